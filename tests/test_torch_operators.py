@@ -169,7 +169,8 @@ def test_where_some_calls_pass_the_decision_says_how_many_and_with_what_it_fails
     (place,) = torch_operator(summary, dataset, "fold")
 
     assert place.decision == (
-        "fold in float32, torch 2.13.0: TorchScript exports 1 of 2 calls at opset 20, not with f32[4], 2 (mismatch)"
+        "fold in float32, torch 2.13.0: TorchScript exports 1 of 2 calls at opset 20, not with f32[4], 2, which "
+        "gives wrong values"
     )
 
 
@@ -209,7 +210,7 @@ def test_one_sentence_tells_of_what_a_name_means_at_a_release(summary):
     )
     assert tell_called(summary, "fold", NEW) == (
         "On torch 2.13.0 torch's own calls of fold (float32) are exported in part: TorchScript (`dynamo=False`) "
-        "exports 1 of 2 calls at opset 20."
+        "exports 1 of 2 calls at opset 20 (another gives wrong values, without an error)."
     )
     assert tell_called(summary, "grid", NEW) == tell_called(None, "fold", NEW) == ""
 
@@ -356,3 +357,63 @@ def test_operators_that_models_call_are_read():
 
     assert used.operators["linear"] > used.models / 2
     assert max(used.operators.values()) <= used.models
+
+
+def of_signature(signature, *others, status="mismatch"):
+    """A summary of one operator by dynamo at opset 20: a call that ends so, and others behind it."""
+    ends = [("plain", signature), *zip(("shape", "arguments"), others, strict=False)]
+    return [
+        (
+            "op-fold",
+            f"float16-{name}",
+            DYNAMO,
+            20,
+            said.partition("|")[0],
+            "fail" if "|Fail|" in said else status,
+            said,
+            None,
+        )
+        for name, said in ends
+    ]
+
+
+WRONG = {
+    "dtype float16 expected, onnxruntime gave float32": ("dtype", "gives float32 in place of float16"),
+    "shape [] expected, onnxruntime gave […]": ("shape", "gives another shape"),
+    "N of N values differ, most at []: expected -V onnxruntime gave V": ("values", "gives wrong values"),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_a_file_with_another_dtype_shape_or_values_is_told_as_that_and_not_as_one_that_is_not_exported(
+    said, tmp_path, dataset
+):
+    cells = of_signature(f"compare|Mismatch|input set N, output N: {said}")
+    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
+    summary, (wrong, told) = OperatorsSummary(tmp_path), WRONG[said]
+
+    assert f"`dynamo=True` exports, but {told}, without an error" in tell_called(summary, "fold", NEW)
+    assert torch_operator(summary, dataset, "fold")[0].decision.endswith(f"dynamo exports it, but {told}")
+    (item,) = listed(summary, dataset, OperatorList.SILENT)
+    assert (item.wrong, item.said) == (wrong, f"0 of 1 pass; f32[4], 2 in float16: {told}")
+
+
+def test_a_wrong_output_behind_a_call_that_ends_with_an_error_is_listed_without_the_error(tmp_path, dataset):
+    cells = of_signature("run|Fail|no such node", "compare|Mismatch|input set N, output N: N of N values differ")
+    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
+
+    (item,) = listed(OperatorsSummary(tmp_path), dataset, OperatorList.SILENT)
+    assert item.said == "0 of 2 pass; f32[2, 4], 2 in float16: gives another output than eager"
+
+
+def test_a_dtype_that_is_wrong_at_one_opset_is_told_as_that_where_another_passes(tmp_path):
+    bad = ("op-fold", "float16-plain", TRACE, 11, "compare", "mismatch")
+    cells = [
+        (*bad, "compare|Mismatch|input set N, output N: dtype float16 expected, onnxruntime gave float32", None),
+        cell("op-fold", "float16-plain", TRACE, 20, "pass"),
+    ]
+    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
+
+    assert tell_called(OperatorsSummary(tmp_path), "fold", NEW, opsets=(11,)).endswith(
+        "exports at opset 11, but gives float32 in place of float16, without an error (right at opset 20)."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, told_lines
@@ -27,7 +27,8 @@ class ExporterEnd:
     ``first`` is the lowest of these, ``status`` pass where there is one, else the worst at the newest; ``share`` how
     many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``releases`` says
     in words on which of the measured releases all of them pass at some opset, or at which other opset where one was
-    asked for; ``partly`` how many pass at which opsets beside those where all do.
+    asked for; ``partly`` how many pass at which opsets beside those where all do; ``wrong`` what the first that fails
+    gives where it exports and runs: ``gives float32 in place of float16``.
     """
 
     exporter: str
@@ -39,6 +40,7 @@ class ExporterEnd:
     said: str
     releases: str
     partly: str = ""
+    wrong: str = ""
 
     def passes(self, opset: int | None) -> bool:
         """Whether all of them pass at an opset, or at an older one; dynamo's files are made at its own."""
@@ -48,7 +50,7 @@ class ExporterEnd:
 
     @property
     def differs(self) -> bool:
-        """Whether the calls export, and their values are not eager's."""
+        """Whether the calls export, and their output is not eager's."""
         return self.status == Status.MISMATCH.value
 
     @property
@@ -65,13 +67,20 @@ class ExporterEnd:
 
     @property
     def failing(self) -> str:
-        """Behind «TorchScript …»: ``exports 2 of 3 calls at opset 17 (all of them since torch 2.5.1)``."""
-        if not (self.share or self.releases):
-            ends = "gives another output than eager" if self.differs else "does not"
-            return f"{ends}, whichever the opset and the release"
-        if not self.share:
-            return f"does not at opset {self.asked} (it does {self.releases})"
-        return f"exports {self.partly}{f' (all of them {self.releases})' if self.releases else ''}"
+        """Behind «TorchScript …»: ``exports 2 of 3 calls at opset 17 (all of them since torch 2.5.1)``, ``exports at
+        opset 20, but gives float32 in place of float16, without an error (right on torch 2.2.2 to 2.4.1)``.
+        """
+        but = f"but {self.wrong or 'another output than eager'}, without an error"
+        if self.share:
+            more = f"all of them {self.releases}" if self.releases else ""
+            some = f"another {self.wrong}, without an error" if self.wrong else ""
+            beside = "; ".join(filter(None, (more, some)))
+            return f"exports {self.partly}{f' ({beside})' if beside else ''}"
+        if not self.releases:
+            return f"{f'exports, {but}' if self.differs else 'does not'}, whichever the opset and the release"
+        if self.differs:
+            return f"exports at opset {self.asked}, {but} (right {self.releases})"
+        return f"does not at opset {self.asked} (it does {self.releases})"
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,8 @@ class OperatorAt:
         if not good and any(end.share for end in self.ends):
             return f"On torch {self.torch} {calls} are exported in part: {bad}."
         if not good and self.narrowed:
-            return f"On torch {self.torch} {calls} are not exported as asked for: {bad}."
+            ends = "do not pass" if any(end.differs for end in self.ends) else "are not exported"
+            return f"On torch {self.torch} {calls} {ends} as asked for: {bad}."
         if not good and self.untried:
             others = " and ".join(_called(name, self.torch) for name in self.untried)
             return f"On torch {self.torch} {calls} do not pass: {bad}; by {others} they were not measured."
@@ -245,8 +255,11 @@ def _end(exporter: str, cells: Mapping[str, OperatorCell], torch: str, opsets: C
     if opset in here.passing:
         return _end(exporter, _only(cells, opset), torch, ())
     if opset is not None and here.passing:
-        other = f"at opset {versions.opset_text(here.passing)}"
-        return ExporterEnd(exporter, "", str(opset), None, here.status.value, here.share, here.said, other)
+        other, there = f"at opset {versions.opset_text(here.passing)}", here.at(opset)
+        return ExporterEnd(
+            exporter, "", str(opset), None, there.status.value, there.share, there.said, other, there.partly,
+            there.wrong,
+        )  # fmt: skip
     passing = {release for release, cell in cells.items() if cell.passing}
     return ExporterEnd(
         exporter,
@@ -258,13 +271,10 @@ def _end(exporter: str, cells: Mapping[str, OperatorCell], torch: str, opsets: C
         here.said,
         versions.runs_text(passing, versions.ordered(cells)),
         here.partly,
+        here.wrong,
     )
 
 
 def _only(cells: Mapping[str, OperatorCell], opset: int) -> dict[str, OperatorCell]:
     """The releases in which an opset was tried, with that opset alone."""
-    return {
-        torch: replace(cell, passing=tuple({opset} & set(cell.passing)), asked=(opset,), partly="")
-        for torch, cell in cells.items()
-        if opset in cell.asked
-    }
+    return {torch: cell.at(opset) for torch, cell in cells.items() if opset in cell.asked}

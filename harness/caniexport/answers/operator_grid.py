@@ -17,6 +17,7 @@ from caniexport.answers.torch_operators import (
     partly_text,
     passed_text,
 )
+from caniexport.answers.wrong_outputs import tell_wrong
 from caniexport.model.status import WORKS, Status
 
 _WORDS = [status.value for status in WORKS]
@@ -42,6 +43,7 @@ class OperatorCell:
     said    what the first call that does not pass there is given, and how it ends
     share   ``2/3`` where some of the calls pass, and all at no opset: the most that do at one
     partly  how many pass at which opsets, where some do and some do not: ``2 of 3 calls at opset 17``
+    wrong   what that first call gives where it exports and runs: ``gives float32 in place of float16``
     """
 
     passing: tuple[int, ...]
@@ -50,6 +52,12 @@ class OperatorCell:
     said: str = ""
     share: str = ""
     partly: str = ""
+    wrong: str = ""
+    rows: tuple[OperatorRow, ...] = field(default=(), repr=False)
+
+    def at(self, opset: int) -> OperatorCell:
+        """The same at one of the opsets that were asked."""
+        return _cell([row for row in self.rows if row.opset == opset])
 
     @property
     def opsets(self) -> str:
@@ -206,9 +214,12 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
     shown = max(bad, key=lambda row: (row.passing, row.opset or 0), default=None)
     status = Status.PASS if shown is None else Status.DEGRADED if passing else Status(shown.status)
     said = f"{shown.failing or shown.sample}: {shown.signature}" if shown else ""
+    wrong = tell_wrong(shown.signature) if shown else ""
     share = "" if passing or shown is None else _share(shown.passing, shown.calls)
     partly = partly_text((row.opset or 0, row.passing, row.calls) for row in order)
-    return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said, share, partly)
+    return OperatorCell(
+        passing, tuple(row.opset or 0 for row in order), status, said, share, partly, wrong, tuple(order)
+    )
 
 
 def _place_of(dtype: str) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, declared_rules, name_keys
+from caniexport.answers.wrong_outputs import read_wrong, tell_wrong
 from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
 
@@ -35,7 +36,11 @@ class OperatorList(StrEnum):
 
 @dataclass(frozen=True)
 class ListedOperator:
-    """An operator of a list, with the line that put it there."""
+    """An operator of a list, with the line that put it there.
+
+    ``wrong`` is in what an output is another one than eager's without an error (:class:`WrongOutput`), or ``output``
+    where that is not known; empty where there is none.
+    """
 
     op: str
     dtype: str
@@ -44,6 +49,7 @@ class ListedOperator:
     torch: str
     said: str
     form: str = ""
+    wrong: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,13 +104,27 @@ def listed(
 
 def _item(row: OperatorRow, said: str = "") -> ListedOperator:
     place = (row.op, row.dtype or "", row.exporter or "", row.opset, row.torch)
-    return ListedOperator(*place, said or _ends(row), row.form or "")
+    return ListedOperator(*place, said or _ends(row), row.form or "", _wrong(row))
+
+
+def _wrong(row: OperatorRow) -> str:
+    """In what an output is another one; of one that the row does not keep it is not known."""
+    wrong = read_wrong(row.signature)
+    return wrong.value if wrong else "output" if row.status == Status.MISMATCH.value else ""
 
 
 def _ends(row: OperatorRow) -> str:
-    """``2 of 3 pass; f32[2, 3], 1: run|Fail|...``."""
+    """``2 of 3 pass; f32[2, 3], 1: run|Fail|...``, ``0 of 1 pass; f32[2] in int64: gives int32 in place of int64``.
+
+    Of a wrong output without an error the row may keep the error of a call that comes before it.
+    """
     counted = f"{row.passing} of {row.calls} pass"
-    return counted if row.works else f"{counted}; {row.failing or row.sample}: {row.signature}"
+    if row.works:
+        return counted
+    wrong = tell_wrong(row.signature)
+    if row.status == Status.MISMATCH.value and not wrong:
+        return f"{counted}; {row.behind}: gives another output than eager"
+    return f"{counted}; {row.failing or row.sample}: {wrong or row.signature}"
 
 
 def _against_tables(

@@ -17,6 +17,7 @@ from caniexport import names, versions
 from caniexport.answers import declared as tables
 from caniexport.answers.reading import load
 from caniexport.answers.shown import Answers, Shown
+from caniexport.answers.wrong_outputs import tell_wrong
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
@@ -74,7 +75,17 @@ class OperatorRow(NamedTuple):
 
         It is written down in the operator's first dtype: ``f32[2, 3] in int64``.
         """
-        given = dict(line.split(": ", 1) for line in (self.arguments or "").splitlines()).get(self.sample or "", "")
+        return self._given(self.sample or "")
+
+    @property
+    def behind(self) -> str:
+        """What the call behind that one is given, where there is one alone."""
+        samples = [line.partition(": ")[0] for line in (self.arguments or "").splitlines()]
+        later = samples[samples.index(self.sample) + 1 :] if self.sample in samples else []
+        return self._given(later[0]) if len(later) == 1 else "another call"
+
+    def _given(self, sample: str) -> str:
+        given = dict(line.split(": ", 1) for line in (self.arguments or "").splitlines()).get(sample, "")
         written = next((dtype for short, dtype in _SHORT.items() if f"{short}[" in given), self.dtype)
         return given if self.dtype in (written, TOLD[0]) else f"{given} in {self.dtype}"
 
@@ -451,11 +462,14 @@ def _words(line: OperatorHistory) -> str:
         gap = f"; {line.unmeasured} not measured" if line.unmeasured else ""
         partly = f", and {line.partly}" if line.partly else ""
         return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset}{gap}){partly}"
-    before = f"; it did on torch {line.passed}" if line.passed else ""
+    wrong = tell_wrong(line.signature)
+    ends = f", which {wrong}" if wrong else f" ({line.status})"
     if not line.counted or line.counted.startswith("0 "):
-        return f"{who} does not ({line.status}){before}"
-    given = f", not with {line.failing}" if line.failing else ""
-    return f"{who} exports {line.counted} calls at opset {line.most}{given} ({line.status}){before}"
+        before = f"; {'it was right' if wrong else 'it did'} on torch {line.passed}" if line.passed else ""
+        return f"{who} {f'exports it, but {wrong}' if wrong else f'does not ({line.status})'}{before}"
+    before = f"; all of them on torch {line.passed}" if line.passed else ""
+    given = f", not with {line.failing}" if line.failing else ", not with another"
+    return f"{who} exports {line.counted} calls at opset {line.most}{given}{ends}{before}"
 
 
 def _speaker(line: OperatorHistory) -> str:

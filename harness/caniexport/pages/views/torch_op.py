@@ -19,10 +19,11 @@ from caniexport.answers.operator_grid import (
     failing_operators,
     operator_lines,
 )
-from caniexport.answers.operator_lists import OperatorList, listed, read_tests
+from caniexport.answers.operator_lists import ListedOperator, OperatorList, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, read_used, scores
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import STANDS_FOR, OperatorPlace, OperatorsSummary, torch_operator
+from caniexport.answers.wrong_outputs import WrongOutput
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Exporter
@@ -37,12 +38,19 @@ from caniexport.pages.timeline import share_class, shown_timeline
 EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the lists by the name that an address has
 LISTS = {
-    OperatorList.SILENT.value: "wrong values in the newest release",
+    OperatorList.SILENT.value: "another output than eager in the newest release, without an error",
     OperatorList.REGRESSED.value: "passed in the release before",
     OperatorList.TORCHSCRIPT_ONLY.value: "works by TorchScript and not by dynamo",
     OperatorList.DECLARED_FAILS.value: "declared, and fails",
     OperatorList.UNDECLARED_PASSES.value: "passes, and is not declared",
     OperatorList.ONNXSCRIPT.value: "what onnxscript's own tests expect",
+}
+#: the tables of that list
+_WRONG = {
+    WrongOutput.VALUES.value: "wrong values",
+    WrongOutput.SHAPE.value: "another shape",
+    WrongOutput.DTYPE.value: "another dtype",
+    "output": "values, shape or dtype: not known",
 }
 _LIST_ROW = ("op", "dtype", "form", "exporter", "opset", "torch", "said")
 #: operators of one name that are shown
@@ -167,8 +175,11 @@ def _number(score: ReleaseScore | None, name: str) -> float | None:
 def one_list(kept: Kept, which: str, documented: Iterable[str]) -> Markup:
     """One of the lists."""
     found = kept.answer(_listed, which) if kept.operators() else []
+    tables = {LISTS[which]: found}
+    if which == OperatorList.SILENT:
+        tables = {title: [item for item in found if item.wrong == wrong] for wrong, title in _WRONG.items()}
     pages = page_names(kept, documented)
-    shown = {"found": found, "which": which, "lists": LISTS, "pages": pages, "words": words}
+    shown = {"tables": tables, "which": which, "lists": LISTS, "pages": pages, "words": words}
     return render("op_list.html", **shown, stands_for=STANDS_FOR)
 
 
@@ -248,7 +259,7 @@ def _scores(kept: Kept) -> list[ReleaseScore]:
     return scores(_summary(kept), read_used(homes.find().of_corpus(OPERATORS).cases))
 
 
-def _listed(kept: Kept, which: str) -> list[object]:
+def _listed(kept: Kept, which: str) -> list[ListedOperator]:
     tests = read_tests(homes.find().of_corpus(OPERATORS).cases)
     return list(listed(_summary(kept), kept, OperatorList(which), tests=tests))
 
