@@ -40,7 +40,7 @@ def drawn(name: str) -> Callable[[], None]:
         try:
             kept = source()
             above = st.container()
-            found = page(name, widgets.address(), kept)
+            found = page(name, widgets.address(), kept, file=upload.given())
             if found.read_as is not None:
                 st.query_params.from_dict(found.read_as)
             _draw(found, kept)

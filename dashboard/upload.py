@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import streamlit as st
 
 from caniexport.answers import onnx_ops
-from caniexport.answers.model_file import place_model
+from caniexport.answers.model_file import ModelFile, place_model
 from caniexport.answers.onnx_ops import BadModel
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.wanted import name_cases
-from caniexport.model.errors import UnknownName
 from caniexport.names import plural
 from caniexport.pages.kept import Kept
-from caniexport.pages.views.upgrade import LONGEST, decide_for_model
+from caniexport.pages.views.upgrade import LONGEST
 from dashboard import widgets
 
 #: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
@@ -22,7 +21,9 @@ LARGEST = 100 * 1024 * 1024
 _KEY = "upload"
 _SAID = "upload-said"
 _OPS = "upload-ops"
-_BELOW = "Below: what is known of these operators, in whatever model."
+_FILE = "upload-file"
+#: where a model comes from, as the address has it
+_FROM = ("from", "from_opset", "from_exporter")
 _LONGEST_NAME = 80
 #: operators that are named one by one
 _NAMED = 12
@@ -36,7 +37,7 @@ def box(kept: Kept) -> None:
             key=_KEY,
             on_change=_take,
             args=(kept,),
-            help="At most 100 MB. The file is read for its operators and then forgotten.",
+            help="At most 100 MB. The file is read for its operators and how they are joined, and then forgotten.",
         )
 
 
@@ -53,11 +54,14 @@ def _take(kept: Kept) -> None:
     _forget()
     if file is None:
         return
-    asked = widgets.address()
     found, good, said = told(file.name, file.getvalue(), kept.rows().catalogue.values(), LONGEST)
-    decision = decided(kept, file.name, file.getvalue(), asked) if good else ""
-    parts = (f"For this file: {decision}" if decision else "", said.replace("`", "'"), _BELOW if found else "")
-    st.session_state[_SAID] = (good, " ".join(filter(None, parts)))
+    st.session_state[_SAID] = (good, said.replace("`", "'"))
+    model = placed(kept, file.name, file.getvalue()) if good else None
+    st.session_state[_FILE] = model
+    if model is not None and "torch" in model.point:
+        # the file says where it comes from
+        for name in _FROM:
+            st.query_params.pop(name, None)
     if found:
         st.query_params["ops"] = st.session_state[_OPS] = found
 
@@ -65,23 +69,29 @@ def _take(kept: Kept) -> None:
 def _forget() -> None:
     """Take back what the file before has said, and its operators where the address still has them."""
     st.session_state[_SAID] = (True, "")
+    st.session_state[_FILE] = None
     last = st.session_state.get(_OPS)
     if last and st.query_params.get("ops") == last:
         del st.query_params["ops"]
 
 
-def decided(kept: Kept, name: str, content: bytes, asked: Mapping[str, str]) -> str:
-    """What is known to touch a file, as ``caniexport upgrade --model`` opens; empty where it cannot be told."""
+def given() -> ModelFile | None:
+    """What was read of the file that the reader has given; ``None`` where there is none."""
+    found: ModelFile | None = st.session_state.get(_FILE)
+    return found
+
+
+def placed(kept: Kept, name: str, content: bytes) -> ModelFile | None:
+    """What an upgrade asks of a file: where it comes from, its graph; ``None`` for a file that is no model."""
     try:
-        model = place_model(onnx_ops.of_bytes(content, name), name, kept.rows().torch)
-        return decide_for_model(kept, model, asked)
-    except (BadModel, UnknownName):
-        return ""
+        return place_model(onnx_ops.of_bytes(content, name), _shown(name), kept.rows().torch)
+    except BadModel:
+        return None
 
 
 def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest: int) -> tuple[str, bool, str]:
     """The operators of a file that cases are about, whether it could be read, and what is to be said of it."""
-    shown = "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "the file"
+    shown = _shown(name)
     if len(content) > LARGEST:
         return "", False, f"{shown} is larger than 100 MB: caniexport upgrade --model reads files of any size"
     try:
@@ -99,3 +109,8 @@ def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest
     more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
     rest = f" No case is about {first}{more}." if others else ""
     return listed, True, f"{shown}: cases are about {len(about)} of its {plural(len(found.all), 'operator')}.{rest}"
+
+
+def _shown(name: str) -> str:
+    """The name of a file as it may stand on a page."""
+    return "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "the file"

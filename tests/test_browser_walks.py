@@ -9,6 +9,7 @@ import pytest
 from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, build
 from onnx_bytes import model, node
+from test_touching import model as written
 
 from caniexport.alerts.releases import along
 from caniexport.answers.filters import Filters
@@ -85,11 +86,11 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
     page.locator("input[type=file]").set_input_files(mine)
     page.wait_for_url("**ops=Sub**")
     page.get_by_text("mine.onnx: cases are about 1 of its 1 operator").wait_for()
-    page.get_by_text("Below: what is known of these operators, in whatever model.").wait_for()
     unfold(page, width)
     choose(page, "From torch", "1.10.2")
     page.wait_for_url("**from=1.10.2**")
 
+    page.locator("p.decision", has_text="For mine.onnx: ").wait_for()
     answer = upgrade(dataset, {"torch": "1.10.2"}, {"torch": "2.15.0"}, Filters(ops=("Sub",)))
     page.get_by_role("link", name=f"{answer.drop[0].case} / {answer.drop[0].variant}").wait_for()
     same_elsewhere(visit, page, width, scheme, "ul.legend[aria-label='What changes']")
@@ -107,6 +108,20 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
     page.get_by_role("button", name="Remove mine.onnx").click()
     until(page, is_whole)
     page.get_by_text("mine.onnx").wait_for(state="detached")
+
+
+@laptop_and_phone
+def test_a_file_is_asked_from_where_it_says_that_it_was_written_whatever_the_address_said(visit, width, scheme):
+    page = visit("/upgrade?from=1.10.2&from_opset=9", width, scheme)
+    unfold(page, width)
+    content = written("Sub", written_by="2.0.1", opset=17)
+    mine = {"name": "mine.onnx", "mimeType": "application/octet-stream", "buffer": content}
+    page.locator("input[type=file]").set_input_files(mine)
+    page.locator("p.decision", has_text="For mine.onnx: ").wait_for()
+
+    page.get_by_role("heading", name="torch 2.0.1, torchscript-trace, opset 17, onnxruntime").first.wait_for()
+    assert page.locator("p.decision").count() == 1
+    assert "from=" not in page.url
 
 
 @everywhere

@@ -11,6 +11,8 @@ import caniexport
 from caniexport.answers.decision import decide, decide_plan
 from caniexport.answers.model_file import place_model
 from caniexport.answers.onnx_ops import of_bytes
+from caniexport.pages.page import page
+from dashboard import upload
 
 #: what onnxruntime 1.15.1 was measured to take, with probes
 TAKEN = "onnxruntime 1.15.1 takes opset 19 and IR version 9 at most"
@@ -35,6 +37,16 @@ def test_a_model_whose_file_its_runtime_refuses_is_not_said_to_be_spared(results
     assert not told.startswith(("Move", "Try"))
     assert "no known failure touches it" not in told
     assert found.breaks
+
+
+def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
+    file = upload.placed(kept_results, "m.onnx", by_dynamo.read_bytes())
+    own = page("upgrade", {}, kept_results, file=file).body
+    old = page("upgrade", {"runtime": "onnxruntime==1.15.1"}, kept_results, file=file).body
+
+    assert "For m.onnx: Try torch 2.15.0" in own
+    assert f"no such file works there: {TAKEN}" in old
+    assert "no known failure touches it" not in old
 
 
 def test_of_a_way_that_its_runtime_takes_the_file_as_it_lies_there_is_told(results, by_dynamo):

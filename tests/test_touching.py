@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -20,6 +21,7 @@ from caniexport.check.answer import ModelNotes, answer
 from caniexport.cli import main
 from caniexport.locks import LockedInstall
 from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
 from caniexport.store import Dataset, writer
 from caniexport.store.onnx_graph import Graph, of_model
 from caniexport.store.schema import to_arrow
@@ -465,9 +467,27 @@ def test_a_python_model_is_measured_and_not_read(home):
 def test_a_file_dropped_on_the_page_is_answered_with_the_commands_sentence(home):
     kept = Kept.open(None, home / "results-local")
     content = model("Relu", "Gather", "Mul", "Sub")
-    told = upload.decided(kept, "m.onnx", content, {"to": "2.15.0"})
+    said = upgrade_page(kept, content, to="2.15.0")
 
-    assert told == run(home, content, "--to", "2.15.0").output.splitlines()[0]
-    assert "known failures touch it: cross" in told
-    assert upload.decided(kept, "m.onnx", model("Relu", written_by=""), {"to": "2.15.0"}) == ""
-    assert upload.decided(kept, "m.onnx", model("Relu"), {"to": "9.9"}) == ""
+    assert f"For m.onnx: {run(home, content, '--to', '2.15.0').output.splitlines()[0]}" in said
+    assert "known failures touch it: cross" in said
+    assert "For m.onnx" not in upgrade_page(kept, model("Relu", written_by=""), to="2.15.0")
+    assert "For m.onnx: " in upgrade_page(kept, model("Relu", written_by=""), **{"from": "2.8.0", "to": "2.15.0"})
+    assert upload.placed(kept, "m.onnx", b"no model") is None
+
+
+def test_a_file_says_where_it_comes_from_and_one_answer_is_about_it(home):
+    """The point of the file is that of the page, before what the reader's setting says; its sentence alone is bold."""
+    kept = Kept.open(None, home / "results-local")
+    said = upgrade_page(kept, model("Relu", "Gather", "Mul", "Sub"), to="2.15.0", torch="2.0.1")
+
+    assert "torch 2.8.0, torchscript-trace, opset 18, onnxruntime 1.31.1 → torch 2.15.0" in said
+    assert said.index("For m.onnx: ") < said.index("These operators, in whatever model")
+    assert "torch 1.12.1, torchscript-trace, opset 18" in upgrade_page(kept, model("Relu"), **{"from": "1.12.1"})
+
+
+def upgrade_page(kept, content, **asked):
+    """The words of the upgrade's page for a reader who gave a file; bold is one answer at most."""
+    body = page("upgrade", asked, kept, file=upload.placed(kept, "m.onnx", content)).body
+    assert body.count('class="decision"') == 1
+    return " ".join(re.sub(r"<[^>]+>", "", body.replace("<code>", "`").replace("</code>", "`")).split())

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from caniexport import names, versions
+from caniexport.answers.model_file import ModelFile
 from caniexport.answers.select import Rows, exporter_name
 from caniexport.match import search as searching
 from caniexport.model.errors import UnknownName
@@ -144,13 +145,17 @@ class Page:
 class Form:
     """The parameters of an address, read one filter after the other.
 
-    ``whole``: the page is a file, and nobody can ask it for more. ``plain``: it has no script.
+    ``whole``: the page is a file, and nobody can ask it for more. ``plain``: it has no script. ``file`` is an ONNX file
+    that its reader has given beside the address.
     """
 
-    def __init__(self, asked: Mapping[str, str], *, whole: bool = False, plain: bool = False) -> None:
+    def __init__(
+        self, asked: Mapping[str, str], *, whole: bool = False, plain: bool = False, file: ModelFile | None = None
+    ) -> None:
         self.asked = asked
         self.whole = whole
         self.plain = plain
+        self.file = file
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
         self.read: set[str] = set()

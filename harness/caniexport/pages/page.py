@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
+from caniexport.answers.model_file import ModelFile
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -60,14 +62,22 @@ PAGES = {
 }
 
 
-def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, plain: bool = False) -> Page:
-    """The page of an address: its name and its parameters. What the two switches mean stands at :class:`Form`."""
+def page(
+    name: str,
+    asked: Mapping[str, str],
+    kept: Kept,
+    *,
+    whole: bool = False,
+    plain: bool = False,
+    file: ModelFile | None = None,
+) -> Page:
+    """The page of an address: its name and its parameters. What the rest means stands at :class:`Form`."""
     rows = kept.rows()
     if name != "glossary" and not rows.count and not rows.environment:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
     line = question.read_line(name, asked, kept)
-    form = read(name, line.asked, kept, whole=whole, plain=plain)
+    form = read(name, line.asked, kept, whole=whole, plain=plain, file=file)
     form.warnings += line.warnings
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
@@ -86,8 +96,8 @@ def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
     return kept.at(form.mine) if name in _MOVED else kept.of(form.mine.profile)
 
 
-def read(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, plain: bool = False) -> Form:
-    """The parameters of an address, the reader's setting among them."""
-    form = Form(asked, whole=whole, plain=plain)
+def read(name: str, asked: Mapping[str, str], kept: Kept, **more: Any) -> Form:
+    """The parameters of an address, the reader's setting among them; ``more`` is as :class:`Form` takes it."""
+    form = Form(asked, **more)
     form.read_setting(kept.rows(), MINE if name in CELL_PAGES else "")
     return form

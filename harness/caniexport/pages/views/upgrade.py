@@ -18,6 +18,7 @@ from caniexport.answers.upgrade import Upgrade, upgrade
 from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
 from caniexport.match import search as searching
+from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
@@ -55,14 +56,17 @@ def page(form: Form, kept: Kept) -> Page:
         form.take(*form.asked)
         return form.page(TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
+    written = form.file.point if form.file else {}
     mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
+    start = written.get("torch") or mine[0]
     form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=searching.LONGEST)
     form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):
         own["exporter"] = exporter_name("TorchScript")
+    own |= {name: written[name] for name in ("opset", "exporter") if name in written}
     runtime = tuple(("runtime", name) for name in form.mine.of("runtime")[-1:])
-    before = (*_point(form, "from", "From", releases, opsets, mine[0], own), *runtime)
+    before = (*_point(form, "from", "From", releases, opsets, start, own), *runtime)
     before += _packages(form, kept, dict(before)["torch"])
     after = (*_point(form, "to", "To", releases, opsets, mine[-1] if len(mine) > 1 else releases[-1]), *runtime)
     form.bar()
@@ -74,6 +78,10 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "changes": {}, "back": False}
+    given["of_file"] = ""
+    if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
+        decision = decide_for_model(kept, form.file, dict(before), dict(after))
+        given["of_file"] = f"For {form.file.name}: {decision}" if decision else ""
     given["starts"] = starts(kept) if form.whole else ()
     given["asked_from"] = form.asked.get("from")
     if found:
@@ -144,21 +152,12 @@ def starts(kept: Kept) -> list[dict[str, str]]:
     return [*({"from": torch} for torch in releases[:-1]), *found]
 
 
-def decide_for_model(kept: Kept, model: ModelFile, asked: Mapping[str, str]) -> str:
-    """The sentence about a user's file, from where it comes to where the page is asked about; empty where the file does
-    not say where it comes from, and nobody else does.
-    """
-    named = _asked_point(asked, "from")
-    before = {**model.point, **named}
-    if "torch" not in before:
+def decide_for_model(kept: Kept, model: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """The sentence about a user's file between two points; empty where one of them is not known."""
+    try:
+        return decide(upgrade(kept, before, after, Filters(), model))
+    except UnknownName:
         return ""
-    return decide(upgrade(kept, before, _asked_point(asked, "to"), Filters(), model))
-
-
-def _asked_point(asked: Mapping[str, str], name: str) -> dict[str, str]:
-    """A point as the page's address has it."""
-    found = {"torch": asked.get(name), "opset": asked.get(f"{name}_opset"), "exporter": asked.get(f"{name}_exporter")}
-    return {axis: value for axis, value in found.items() if value}
 
 
 def _point(
