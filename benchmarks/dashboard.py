@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from answers import enlarge
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = 10
@@ -52,7 +52,7 @@ TOUR = (
     ("/case?case=cross-no-symbolic&torch=2.15.0&opset=14", ".strip"),
     ("/upgrade?from=1.13.1", "ul.legend[aria-label='What changes']"),
 )
-#: what twelve people look at
+#: what a person looks at in twelve tabs
 TABS = (
     "/", "/matrix", "/matrix?rows=cases", "/case?case=cross-no-symbolic", "/op?op=aten::grid_sampler", "/upgrade",
     "/workarounds", "/claims", "/alerts", "/runs", "/?q=grid_sampler", "/?q=is not a registered function/op",
@@ -85,8 +85,13 @@ def served(home: Path) -> Iterator[tuple[str, int]]:
 
 
 def page_of(browser: Browser) -> Page:
-    """A fresh session."""
-    page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+    """A fresh session, of a person who was never here."""
+    return tab_of(browser.new_context(viewport={"width": 1440, "height": 1000}))
+
+
+def tab_of(person: BrowserContext) -> Page:
+    """A fresh session in a further tab of somebody's browser."""
+    page = person.new_page()
     page.set_default_timeout(PATIENCE)
     return page
 
@@ -180,13 +185,15 @@ def times(home: Path, browser: Browser) -> None:
 
 
 def tabs(home: Path, browser: Browser) -> None:
-    """Twelve tabs opened in one moment, of a server at rest that has shown its front page: until all are drawn."""
+    """Twelve tabs that a person opens in one moment, of a server at rest whose front page they have seen: until all
+    are drawn.
+    """
     with served(home) as (address, pid):
         first = page_of(browser)
         go(first, f"{address}/", ".questions")
         settled(first)
         rested(pid)
-        watch, pages = Watch(pid), [page_of(browser) for _ in TABS]
+        watch, pages = Watch(pid), [tab_of(first.context) for _ in TABS]
         with watch.over("twelve tabs, drawn"):
             with watch.over("twelve tabs, read"):
                 for page, path in zip(pages, TABS, strict=True):

@@ -273,10 +273,10 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
     beside = {line.case for line in shown.environments}
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases - beside)
-    # the others are named below the table
-    others = missing + len(beside)
-    of = f"{len(cases)} of " if others else ""
-    counted = f"{of}{plural(len(cases) + others, 'case')} {at}{by}"
+    # both are named below the table
+    of = f"{len(cases)} of " if missing else ""
+    installing = f"; {len(beside)} more are about what can be installed" if beside else ""
+    counted = f"{of}{plural(len(cases) + missing, 'case')} {at}{by}{installing}"
     each = "release" if asked.by is By.OPSET else "opset"
     return f"{counted}. A place holds one measurement for each {each}; these, by how they ended:"
 

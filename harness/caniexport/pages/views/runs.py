@@ -43,7 +43,8 @@ def page(form: Form, kept: Kept) -> Page:
     found = kept.environment_records()
     exporting = sorted((row for row in found if row["torch"]), key=_newest, reverse=True)
     running = sorted((row for row in found if not row["torch"]), key=_runtime)
-    compared = None if form.whole else _compared(form, kept)
+    pair = None if form.whole else _pair(form, kept)
+    compared = kept.answer(_between, *pair[:2]) if pair else None
     left_out = [row for row in found if row["quarantined"]]
     above = render(
         "runs_above.html",
@@ -52,6 +53,7 @@ def page(form: Form, kept: Kept) -> Page:
         passed=sum(row["gate"] == GOOD for row in found),
         unjudged=[(_count_unjudged(found, origin), why) for origin, why in _UNJUDGED.items()],
         notes=kept.rows().notes,
+        pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
         whole=form.whole,
     )
     body = render(
@@ -123,8 +125,8 @@ def _count(local: Path) -> RowCount:
     return RowCount(local)
 
 
-def _compared(form: Form, kept: Kept) -> Between | None:
-    """Two runs, or all of two releases: what is different in the later one."""
+def _pair(form: Form, kept: Kept) -> tuple[str, str, dict[str, str]] | None:
+    """The two runs, or releases, that are compared, by name, and how each is called; ``None`` where there is none."""
     known = kept.answer(runs)
     if not known:
         return None
@@ -133,7 +135,7 @@ def _compared(form: Form, kept: Kept) -> Between | None:
     first, second = releases[min(1, len(releases) - 1)], releases[0]
     before = form.select("before", "Before", list(known), text=shown[first], shown=shown, width=320) or first
     after = form.select("after", "After", list(known), text=shown[second], shown=shown, width=320) or second
-    return kept.answer(_between, before, after)
+    return before, after, shown
 
 
 def _between(kept: Kept, before: str, after: str) -> Between:
