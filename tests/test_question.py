@@ -419,3 +419,16 @@ def test_a_long_sentence_that_asks_is_no_error(kept_results):
     assert not found.error
     assert found.question.asks == "upgrade"
     assert found.question.releases == ("2.4", "2.12")
+
+
+def test_which_release_broke_the_most_is_answered_by_the_alerts_of_every_release(kept_results):
+    query = "Which release broke the most"
+    shown = page("search", {"q": query}, kept_results)
+    text = " ".join(html.unescape(re.sub("<[^>]+>", "", str(shown.body))).split())
+    terminal = asked(query)
+
+    assert "Read as: what each release broke." in text
+    assert text.count("most came with torch") == terminal.count("most came with torch") == 2
+    assert 'href="./alerts"' in str(shown.body)
+    assert re.search(r"torch against made worse ─+ 1\.2\.0 1\.1\.0 55 ", terminal)
+    assert "mode-no-rule" not in text.partition("Alerts by release")[0]

@@ -22,6 +22,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import Verdict, compare, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import EXPORTERS, Exporter, Stage, Status
+from caniexport.names import plural
 from caniexport.store import Dataset
 
 #: case, variant, exporter, provider
@@ -32,6 +33,8 @@ Grid = Mapping[str, Mapping[Line, MeasuredCell]]
 #: stages that only a written file reaches: another runtime may be the reason
 _AFTER_EXPORT = frozenset(stage.value for stage in (Stage.LOAD, Stage.PLACE, Stage.RUN, Stage.COMPARE))
 _Key = tuple[str, Line, int | None]
+#: releases that are named
+_MOST = 3
 
 
 def line_of(cell: MeasuredCell) -> Line:
@@ -139,6 +142,28 @@ class ReleaseAlerts:
         for step in self.steps:
             every.update(step.counts)
         return {verdict: every[verdict] for verdict in Verdict}
+
+
+def decide_alerts(taken: Sequence[ReleaseAlert], newest: Step | None) -> str:
+    """What the newest release made worse, and which releases made most worse of what still is so, and of all."""
+    if newest is None or not taken:
+        return ""
+    still = [item for item in taken if not item.resolved]
+    new = sum(item.torch == newest.torch for item in taken)
+    said = [f"torch {newest.torch} made {plural(new, 'thing')} worse than {newest.before}." if new else ""]
+    worse = f"{plural(len(still), 'thing')} {'is' if len(still) == 1 else 'are'} still worse: {_most(still)}."
+    said.append(worse if still else "Nothing of this is still worse.")
+    if mended := len(taken) - len(still):
+        said.append(f"With the {mended:,} that {'was' if mended == 1 else 'were'} mended since: {_most(taken)}.")
+    return " ".join(filter(None, said))
+
+
+def _most(found: Iterable[ReleaseAlert]) -> str:
+    """``most came with torch 2.9.1 (31), 1.2.0 (16)``, ``all came with torch 2.9.1``."""
+    counted = Counter(item.torch for item in found).most_common(_MOST)
+    if len(counted) == 1:
+        return f"all came with torch {counted[0][0]}"
+    return "most came with torch " + ", ".join(f"{torch} ({count})" for torch, count in counted)
 
 
 def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence[KnownAlert] = ()) -> ReleaseAlerts:

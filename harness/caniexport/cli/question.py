@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from caniexport import home as homes
 from caniexport.answers.filters import read_filters
 from caniexport.cli import output
 from caniexport.cli.op import show_failing
@@ -181,6 +182,8 @@ def _answer(
     }
     if asks.answer == "upgrade":
         return _upgrade(dataset, asks)
+    if asks.answer == "alerts":
+        return _alerts(dataset)
     if "runtime" in asks.setting:
         dataset = move_to_runtime(dataset, find_runtime(load(dataset), asks.setting["runtime"], None, []))
     main = tuple(hit.case for hit in choose_main(found.hits))
@@ -229,6 +232,24 @@ def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
     after = {name: value for name, value in setting.items() if name == "runtime"}
     after |= {"torch": asks.after, **({"opset": to_opset} if to_opset else {})}
     return upgrade(dataset, before, after, _named(dataset, asks.words).filters), show
+
+
+def _alerts(dataset: Dataset) -> tuple[Any, Any]:
+    """What each release made worse than the one before it, and what prints it."""
+    from caniexport.alerts import noted
+    from caniexport.alerts.releases import along, decide_alerts
+
+    people = noted.read(homes.find().root)
+    found = along(dataset, people.expected, people.known)
+
+    def show(steps: Any, console: Console) -> None:
+        console.print(decide_alerts(found.alerts, found.steps[0] if found.steps else None), style="bold")
+        made = output.grid("torch", "against", "made worse")
+        for step in steps:
+            made.add_row(step.torch, step.before, str(step.alerts))
+        console.print(made)
+
+    return sorted(found.steps, key=lambda step: -step.alerts), show
 
 
 def _named(dataset: Dataset, words: str) -> NamedCases:

@@ -27,9 +27,9 @@ _BESIDE = (
 _BESIDE_PROVIDER = frozenset({*PROVIDERS, *_BESIDE.split()})
 #: the exporters that torch's own calls are asked of
 _CALLED_BY = (Exporter.DYNAMO.value, Exporter.TRACE.value)
-#: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases, or
-#: how each case that was found ends
-Answer = Literal["upgrade", "workarounds", "matrix", "cases"]
+#: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases,
+#: what each release broke, or how each case that was found ends
+Answer = Literal["upgrade", "workarounds", "matrix", "alerts", "cases"]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _beside_provider(words: Iterable[str]) -> tuple[str, ...]:
 def _answer(question: AskedQuestion, setting: Mapping[str, str], before: str) -> Answer:
     if before:
         return "upgrade"
-    if question.asks in ("workarounds", "matrix"):
+    if question.asks in ("workarounds", "matrix", "alerts"):
         return question.asks
     is_range = ".." in setting.get("torch", "") or not question.words
     return "matrix" if is_range and question.kind != "move" and question.asks != "upgrade" else "cases"
@@ -187,7 +187,11 @@ def _told(question: AskedQuestion, setting: Mapping[str, str], before: str, afte
     parts = [f"from torch {before} to torch {after}"] if before else []
     shown = {name.replace("_", " "): value.replace("==", " ").replace(",", " and ") for name, value in setting.items()}
     parts += [f"{name} {value}" for name, value in shown.items()]
-    parts += {"workarounds": ["is a workaround needed"], "matrix": ["as a table"]}.get(question.asks, [])
+    parts += {
+        "workarounds": ["is a workaround needed"],
+        "matrix": ["as a table"],
+        "alerts": ["what each release broke"],
+    }.get(question.asks, [])
     words = question.words.split()
     if words:
         parts.append(f"{plural(len(words), 'word').partition(' ')[2]}: {question.words}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 #: what a question may ask for
-Intention = Literal["", "upgrade", "workarounds", "matrix"]
+Intention = Literal["", "upgrade", "workarounds", "matrix", "alerts"]
 
 _NAME = r"(?<![\w.:/-])"
 _VERSION = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:dev|rc)\d+)?(?:\+\w+)?"
@@ -68,6 +68,12 @@ _BARE_RELEASE = re.compile(
 )
 _UPGRADE = re.compile(
     rf"{_NAME}(?:(?:upgrad|downgrad|migrat|updat)(?:e|es|ed|ing)?|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
+    re.IGNORECASE,
+)
+#: what asks for a release by what it broke
+_ALERTS = re.compile(
+    rf"{_NAME}(?:which|what)\s+(?:(?:py)?torch\s+)?(?:release|version)s?\s+(?:has\s+|have\s+|had\s+|did\s+)?"
+    rf"(?:break|breaks|broke|broken)(?:\s+(?:the\s+)?(?:most|more|many|worst))?(?:\s+(?:things?|cases|operators))?{_END}",
     re.IGNORECASE,
 )
 #: what is asked of the release that is moved to
@@ -180,16 +186,20 @@ def read_question(query: str) -> AskedQuestion | None:
     opsets = [_opset(item) for item in text.take(_OPSET)]
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
+    is_of_release = bool(text.take(_ALERTS))
     kind, releases, named = _releases(text)
     text.take(_WHERE)
     status = _MISMATCH if _ASKS.search(query) and text.take(_WRONG) else ""
     if status:
         text.take(_BESIDE_WRONG)
     asks = _intention(text, kind, releases) or ("matrix" if status else "")
+    words = _words(text.left)
+    # of an operator it is asked where it works
+    asks = "alerts" if is_of_release and not (words or releases) else asks
     if asks == "matrix" and kind == "move":
         kind = "range"
     given = AskedQuestion(
-        _words(text.left), asks, kind, releases, "".join(opsets[:1]), exporter,
+        words, asks, kind, releases, "".join(opsets[:1]), exporter,
         "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others), status,
         "".join(opsets[1:2]) if kind == "move" else "",
     )  # fmt: skip

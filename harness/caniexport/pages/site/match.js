@@ -435,13 +435,15 @@ window.makeSearch = data => {
     const opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const exporter = _exporter(text)
+    const is_of_release = text.take(reading._ALERTS).length > 0
     const [kind, releases, named] = _releases(text)
     text.take(reading._WHERE)
     const status = match(reading._ASKS, query) && text.take(reading._WRONG).length ? reading._MISMATCH : ''
     if (status) text.take(reading._BESIDE_WRONG)
-    const asks = _intention(text, kind, releases) || (status ? 'matrix' : '')
-    const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
+    const intention = _intention(text, kind, releases) || (status ? 'matrix' : '')
     const words = _words_of(text.left)
+    const asks = is_of_release && !words && !releases.length ? 'alerts' : intention
+    const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const is_provider = match(reading.PROVIDER, query)
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))
     const is_listed = exporter && !words && match(reading.OPERATORS, query)

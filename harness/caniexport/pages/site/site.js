@@ -65,7 +65,7 @@
     const setting = [releases.length && !move && `torch ${releases.join('..')}`, opset && `opset ${opset}`,
       exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
     const told = [move && `from torch ${move[0]} to torch ${move[1]}`, ...setting, asks === 'workarounds' && 'is a workaround needed',
-      asks === 'matrix' && 'as a table', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
+      asks === 'matrix' && 'as a table', asks === 'alerts' && 'what each release broke', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
     return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), '.')
   }
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}) => {
@@ -100,6 +100,7 @@
     const others = written.filter(release => known(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
     if (move) return [...made, ...upgrade_of(move, question)]
+    if (question.asks === 'alerts') return [...made, element('p', '', link('alerts.html', 'What each release made worse than the one before it'))]
     const asked = new URLSearchParams()
     if (question.words) asked.set('q', question.words)
     if (releases.length) asked.set('torch', releases.join('..'))

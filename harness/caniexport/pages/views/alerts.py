@@ -16,7 +16,7 @@ from caniexport.alerts.feed import FeedEntry
 from caniexport.alerts.group import Alert, AlertKind, opset_spans
 from caniexport.alerts.lifecycle import AlertStage
 from caniexport.alerts.noted import Noted
-from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along
+from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along, decide_alerts
 from caniexport.alerts.report import Report, report
 from caniexport.answers.filters import Filters
 from caniexport.answers.lived import NOT_MENDED, SPANS, count_lived
@@ -37,8 +37,6 @@ from caniexport.store import Dataset
 
 #: characters of a cause
 _LONGEST = 200
-#: releases that are named
-_MOST = 3
 _EXPORTERS = [member.value for member in Exporter]
 _NAMED = tuple(name for name in _EXPORTERS if name != Exporter.DEFAULT.value)
 _STATES = [state.value for state in AlertStage]
@@ -81,28 +79,6 @@ def page(form: Form, kept: Kept) -> Page:
         lived=kept.answer(_lived),
     )
     return form.page(TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
-
-
-def decide_alerts(taken: Sequence[ReleaseAlert], newest: Step | None) -> str:
-    """What the newest release made worse, and which releases made most worse of what still is so, and of all."""
-    if newest is None or not taken:
-        return ""
-    still = [item for item in taken if not item.resolved]
-    new = sum(item.torch == newest.torch for item in taken)
-    said = [f"torch {newest.torch} made {plural(new, 'thing')} worse than {newest.before}." if new else ""]
-    worse = f"{plural(len(still), 'thing')} {'is' if len(still) == 1 else 'are'} still worse: {_most(still)}."
-    said.append(worse if still else "Nothing of this is still worse.")
-    if mended := len(taken) - len(still):
-        said.append(f"With the {mended:,} that {'was' if mended == 1 else 'were'} mended since: {_most(taken)}.")
-    return " ".join(filter(None, said))
-
-
-def _most(found: Iterable[ReleaseAlert]) -> str:
-    """``most came with torch 2.9.1 (31), 1.2.0 (16)``, ``all came with torch 2.9.1``."""
-    counted = Counter(item.torch for item in found).most_common(_MOST)
-    if len(counted) == 1:
-        return f"all came with torch {counted[0][0]}"
-    return "most came with torch " + ", ".join(f"{torch} ({count})" for torch, count in counted)
 
 
 def _row(item: ReleaseAlert) -> tuple[object, ...]:

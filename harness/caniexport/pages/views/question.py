@@ -30,7 +30,7 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.setting import PARTS, Setting
-from caniexport.pages.views import matrix, torch_op, upgrade
+from caniexport.pages.views import alerts, matrix, torch_op, upgrade
 from caniexport.pages.views import workarounds as workarounds_page
 from caniexport.pages.views.hits import BESIDE, SHOWN, PlacedHit, tell_hit
 
@@ -42,6 +42,7 @@ _PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
     "upgrade": (upgrade.page, "Change the filters of this upgrade"),
     "workarounds": (workarounds_page.page, "Change the filters of these workarounds"),
     "matrix": (matrix.page, "Change the filters of this table"),
+    "alerts": (alerts.page, "Change the filters of these alerts"),
 }
 
 
