@@ -511,7 +511,17 @@ def test_a_fix_with_other_values_stands_behind_and_says_so(published):
     helping = answer.leads[0].at.helping
     assert [fix.changes_values for fix in helping] == sorted(fix.changes_values for fix in helping)
     assert not helping[0].changes_values
-    assert helping[-1].told.endswith("its values are not the model's")
+    assert all(
+        "computes other values than the original (off by up to " in fix.told for fix in helping if fix.changes_values
+    )
+    assert "`matrix_product` is measured to work" in answer.decision
+
+
+def test_where_every_fix_computes_other_values_the_answer_says_so(published):
+    text = "Exporting the operator 'aten::_upsample_bilinear2d_aa' to ONNX opset version 17 is not supported."
+    said = caniexport.explain_error(published, text, torch="2.9", exporter="trace").decision
+    assert "every fix that is measured to work there computes other values: `without_antialias`" in said
+    assert "computes other values than the original (off by up to 2.3)" in said
 
 
 def test_at_an_opset_where_nothing_was_measured_no_workaround_is_said_to_be_unneeded():

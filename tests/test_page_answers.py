@@ -17,6 +17,7 @@ from dashboard_data import build
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
+from caniexport.pages.views.hits import working_fixes
 from caniexport.store import writer
 from caniexport.store.schema import to_arrow
 
@@ -532,3 +533,48 @@ def test_where_an_error_tells_its_cause_no_case_stands_below_the_sentence(publis
 def test_the_opsets_of_a_release_do_not_stand_between_operators_and_their_table(published):
     assert "takes opset" not in read(published, "search", q="which operators does dynamo not export in 2.9?")
     assert "Torch 2.9.1 takes opset" in read(published, "search", q="what is the highest opset for torch 2.9")
+
+
+OTHER_VALUES = "computes other values than the original (off by up to 2.4)"
+NON_FACTOR = "adaptive-avg-pool2d-non-factor"
+
+
+@pytest.mark.published
+def test_fixes_that_compute_other_values_come_last_and_say_so_wherever_fixes_are_listed(published):
+    error = "ONNX export of operator adaptive_avg_pool2d, output size that are not factor of input size."
+    hits = read(published, "search", q=error)
+    assert "works there: matrix_product , stride_kernel_formula , pad_to_multiple , which " + OTHER_VALUES in hits
+
+    forms = read(published, "case", case=NON_FACTOR).split("The forms")[-1]
+    assert "first: another function, other values Careful: " + OTHER_VALUES in forms
+    assert forms.index("stride_kernel_formula") < forms.index("pad_to_multiple")
+
+    asked = read(published, "search", q="adaptive_avg_pool2d non factor torch 2.9 opset 18")
+    assert "pad_to_multiple ● needed , which " + OTHER_VALUES in asked
+    assert OTHER_VALUES in read(published, "workarounds", q=NON_FACTOR, torch="2.9")
+
+
+@pytest.mark.published
+def test_the_static_copy_has_of_each_fix_that_it_computes_other_values(published):
+    places = working_fixes(published, NON_FACTOR).values()
+
+    assert any(fix.changed == OTHER_VALUES for fixes in places for fix in fixes)
+    for fixes in places:
+        assert [bool(fix.changed) for fix in fixes] == sorted(bool(fix.changed) for fix in fixes)
+
+
+@pytest.mark.published
+def test_the_sentence_about_a_fix_that_computes_other_values_says_so():
+    asked = ["workaround", f"{NON_FACTOR}/pad_to_multiple", "--torch", "2.9", "--exporter", "trace"]
+    first = CliRunner().invoke(main, asked).output.splitlines()[0]
+    assert first.endswith(f"with it it works, but it {OTHER_VALUES}.")
+
+    only = CliRunner().invoke(main, ["workaround", "interpolate-bilinear-antialias", *asked[2:]]).output.splitlines()[0]
+    assert "no workaround that was measured keeps the values: without_antialias computes other values" in only
+
+
+@pytest.mark.published
+def test_an_upgrade_says_of_a_fix_that_works_there_that_it_computes_other_values(published):
+    asked = {"from": "1.13.1", "to": "2.9.1", "ops": "interpolate"}
+    said = read(published, "upgrade", **asked)
+    assert re.search(r"works there: without_antialias , which computes other values than the original", said)

@@ -72,7 +72,8 @@ def _of_fix(name: str, items: Sequence[Standing], at: str) -> str:
         told[item.word].append(item)
     words = [word for word in _FIX if told[word]]
     said = [f"{_FIX[word][0]}{f' {at}' * (word is words[0])} ({_by(told[word])})" for word in words]
-    meaning = f": {_FIX[words[0]][1]}" if len(words) == 1 else ""
+    changed = f", but it {items[0].changed}" if items[0].changed else ""
+    meaning = f": {_FIX[words[0]][1]}{changed}" if len(words) == 1 else changed
     wrong = f" is known to be wrong or partial ({items[0].note}), and" if items[0].caution else ""
     return f"{name}{wrong} {', '.join(said)}{meaning}."
 
@@ -81,7 +82,16 @@ def _of_case(case: str, items: list[Standing], at: str) -> str:
     need = _need(items)
     harmful = list(dict.fromkeys(item.variant for item in items if item.word is Workaround.HARMFUL))
     harm = f"; harmful there: {some(harmful, _NAMED)}" if harmful else ""
-    return f"{at[0].upper()}{at[1:]}: {need}{_by_whom(need, items)}: {case}{harm}."
+    return f"{at[0].upper()}{at[1:]}: {need}{_by_whom(need, items)}: {case}{_only_changing(items)}{harm}."
+
+
+def _only_changing(items: Sequence[Standing]) -> str:
+    """That every fix which is needed computes other values, where that is so."""
+    needed = [item for item in items if item.word is Workaround.NEEDED]
+    if not needed or not all(item.changed for item in needed):
+        return ""
+    told = dict.fromkeys(f"{item.variant} {item.changed}" for item in needed)
+    return f"; no workaround that was measured keeps the values: {some(list(told), _NAMED)}"
 
 
 def _of_cases(by_case: Mapping[str, list[Standing]], fix: str, at: str) -> str:

@@ -234,9 +234,11 @@ def _helped(target: UpgradeTarget) -> str:
     named = f"; {who} with dynamic_shapes= in place of dynamic_axes=" if target.by_name else ""
     if not target.workarounds:
         return named or ", and no workaround is known there"
+    changing = [f"{name} {changed}" for name, changed in target.changing.items()]
+    beside = f", of which {some(changing, _NAMED)}" if changing else ""
     if not target.without:
-        return f"{', each' if several else ','} with a workaround there{named}"
-    return f"; {len(target.workarounds)} with a workaround there{named}"
+        return f"{', each' if several else ','} with a workaround there{beside}{named}"
+    return f"; {len(target.workarounds)} with a workaround there{beside}{named}"
 
 
 def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:

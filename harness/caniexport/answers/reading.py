@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,7 +48,10 @@ _MOST_READS, _MOST_CELLS = 4, 40_000
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it."""
+    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it.
+
+    ``off_by`` is how far the values of a fix that changes them were from the failing form's, both computed by torch.
+    """
 
     case: str
     variant: str
@@ -63,6 +67,18 @@ class CatalogueEntry:
     sources: tuple[str, ...] = ()
     code: str = ""
     changes_values: bool = False
+    off_by: float = 0.0
+
+    @property
+    def changed(self) -> str:
+        """``computes other values than the original (off by up to 2.4)``; empty for a fix that computes the same."""
+        figure = f" (off by up to {self.off_by:.2g})" if self.off_by else ""
+        return f"computes other values than the original{figure}" if self.changes_values else ""
+
+    @property
+    def told(self) -> str:
+        """What a fix does, and that it computes other values where it does."""
+        return "; ".join(filter(None, (self.note, self.changed)))
 
     @property
     def code_to_copy(self) -> str:
@@ -256,7 +272,9 @@ class Rows:
 
     @cached_property
     def catalogue(self) -> dict[Key, CatalogueEntry]:
-        """By (case, variant), in reading order: what is described, and what was measured of a case nobody describes."""
+        """By (case, variant), in reading order, the fixes that change values behind the others: what is described, and
+        what was measured of a case nobody describes.
+        """
         found = {(row["case"], row["variant"]): _entry(row) for row in self._dataset.records("cases")}
         described = {case for case, _ in found}
         for case, variant in self._dataset.distinct(("case", "variant")):
@@ -264,8 +282,24 @@ class Rows:
             if case is not None and case not in described:
                 key = (case, variant or PLAIN)
                 found[key] = CatalogueEntry(*key, corpus=CANARY if case.startswith(CANARY) else "")
-        ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN))
+        changing = [key for key, entry in found.items() if entry.changes_values]
+        for key, off_by in self._eager_differences(changing).items():
+            found[key] = replace(found[key], off_by=off_by)
+        ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN, found[key].changes_values))
         return {key: found[key] for key in ranked}
+
+    def _eager_differences(self, fixes: Sequence[Key]) -> dict[Key, float]:
+        """How far the values of fixes were from their failing form's on the newest release, both computed by torch."""
+        if not fixes or not self.torch:
+            return {}
+        cases, variants = zip(*fixes, strict=True)
+        where = {"case": cases, "variant": variants, "torch": self.torch[-1:]}
+        found: dict[Key, float] = {}
+        for case, variant, facts in self._dataset.select(("case", "variant", "facts"), where):
+            difference = json.loads(facts or "{}").get("eager_difference") or 0.0
+            if (case, variant) in fixes:
+                found[case, variant] = max(difference, found.get((case, variant), 0.0))
+        return found
 
     @cached_property
     def _places(self) -> list[CountedPlace]:
@@ -428,7 +462,9 @@ def _taken(where: Mapping[str, Iterable[Any]]) -> Where:
 
 
 def _entry(row: dict[str, Any]) -> CatalogueEntry:
-    words = {name: row[name] or "" for name in ("title", "theme", "corpus", "kind", "note", "needs_torch", "code")}
+    words: dict[str, Any] = {
+        name: row[name] or "" for name in ("title", "theme", "corpus", "kind", "note", "needs_torch", "code")
+    }
     return CatalogueEntry(
         row["case"],
         row["variant"],

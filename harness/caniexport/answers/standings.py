@@ -40,7 +40,8 @@ class Standing:
     says where the opset comes from. ``statement`` is the sentence along torch and opset. ``plain`` and ``fix`` are
     the cells that show the word. ``along`` is the range, along torch, of the failing form at the point's opset rule.
     ``obsolete_since`` is the release from which on, by the same rule, the fix is obsolete; ``None`` where it is not;
-    ``before`` is the word on the release before that. ``title`` says what the case is.
+    ``before`` is the word on the release before that. ``title`` says what the case is, ``changed`` of a fix that
+    computes other values that it does.
     """
 
     case: str
@@ -62,6 +63,7 @@ class Standing:
     obsolete_since: str | None = None
     before: Workaround | None = None
     title: str = ""
+    changed: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,9 @@ class _FixJudge:
         if word is Workaround.OBSOLETE:
             since, before = _since(*map(self._upto, (told, fixed, self._judged_opsets(exporter), self.releases)))
         place = (exporter, provider, self.torch, opset, why)
-        return Standing(*_named(entry), *place, word, statement, along, plain, fix, since, before, entry.title)
+        return Standing(
+            *_named(entry), *place, word, statement, along, plain, fix, since, before, entry.title, entry.changed
+        )
 
     def _asked_opsets(self, exporter: str) -> tuple[int | None, ...]:
         """By release the opset asked for, ``_EVERY`` where none was or the release does not take it."""
@@ -215,7 +219,9 @@ class _FixJudge:
         where = "in the environments that the case names"
         said = f"{word.value} {where}"
         shown = NO_EXPORTER, None, "", None, where
-        return Standing(*_named(entry), *shown, word, said, ranges(()), plain, fix, title=entry.title)
+        return Standing(
+            *_named(entry), *shown, word, said, ranges(()), plain, fix, title=entry.title, changed=entry.changed
+        )
 
     def _texts(self, line: Told) -> tuple[str, ...]:
         """What happened on each release, empty where nothing was measured."""
@@ -255,7 +261,7 @@ class _FixJudge:
 
 def _named(entry: CatalogueEntry) -> tuple[str, str, str, str, bool, bool]:
     """What a standing says of its fix."""
-    return entry.case, entry.variant, entry.kind, entry.note, entry.caution, entry.documented
+    return entry.case, entry.variant, entry.kind, entry.told, entry.caution, entry.documented
 
 
 #: stands for every opset of a release

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from caniexport import versions
@@ -50,7 +50,8 @@ class UpgradeTarget:
     at the source, and with wrong values or a crash there. ``by_name`` are those of ``breaks`` that work where the same
     exporter is named, which takes ``dynamic_shapes`` then; ``by_axes`` are cases that work, and fail by the default
     call of the release, which gives ``dynamic_axes`` to the same exporter at its own opset. ``model`` is what is known
-    of the model that was asked about: ``breaks`` are then the known failures that touch it.
+    of the model that was asked about: ``breaks`` are then the known failures that touch it. ``changing`` says of those
+    of the workarounds that compute other values that they do.
     """
 
     place: MeasuredPoint
@@ -67,6 +68,7 @@ class UpgradeTarget:
     silent: tuple[str, ...] = ()
     by_name: tuple[str, ...] = ()
     by_axes: tuple[str, ...] = ()
+    changing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:
@@ -261,7 +263,14 @@ class TargetJudge:
             compared,
             model,
             by_name=tuple(case for case in breaks if self._works_by_name(case, place)),
+            changing=self._changing(chosen),
         )
+
+    def _changing(self, chosen: Mapping[str, str | None]) -> dict[str, str]:
+        """Of those of the fixes chosen that compute other values that they do."""
+        known = self._selection.rows.catalogue
+        found = {f"{case}/{fix}": known[case, fix].changed for case, fix in chosen.items() if fix}
+        return {name: changed for name, changed in found.items() if changed}
 
     def _works_by_name(self, case: str, place: MeasuredPoint) -> bool:
         """Whether a case works where the exporter of a default call, dynamo, is named."""
@@ -303,7 +312,7 @@ class Statuses:
         return self._along[key]
 
 
-def _ease(entry: CatalogueEntry) -> tuple[bool, int]:
-    """What a source states first, then what asks least."""
+def _ease(entry: CatalogueEntry) -> tuple[bool, bool, int]:
+    """What keeps the values first, of these what a source states, then what asks least."""
     kinds = [kind.value for kind in _EASE]
-    return not entry.documented, kinds.index(entry.kind) if entry.kind in kinds else len(kinds)
+    return entry.changes_values, not entry.documented, kinds.index(entry.kind) if entry.kind in kinds else len(kinds)

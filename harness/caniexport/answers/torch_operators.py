@@ -551,7 +551,9 @@ def _cases(dataset: Dataset, op: str) -> tuple[str, ...]:
 
 def _fixes(dataset: Dataset, cases: Sequence[str]) -> tuple[str, ...]:
     known = load(dataset).catalogue
-    return tuple(f"{case}/{variant}" for case, variant in known if case in cases and variant != PLAIN)
+    mine = [entry for (case, variant), entry in known.items() if case in cases and variant != PLAIN]
+    mine.sort(key=lambda entry: entry.changes_values)
+    return tuple(f"{entry.case}/{entry.variant}{f', which {entry.changed}' * entry.changes_values}" for entry in mine)
 
 
 def _rank(dtype: str, form: str, exporter: str) -> tuple[Any, ...]:

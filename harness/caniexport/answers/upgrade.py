@@ -60,7 +60,8 @@ class CaseChange:
 
     ``told`` is what the status afterwards leaves out: that repetitions differ, or that onnx's checker refuses the file
     that works. ``named_so`` is how the same exporter is called that it works with there, where the default call fails;
-    ``by_default`` whether the cell afterwards is that of the default call.
+    ``by_default`` whether the cell afterwards is that of the default call. ``changing`` says of those of the ``fixes``
+    that compute other values, which are the last, that they do.
     """
 
     case: str
@@ -72,6 +73,12 @@ class CaseChange:
     told: str = ""
     named_so: str = ""
     by_default: bool = False
+    changing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def told_fixes(self) -> tuple[str, ...]:
+        """The fixes, those that compute other values with what they do."""
+        return tuple(f"{name}, which {self.changing[name]}" if name in self.changing else name for name in self.fixes)
 
     @property
     def blamed(self) -> str:
@@ -361,11 +368,11 @@ def _change(
     axes = "exporter" if named_so else ""
     if verdict in ORDER and not named_so:
         axes = blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN))
-    helping = [
-        f"{entry.case}/{fix.variant}"
+    helping = {
+        f"{entry.case}/{fix.variant}": fix.changed
         for fix in fixes.get(entry.case, ())
         if verdict in _WORSE and not fix.caution and _works(grid.cell(entry.case, fix.variant, right))
-    ]
+    }
     return _ChangesFound(
         verdict,
         CaseChange(
@@ -378,6 +385,7 @@ def _change(
             told(after) if after and (after.unstable or after.works) else "",
             named_so,
             after is not None and after.exporter == Exporter.DEFAULT.value,
+            {name: changed for name, changed in helping.items() if changed},
         ),
         after,
     )
@@ -423,7 +431,7 @@ def _fix_changes(
         for place in (left, right):
             plain, fixed = grid.cell(fix.case, PLAIN, place), grid.cell(fix.case, fix.variant, place)
             words.append(workaround(plain.status if plain else None, fixed.status if fixed else None))
-        yield FixChange(fix.case, fix.variant, fix.kind, fix.note, *words)
+        yield FixChange(fix.case, fix.variant, fix.kind, fix.told, *words)
 
 
 def _moved(found: Iterable[FixChange], before: set[Workaround], after: set[Workaround]) -> tuple[FixChange, ...]:

@@ -255,7 +255,7 @@ def _help(failure: Failure) -> str:
             if fix.helps:
                 own = match.torch in {place.torch for place in failure.where}
                 where = "there" if own else f"on torch {match.torch}, the nearest that was measured"
-                other = ", with other values" if fix.changes_values else ""
+                other = f", but {fix.changed}" if fix.changed else ""
                 # the name of one that raises the opset says nothing of what else it does
                 is_named = not (fix.does_more and fix.kind == FixKind.RAISE_OPSET.value)
                 what = "" if is_named or not fix.note else f" ({fix.note})"

@@ -279,7 +279,7 @@ def _group(group: ChangeGroup, console: Console) -> None:
         if change.told:
             console.print(f"      {change.told}", soft_wrap=True)
         if change.fixes:
-            console.print(f"      works there: {', '.join(change.fixes)}", soft_wrap=True)
+            console.print(f"      works there: {', '.join(change.told_fixes)}", soft_wrap=True)
         if change.named_so:
             console.print(f"      works there called with {change.named_so}", soft_wrap=True)
     if len(group.changes) > _SHOWN:
@@ -361,6 +361,8 @@ def _wanted(found: Plan, console: Console) -> None:
 def _needs(target: UpgradeTarget, console: Console) -> None:
     if target.workarounds:
         console.print(f"  workarounds, {len(target.workarounds)}: {', '.join(target.workarounds)}", soft_wrap=True)
+    for name, changed in target.changing.items():
+        console.print(f"      {name} {changed}", soft_wrap=True)
     if target.without:
         console.print(f"  no known workaround, {len(target.without)}: {', '.join(target.without)}", soft_wrap=True)
     _unmeasured(target, console)

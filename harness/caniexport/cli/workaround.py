@@ -186,7 +186,8 @@ def _overview(title: str, standings: Sequence[Standing], console: Console) -> No
             word = by_exporter[name].word if name in by_exporter else None
             words.append(marked(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED)
         kind = next(iter(by_exporter.values())).kind
-        made.add_row(f"  {variant}" + f" ({provider})" * several, kind, *words)
+        other = " (other values)" * bool(next(iter(by_exporter.values())).changed)
+        made.add_row(f"  {variant}{other}" + f" ({provider})" * several, kind, *words)
     console.print(made)
     console.print()
 

@@ -205,10 +205,10 @@ def _answered(
 def _as_asked(at: CaseAt, asked: Mapping[str, str]) -> CaseAt:
     """Of the fixes that help those first that keep the opset and the exporter that a user named."""
 
-    def rank(fix: FixAt) -> tuple[bool, bool]:
+    def rank(fix: FixAt) -> tuple[bool, bool, bool]:
         opset = bool(asked.get("opset")) and fix.opset not in (None, at.opset)
         exporter = bool(asked.get("exporter")) and fix.exporter not in ("", at.exporter)
-        return not fix.helps, opset or exporter
+        return not fix.helps, fix.changes_values, opset or exporter
 
     return replace(at, fixes=tuple(sorted(at.fixes, key=rank)))
 
@@ -472,6 +472,9 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         where = f"torch {seen.torch}, {_short(seen.exporter)}, {versions.opset_name(seen.opset)}"
         last = f"this one was last seen on {where}"
         return f"At {at.place} it fails with another error{helps}; {last}.{other}"
+    if fix and fix.changes_values:
+        only = f"At {at.place} it fails, and every fix that is measured to work there computes other values"
+        return f"{only}: `{fix.variant}` ({fix.told}).{other}"
     if fix:
         is_told = bool(fix.exporter) and answered.other.startswith(f"{_short(fix.exporter)},")
         beside = "" if is_told and fix.exporter != at.exporter else other

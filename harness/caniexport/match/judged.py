@@ -35,7 +35,8 @@ _KINDS = tuple(
 class FixAt:
     """A fix of a case, and what it is worth at a point.
 
-    ``caution`` marks one that is known to be wrong or partial, ``changes_values`` one that computes another function.
+    ``caution`` marks one that is known to be wrong or partial, ``changes_values`` one that computes another function,
+    which ``changed`` says.
     ``exporter`` and ``opset`` are what its file was found
     to be written with there, empty and ``None`` where no file was. ``refuted`` says what of a user's own rows shows
     that it does not help their model; empty where nothing does. ``does_more`` marks one that goes to another
@@ -53,12 +54,12 @@ class FixAt:
     refuted: str = ""
     changes_values: bool = False
     does_more: bool = False
+    changed: str = ""
 
     @property
     def told(self) -> str:
-        """What it does, and that its values are others where they are."""
-        other = "; its values are not the model's" if self.changes_values else ""
-        return f"{self.note or self.kind}{other}"
+        """What it does, and that it computes other values where it does."""
+        return "; ".join(filter(None, (self.note or self.kind, self.changed)))
 
     @property
     def helps(self) -> bool:
@@ -123,7 +124,7 @@ def _fix(entry: CatalogueEntry, word: Workaround, cell: MeasuredCell | None) -> 
     opset = cell.opset_effective if cell else None
     return FixAt(
         entry.variant, entry.kind, entry.note, entry.caution, entry.code_to_copy, word, exporter, opset,
-        changes_values=entry.changes_values,
+        changes_values=entry.changes_values, changed=entry.changed,
     )  # fmt: skip
 
 

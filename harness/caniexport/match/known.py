@@ -16,7 +16,7 @@ from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
 from caniexport.home import NEWEST
-from caniexport.match.judged import judge_case
+from caniexport.match.judged import FixAt, judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
@@ -169,9 +169,14 @@ def _at(
         asked == versions.public(place.torch),
         not apart,
         (*own.notes, *([f"measured with {', '.join(apart)}"] if apart else [])),
-        tuple(fix.variant for fix in at.helping[:_MOST_FIXES]) if fails and entry.variant == PLAIN else (),
+        tuple(map(_named, at.helping[:_MOST_FIXES])) if fails and entry.variant == PLAIN else (),
         _links(entry),
     )
+
+
+def _named(fix: FixAt) -> str:
+    """A fix, with what it does to the values where it computes others."""
+    return f"{fix.variant}, which {fix.changed}" if fix.changed else fix.variant
 
 
 def _apart(differs: Iterable[VersionDifference], exporter: str, reached: int) -> list[str]:

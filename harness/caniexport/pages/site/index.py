@@ -90,10 +90,11 @@ def script(kept: Kept) -> str:
     for number, case in enumerate(data["cases"]):
         working = working_fixes(kept, case["case"])
         case["file"] = case_file(case["case"])
-        case["fixes"] = {place: fixes.numbers([working[at]])[0] for place, at in seen[number].items() if at in working}
+        told = {at: tuple((fix.variant, fix.changed) for fix in found) for at, found in working.items()}
+        case["fixes"] = {place: fixes.numbers([told[at]])[0] for place, at in seen[number].items() if at in told}
         found = kept.supports(case["case"], PLAIN)
         case["answers"] = [_answer(item) for item in found if item.exporter in EXPORTERS]
-    data["fixes"] = [[(name, f"form-{slug(name)}") for name in names] for names in fixes]
+    data["fixes"] = [[(name, f"form-{slug(name)}", changed) for name, changed in names] for names in fixes]
     data["files"] = _files(kept.answer(search.index))
     data["pages"] = operator_pages(kept)
     data["torch"] = kept.rows().torch
@@ -126,13 +127,16 @@ def _upgrades(kept: Kept) -> dict[str, tuple[str, str]]:
 
 def _words_of_fixes(kept: Kept, data: Mapping[str, Any]) -> dict[str, Any]:
     """By entry, the failing form left out: the word of the fix on the newest release with each exporter that is told,
-    as a letter of ``letters``; and how each looks.
+    as a letter of ``letters``; how each looks; and of those that compute other values that they do.
     """
     letters = {word: word.value[0] for word in looks.WORD}
     found = kept.answer(workarounds, Filters(exporters=BESIDE))
     words = {(item.case, item.variant, item.exporter): item.word for item in (*found.standings, *found.cautions)}
-    every = [[(data["cases"][case]["case"], variant, name) for name in BESIDE] for case, variant, _ in data["entries"]]
+    forms = [(data["cases"][case]["case"], variant) for case, variant, _ in data["entries"]]
+    every = [[(*form, name) for name in BESIDE] for form in forms]
+    known = kept.rows().catalogue
     return {
+        "changed": {place: known[form].changed for place, form in enumerate(forms) if known[form].changed},
         "fix_words": ["".join(letters[words[key]] if key in words else "-" for key in keys) for keys in every],
         "letters": {letter: (looks.WORD[word].css, looks.WORD[word].name) for word, letter in letters.items()},
         "beside": [EXPORTER_SHORT[name] for name in BESIDE],

@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {beside, cases, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
+  const {beside, cases, changed, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -22,7 +22,8 @@
     return known.length ? [element('span', '', `${kind}: `, ...between(known.map(name => link(page(name), name)), ', '))] : []
   }
   const working = ({case: entry, place}) => {
-    const links = (fixes[entry.fixes[place]] ?? []).map(([name, anchor]) => link(`${entry.file}#${anchor}`, name))
+    const links = (fixes[entry.fixes[place]] ?? []).map(([name, anchor, changed]) =>
+      element('span', '', link(`${entry.file}#${anchor}`, name), changed && `, which ${changed}`))
     return links.length ? [element('p', 'works', element('span', 'badge s-pass', '✓ pass'), ' works there: ', ...between(links, ', '))] : []
   }
   // the word of the fix by which a case was found, on the newest release
@@ -31,7 +32,7 @@
     const words = [...fix_words[place] ?? ''].flatMap((letter, at) => letters[letter] ? [[beside[at], ...letters[letter]]] : [])
     if (!words.length) return []
     const told = words.flatMap(([exporter, css, name]) => [` ${exporter} `, element('span', `badge ${css}`, name)])
-    return [element('p', 'works', `${variant} at torch ${torch.at(-1)} (the newest):`, ...told)]
+    return [element('p', 'works', `${variant} at torch ${torch.at(-1)} (the newest):`, ...told, changed[place] ? `, which ${changed[place]}` : '')]
   }
   const shown = hit => {
     const {case: entry} = hit

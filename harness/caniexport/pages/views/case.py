@@ -64,9 +64,11 @@ class Subject:
 
     @property
     def fixes(self) -> list[CatalogueEntry]:
-        """The fixes: what sources state first, then our own proposals, then what is known to be wrong."""
+        """The fixes: what sources state first, then our own proposals, what computes other values, what is known to be
+        wrong.
+        """
         found = [entry for entry in self.entries.values() if entry.variant != PLAIN]
-        return sorted(found, key=lambda entry: (entry.caution, not entry.documented))
+        return sorted(found, key=lambda entry: (entry.caution, entry.changes_values, not entry.documented))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from caniexport.answers.reading import CatalogueEntry
 from caniexport.answers.support import Support
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match.errors import Lead
@@ -25,13 +26,15 @@ Place = tuple[str, str, int | None]
 
 @dataclass(frozen=True)
 class PlacedHit:
-    """How the failing form of a case ends at a place, ``None`` where it was not measured, and the word of each fix."""
+    """How the failing form of a case ends at a place, ``None`` where it was not measured; the word of each fix,
+    and of one that computes other values that it does.
+    """
 
     torch: str
     exporter: str
     opset: int | None
     status: Status | None
-    fixes: Sequence[tuple[str, Workaround]]
+    fixes: Sequence[tuple[str, Workaround, str]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class ToldHit:
 
     hit: Lead
     supports: Sequence[Support]
-    working: Sequence[str] = ()
+    working: Sequence[CatalogueEntry] = ()
     careful: Sequence[str] = ()
     at: Sequence[PlacedHit] = ()
 
@@ -60,17 +63,19 @@ def tell_hit(kept: Kept, hit: Lead, *, with_fixes: bool = False, at: Sequence[Pl
     return ToldHit(hit, supports, working, kept.answer(careful_fixes).get(hit.entry.case, ()), at)
 
 
-def _working(kept: Kept, hit: Lead) -> Sequence[str]:
+def _working(kept: Kept, hit: Lead) -> Sequence[CatalogueEntry]:
     """The fixes that work in the cell where the error was seen."""
     place = (hit.torch, hit.exporter, hit.opset)
     return working_fixes(kept, hit.case).get(place, ()) if hit.torch else ()
 
 
-def working_fixes(kept: Kept, case: str) -> Mapping[Place, Sequence[str]]:
-    """The fixes of a case that work in each cell, those that sources warn of left out."""
+def working_fixes(kept: Kept, case: str) -> Mapping[Place, Sequence[CatalogueEntry]]:
+    """The fixes of a case that work in each cell, those that sources warn of left out; last those that compute other
+    values.
+    """
     entries = kept.rows().catalogue
-    found: dict[Place, dict[str, None]] = defaultdict(dict)
+    found: dict[Place, dict[str, CatalogueEntry]] = defaultdict(dict)
     for cell in kept.cells_of(case):
         if cell.works and cell.variant != PLAIN and not entries[case, cell.variant].caution:
-            found[cell.torch, cell.exporter, cell.opset][cell.variant] = None
-    return {place: tuple(fixes) for place, fixes in found.items()}
+            found[cell.torch, cell.exporter, cell.opset][cell.variant] = entries[case, cell.variant]
+    return {place: sorted(fixes.values(), key=lambda fix: fix.changes_values) for place, fixes in found.items()}

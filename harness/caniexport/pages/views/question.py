@@ -214,11 +214,11 @@ def _places(kept: Kept, cases: tuple[str, ...], mine: Setting) -> dict[str, list
     at = {exporter: _opset(kept, torch, exporter, mine) for exporter in exporters}
     cells = rows.cells(case=cases, variant=(PLAIN,), torch=(torch,), exporter=exporters, provider=("cpu",))
     ends = {(cell.case, cell.exporter): cell.status for cell in cells if cell.opset == at[cell.exporter]}
-    fixes: dict[tuple[str, str], list[tuple[str, Workaround]]] = defaultdict(list)
+    fixes: dict[tuple[str, str], list[tuple[str, Workaround, str]]] = defaultdict(list)
     for item in kept.answer(workarounds, _filters(mine, cases)).standings:
         goes_there = rows.catalogue[item.case, item.variant].leaves_for == item.exporter
         if item.provider in ("cpu", None) and item.word is not Workaround.UNKNOWN and not goes_there:
-            fixes[item.case, item.exporter].append((item.variant, item.word))
+            fixes[item.case, item.exporter].append((item.variant, item.word, item.changed))
     return {
         case: [
             PlacedHit(torch, name, at[name], ends.get((case, name)), fixes.get((case, name), ())) for name in exporters

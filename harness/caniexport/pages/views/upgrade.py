@@ -110,7 +110,7 @@ def _rows(found: Upgrade) -> Iterator[tuple[object, ...]]:
             for change in group.changes:
                 ends = (change.before or Status.NOT_RUN, change.after or Status.NOT_RUN)
                 what = (looks.VERDICT[group.verdict].word, change.case, change.title, *(end.value for end in ends))
-                said = (change.blamed if change.axes else "", group.cause, change.told, joined(change.fixes))
+                said = (change.blamed if change.axes else "", group.cause, change.told, joined(change.told_fixes))
                 yield (found.before.text, to, *what, *said)
 
 
