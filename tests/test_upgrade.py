@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
-from caniexport.answers.decision import decide
+from caniexport.answers.decision import decide, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import parse
 from caniexport.answers.select import load
@@ -288,3 +289,60 @@ def test_a_release_is_understood_as_people_write_it(asked, shown):
 
     assert told.output.splitlines()[0].split() == ["case", "exporter", *shown]
     assert ("torch 2.8.1 was not measured; 2.8.0 is answered" in told.output) == (asked == "2.8.1")
+
+
+#: a move whose recommended way is not the default call, and whose lists differ by way
+BY_WAYS = ("--from", "2.5.1,opset=17", "--to", "2.9")
+ABOUT = tuple(
+    word for op in ("grid_sample", "scaled_dot_product_attention", "lstm", "index_put") for word in ("--op", op)
+)
+
+
+@pytest.fixture(scope="module")
+def by_ways():
+    """The terminal's answer, cut at the heading of each way; the first part is what stands before them."""
+    return re.split(r"^To (?=torch)", CliRunner().invoke(main, ["upgrade", *BY_WAYS, *ABOUT]).stdout, flags=re.M)
+
+
+def lists(part):
+    """By title: the workarounds of a part of the terminal's answer, alternatives to one with it."""
+    found = re.findall(r"^(Workarounds [^:\n]+)(?:: [^:\n]+)?: (\d+) cases?\n((?:  .*\n)+)", part, flags=re.M)
+    return {title: (int(count), text) for title, count, text in found}
+
+
+def test_the_lists_of_the_recommended_way_come_first_each_under_the_name_of_its_way(by_ways):
+    decision, first, second, *_ = by_ways
+    own, default = lists(first), lists(second)
+
+    assert decision.startswith("Move to torch 2.9.1 with `dynamo=False, opset_version=17`: nothing breaks")
+    assert first.startswith("torch 2.9.1 with `dynamo=False, opset_version=17`:\n→ torch 2.9.1, torchscript-trace, ")
+    assert second.startswith("torch 2.9.1 as called by default (dynamo since 2.9.1, opset 20):")
+    assert list(own) == ["Workarounds still needed"]
+    assert "Workarounds that may go" in default
+
+
+def test_a_fix_that_is_needed_by_one_way_and_may_go_by_the_other_is_listed_with_each(results):
+    found = upgrade(results, {"torch": "2.5.1", "opset": "17"}, {"torch": "2.9.1"}, Filters(ops=("index_put",)))
+    first, *_ = order_ways(found)
+
+    assert first is found.kept
+    assert "index-put-accumulate-duplicates/scatter_add" in fixes(found.changes_by(first).keep)
+    assert "index-put-accumulate-duplicates/scatter_add" in fixes(found.changes_by(found.target).drop)
+    assert not found.changes_by(first).drop
+
+
+def test_of_workarounds_cases_are_counted_and_those_of_one_case_are_alternatives(by_ways):
+    count, text = lists(by_ways[2])["Workarounds to add"]
+
+    assert count == len(re.findall(r"^  \S", text, flags=re.M)) == 4
+    assert "  sdpa-three-dims/formula (rewrite)" in text
+    assert "    or one_head (rewrite)" in text
+
+
+def test_what_was_not_measured_is_counted_once_by_where_that_is(by_ways):
+    told = "".join(by_ways)
+
+    assert "1 not measured there" in by_ways[0]
+    assert "Not measured there: 1 (lstm-behind-scripted-sort)" in by_ways[2]
+    assert "Not measured at torch 2.5.1 as called today: 2 (" in by_ways[-1]
+    assert "one of the two points: 3" not in told

@@ -114,37 +114,53 @@ class FixChange:
 
 
 @dataclass(frozen=True)
-class Upgrade(Shown):
-    """The answer. ``drop``, ``keep``, ``add`` and ``lost`` are workarounds; ``counts`` has every verdict's number.
-
-    ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
-    while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them. ``target`` is
-    the second point in short, ``kept`` its release called with the exporter and opset of the first, ``None`` where that
-    is the second point; ``kept_groups`` is what gets worse by that way. ``stay`` is the first point with the newest
-    packages beside the same torch, ``None`` where it has them or the second point is that. ``other`` is a further way
-    of calling the second point's release, by which nothing breaks and more works than by those of these two that break
-    nothing; ``None`` where there is none. ``file_refused`` are sentences about runtimes at the two points that refuse
-    a model's file as it lies there.
+class WayChanges:
+    """What changes by one way of calling a release. ``drop``, ``keep``, ``add`` and ``lost`` are workarounds;
+    ``counts`` has every verdict's number. ``refused`` are cases that work there while onnx's checker refuses their
+    file, ``unstable`` those whose repetitions differ at one of the two points.
     """
 
-    before: MeasuredPoint
-    after: MeasuredPoint
-    target: UpgradeTarget
-    kept: UpgradeTarget | None
     groups: tuple[ChangeGroup, ...]
     drop: tuple[FixChange, ...]
     keep: tuple[FixChange, ...]
     add: tuple[FixChange, ...]
     lost: tuple[FixChange, ...]
     counts: Mapping[str, int]
-    unknown: tuple[str, ...]
-    notes: tuple[str, ...] = field(default=())
     refused: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Upgrade(WayChanges, Shown):
+    """The answer: what changes at the second point, as :class:`WayChanges` has it, and by further ways of calling it.
+
+    ``unknown`` are the cases that were not measured at one of the two points, ``unmeasured_before`` those of them that
+    were not at the first. ``target`` is the second point in short, ``kept`` its release called with the exporter and
+    opset of the first, ``None`` where that is the second point; ``kept_changes`` is what changes by that way. ``stay``
+    is the first point with the newest packages beside the same torch, ``None`` where it has them or the second point is
+    that. ``other`` is a further way of calling the second point's release, by which nothing breaks and more works than
+    by those of these two that break nothing, and ``other_changes`` what changes by it; ``None`` where there is none.
+    ``file_refused`` are sentences about runtimes at the two points that refuse
+    a model's file as it lies there.
+    """
+
+    before: MeasuredPoint = field(kw_only=True)
+    after: MeasuredPoint = field(kw_only=True)
+    target: UpgradeTarget = field(kw_only=True)
+    kept: UpgradeTarget | None = field(kw_only=True)
+    unknown: tuple[str, ...] = ()
+    unmeasured_before: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     stay: UpgradeTarget | None = None
-    kept_groups: tuple[ChangeGroup, ...] = ()
+    kept_changes: WayChanges | None = None
     other: UpgradeTarget | None = None
+    other_changes: WayChanges | None = None
     file_refused: tuple[str, ...] = ()
+
+    def changes_by(self, way: UpgradeTarget) -> WayChanges:
+        """What changes by one of its ways of calling the release."""
+        further = ((self.kept, self.kept_changes), (self.other, self.other_changes))
+        return next((found for one, found in further if one and found and one.place == way.place), self)
 
     @property
     def is_one_place(self) -> bool:
@@ -194,36 +210,51 @@ def upgrade(
         touched = _touched(target) | (_touched(kept) if kept else set())
         cases = {key: entry for key, entry in selection.catalogue.items() if entry.case in touched}
         selection = replace(selection, catalogue=cases)
-    grid = _grid_of(rows, selection, left, [right, *([kept.place] if kept else [])])
+    is_open = model is None and not {"opset", "exporter"} & set(after)
+    other = _other(rows, judge, left, [target, kept]) if is_open else None
+    grid = _grid_of(rows, selection, left, [right, *(way.place for way in (kept, other) if way)])
     beside = {cell.case for cell in rows.environment}
     every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
     plain = [entry for entry in every if entry.case not in beside]
     fixes = _by_case(entry for key, entry in selection.catalogue.items() if key[1] != PLAIN)
-    changes = _changes(plain, fixes, grid, left, right)
-    verdicts = [item.verdict for item in changes]
-    worse: list[_ChangesFound] = []
-    if kept:
-        worse = [item for item in _changes(plain, fixes, grid, left, kept.place) if item.verdict in _WORSE]
-    moved = [item for entry in plain for item in _fix_changes(fixes.get(entry.case, ()), grid, left, right)]
+    by = partial(_way_changes, dataset.of(right.profile), plain, fixes, grid, left)
     return Upgrade(
-        left,
-        right,
-        target,
-        kept,
-        tuple(_groups(changes, dataset.of(right.profile))),
+        **vars(by(right)),
+        before=left,
+        after=right,
+        target=target,
+        kept=kept,
+        unknown=tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
+        unmeasured_before=tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left)),
+        notes=_notes(left, right, len(every) - len(plain)),
+        stay=stay,
+        kept_changes=by(kept.place) if kept else None,
+        other=other,
+        other_changes=by(other.place) if other else None,
+        file_refused=() if model is None else model.refused_on(rows, (left, right)),
+    )
+
+
+def _way_changes(
+    dataset: Dataset,
+    plain: Sequence[CatalogueEntry],
+    fixes: Mapping[str, Sequence[CatalogueEntry]],
+    grid: _Grid,
+    left: MeasuredPoint,
+    right: MeasuredPoint,
+) -> WayChanges:
+    """What changes between two points for these failing forms, and for their fixes; messages are the dataset's."""
+    changes = _changes(plain, fixes, grid, left, right)
+    moved = [item for entry in plain for item in _fix_changes(fixes.get(entry.case, ()), grid, left, right)]
+    return WayChanges(
+        tuple(_groups(changes, dataset)),
         _moved(moved, {Workaround.NEEDED}, {Workaround.OBSOLETE, Workaround.HARMFUL}),
         _moved(moved, {Workaround.NEEDED}, {Workaround.NEEDED}),
         _moved(moved, {Workaround.OBSOLETE, Workaround.HARMFUL}, {Workaround.NEEDED}),
         _moved(moved, {Workaround.NEEDED}, {Workaround.BROKEN}),
-        _counts(verdicts),
-        tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
-        _notes(left, right, len(every) - len(plain)),
+        _counts(item.verdict for item in changes),
         tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
         tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
-        stay,
-        tuple(_groups(worse, dataset.of(right.profile))),
-        None if model is not None or {"opset", "exporter"} & set(after) else _other(rows, judge, left, [target, kept]),
-        () if model is None else model.refused_on(rows, (left, right)),
     )
 
 

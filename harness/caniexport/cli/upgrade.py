@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from caniexport.answers.plan import Plan
     from caniexport.answers.targets import UpgradeTarget
     from caniexport.answers.touching import ModelStanding, Touch
-    from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
+    from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade, WayChanges
     from caniexport.cli.output import Console
     from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
 
 _SHOWN = 12
+#: the same of a way that is not the first
+_FEWER = 4
 #: places where something breaks that a plan tells, and cases of each
 _PLACES, _NAMED = 12, 4
 _NOTHING = "No case of the corpus is about what is listed: nothing is known of what changes."
@@ -200,36 +203,48 @@ def _decision(found: Upgrade | Plan, first: Sequence[str], console: Console) -> 
     console.print()
 
 
-def _points(found: Upgrade, console: Console) -> None:
-    console.print(f"{found.before.text}\n→ {found.after.text}", soft_wrap=True)
+def _points(found: Upgrade, console: Console, *, has_ways: bool = False) -> None:
+    """The two points; of several ways of calling the second each is told where it begins (``has_ways``)."""
+    console.print(f"{'From ' if has_ways else ''}{found.before.text}", soft_wrap=True)
+    if not has_ways:
+        console.print(f"→ {found.after.text}", soft_wrap=True)
     for target in filter(None, (found.target, found.kept)):
         if target.model is not None:
             _model(target, target.model, console)
 
 
-def _counts(found: Upgrade) -> str:
+def _counts(found: WayChanges) -> str:
     nothing = "Nothing of what was measured changes."
     return ", ".join(f"{count} {word}" for word, count in found.counts.items()) or nothing
 
 
 def _changes(found: Upgrade, console: Console) -> None:
-    from caniexport.answers.decision import called
+    from caniexport.answers.decision import call_way, order_ways
 
-    _points(found, console)
-    if found.kept is not None and found.groups:
-        console.print(f"\nWhat changes at {called(found.target)}:", soft_wrap=True)
-    for group in found.groups:
-        _group(group, console)
-    _named("Fail at both points", found.target.fail, console)
-    _fixes("Workarounds that may go", found.drop, console)
-    _fixes("Workarounds to add: what they fix breaks on the way", found.add, console)
-    _fixes("Workarounds that stop working, and nothing else changes", found.lost, console)
-    _fixes("Workarounds still needed", found.keep, console)
-    _named("Works there, and onnx's checker refuses the file", found.refused, console)
-    _named("Not the same every time at one of the two points", found.unstable, console)
-    _named("Not measured at one of the two points", found.unknown, console)
-    if found.counts or found.target.clean or found.target.model is None:
-        console.print(f"\n{_counts(found)}")
+    ways = order_ways(found)
+    _points(found, console, has_ways=len(ways) > 1)
+    for way in ways:
+        if len(ways) > 1:
+            console.print(f"\nTo {call_way(found, way)}:", style="bold", soft_wrap=True)
+            console.print(f"→ {way.place.text}", soft_wrap=True)
+        _way(way, found.changes_by(way), console, _SHOWN if way is ways[0] else _FEWER)
+    _named(f"Not measured at torch {found.before.torch} as called today", found.unmeasured_before, console)
+
+
+def _way(way: UpgradeTarget, changes: WayChanges, console: Console, most: int) -> None:
+    """What changes by one way of calling the release; of each list ``most`` at once."""
+    for group in changes.groups:
+        _group(group, console, most)
+    _named("Fail at both points", way.fail, console)
+    _fixes("Workarounds that may go", changes.drop, console, most)
+    _fixes("Workarounds to add: what they fix breaks on the way", changes.add, console, most)
+    _fixes("Workarounds that stop working, and nothing else changes", changes.lost, console, most)
+    _fixes("Workarounds still needed", changes.keep, console, most)
+    _named("Works there, and onnx's checker refuses the file", changes.refused, console)
+    _named("Not the same every time at one of the two points", changes.unstable, console)
+    _named("Not measured there", way.unmeasured, console)
+    if changes.counts or way.clean or way.model is None:
+        console.print(f"\n{_counts(changes)}")
 
 
 def _model(target: UpgradeTarget, found: ModelStanding, console: Console) -> None:
@@ -262,7 +277,7 @@ def _named(lead: str, cases: Sequence[str], console: Console) -> None:
         console.print(f"\n{lead}: {_some(cases)}", soft_wrap=True)
 
 
-def _group(group: ChangeGroup, console: Console) -> None:
+def _group(group: ChangeGroup, console: Console, most: int) -> None:
     from caniexport.answers.upgrade import ORDER
     from caniexport.corpus.verdicts import REGRESSIONS, Verdict
 
@@ -273,7 +288,7 @@ def _group(group: ChangeGroup, console: Console) -> None:
     console.print(f"{group.verdict.value}: {len(group.changes)}", style=f"bold {style}")
     if group.message:
         console.print(textwrap.indent(textwrap.shorten(group.cause, 200), "    "), soft_wrap=True)
-    for change in group.changes[:_SHOWN]:
+    for change in group.changes[:most]:
         by = f"  [{change.blamed}]" if change.axes else ""
         console.print(f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True)
         if change.told:
@@ -282,23 +297,27 @@ def _group(group: ChangeGroup, console: Console) -> None:
             console.print(f"      works there: {', '.join(change.told_fixes)}", soft_wrap=True)
         if change.named_so:
             console.print(f"      works there called with {change.named_so}", soft_wrap=True)
-    if len(group.changes) > _SHOWN:
-        console.print(f"  and {len(group.changes) - _SHOWN} more (--json has all)")
+    if len(group.changes) > most:
+        console.print(f"  and {len(group.changes) - most} more (--json has all)")
 
 
 def _word(status: object) -> str:
     return getattr(status, "value", None) or "not measured"
 
 
-def _fixes(title: str, found: Sequence[FixChange], console: Console) -> None:
+def _fixes(title: str, found: Sequence[FixChange], console: Console, most: int) -> None:
+    """Workarounds by case: where a case has several, any of them is one."""
     if not found:
         return
+    by_case = [(case, list(items)) for case, items in itertools.groupby(found, key=lambda item: item.case)]
     console.print()
-    console.print(f"{title}: {len(found)}", style="bold")
-    for item in found[:_SHOWN]:
-        console.print(f"  {item.case}/{item.variant} ({item.kind}): {item.note}", soft_wrap=True)
-    if len(found) > _SHOWN:
-        console.print(f"  and {len(found) - _SHOWN} more (--json has all)")
+    console.print(f"{title}: {plural(len(by_case), 'case')}", style="bold")
+    for case, items in by_case[:most]:
+        for place, item in enumerate(items):
+            lead = f"  {case}/" if place == 0 else "    or "
+            console.print(f"{lead}{item.variant} ({item.kind}): {item.note}", soft_wrap=True)
+    if len(by_case) > most:
+        console.print(f"  and {len(by_case) - most} more (--json has all)")
 
 
 def _plan(found: Plan, console: Console) -> None:

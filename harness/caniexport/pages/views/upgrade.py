@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.decision import call_way, called, decide, order_ways
+from caniexport.answers.decision import call_way, decide, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import exporter_name, exporter_names
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.upgrade import Upgrade, upgrade
+from caniexport.answers.targets import UpgradeTarget
+from caniexport.answers.upgrade import Upgrade, WayChanges, upgrade
 from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
 from caniexport.match import search as searching
@@ -43,7 +45,7 @@ _COLUMNS = (
 )
 _LISTS = (
     ("drop", "Workarounds that may go", "needed before; the failing form works afterwards"),
-    ("add", "Workarounds to add", "what they fix breaks on the way"),
+    ("add", "Workarounds to add", "what they fix breaks on the way; of several beside a case any helps"),
     ("lost", "Workarounds that stop working", "nothing measured helps there any more"),
     ("keep", "Workarounds that must stay", "needed before and afterwards"),
 )
@@ -77,7 +79,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
-    given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "changes": {}, "back": False}
+    given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "back": False}
     given["of_file"] = ""
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
         decision = decide_for_model(kept, form.file, dict(before), dict(after))
@@ -86,14 +88,8 @@ def page(form: Form, kept: Kept) -> Page:
     given["asked_from"] = form.asked.get("from")
     if found:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
-        given["changes"] = _counts(found)
-        given["at"] = _at(found.after, form.mine.profile)
         given["decision"] = decide(found)
-        given["sides"] = [
-            (f"to {call_way(found, target)}", target, _at(target.place, form.mine.profile))
-            for target in order_ways(found)
-        ]
-        given["kept"] = (called(found.kept), _at(found.kept.place, form.mine.profile)) if found.kept else ()
+        given["sides"] = [_side(found, way, form.mine.profile) for way in order_ways(found)]
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
     sheet = Sheet(_COLUMNS, lambda: _rows(found) if found else ())
@@ -101,12 +97,10 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _rows(found: Upgrade) -> Iterator[tuple[object, ...]]:
-    """What changes as it is kept, in the order of the columns; of a further way of calling what gets worse by it."""
-    ways = [(found.after.text, found.groups)]
-    if found.kept:
-        ways.append((called(found.kept).replace("`", ""), found.kept_groups))
-    for to, groups in ways:
-        for group in groups:
+    """What changes as it is kept, in the order of the columns, by each way of calling the release."""
+    for way in order_ways(found):
+        to = found.after.text if way is found.target else call_way(found, way).replace("`", "")
+        for group in found.changes_by(way).groups:
             for change in group.changes:
                 ends = (change.before or Status.NOT_RUN, change.after or Status.NOT_RUN)
                 what = (looks.VERDICT[group.verdict].word, change.case, change.title, *(end.value for end in ends))
@@ -188,11 +182,28 @@ def _ask(
     return upgrade(kept, dict(before), dict(after), narrow)
 
 
-def _counts(found: Upgrade) -> dict[str, int]:
+@dataclass(frozen=True)
+class _Side:
+    """One way of calling the release: its heading, what changes, how many by verdict, and its point as ``at``."""
+
+    label: str
+    way: UpgradeTarget
+    changes: WayChanges
+    counts: Mapping[str, int]
+    at: Mapping[str, str]
+
+    @property
+    def fixes(self) -> bool:
+        """Whether a workaround is needed at one of the two points."""
+        return any(getattr(self.changes, name) for name, _, _ in _LISTS)
+
+
+def _side(found: Upgrade, way: UpgradeTarget, profile: str) -> _Side:
+    changes = found.changes_by(way)
     counts: dict[str, int] = {}
-    for group in found.groups:
+    for group in changes.groups:
         counts[group.verdict] = counts.get(group.verdict, 0) + len(group.changes)
-    return counts
+    return _Side(f"to {call_way(found, way)}", way, changes, counts, _at(way.place, profile))
 
 
 def _at(place: MeasuredPoint, mine: str) -> dict[str, str]:
