@@ -44,6 +44,8 @@ QUESTIONS = {
     "Which release broke the most?": ("", "alerts", "each", (), "", "", ""),
     "what torch version has broken most cases": ("", "alerts", "each", (), "", "", ""),
     "which release broke cross": ("cross", "", "each", (), "", "", ""),
+    "Is my file OK on onnxruntime 1.15 with CUDA": ("CUDA", "", "each", (), "", "", "onnxruntime==1.15"),
+    "is my lstm model fine on torch 2.9": ("lstm", "", "each", ("2.9",), "", "", ""),
     "torch 2.8": ("", "", "each", ("2.8",), "", "", ""),
     "torch==2.8.0": ("", "", "each", ("2.8.0",), "", "", ""),
     "cumsum opset_version=18 dynamo=False": ("cumsum", "", "each", (), "18", "trace", ""),

@@ -432,3 +432,27 @@ def test_which_release_broke_the_most_is_answered_by_the_alerts_of_every_release
     assert 'href="./alerts"' in str(shown.body)
     assert re.search(r"torch against made worse ─+ 1\.2\.0 1\.1\.0 55 ", terminal)
     assert "mode-no-rule" not in text.partition("Alerts by release")[0]
+
+
+@pytest.mark.parametrize(("runtime", "unmeasured"), [("1.15", True), ("1.31.1", False)])
+def test_a_runtime_that_ran_nothing_on_a_provider_is_not_answered_by_another_without_a_word(
+    kept_results, runtime, unmeasured
+):
+    query = f"Is my file OK on onnxruntime {runtime} with CUDA"
+    shown = html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body)))
+    told = "onnxruntime 1.15.1 on cuda was not measured; measured there: onnxruntime 1.31.1, onnxruntime 1.28.0."
+
+    for text in (shown, asked(query)):
+        assert (told in text) is unmeasured
+        assert ("onnxruntime 1.28.0 on cuda (" in text) is unmeasured
+        assert text.index("caniexport upgrade --model FILE.onnx") < text.index(" files, 268 are wrong there")
+
+
+def test_cases_are_told_at_the_release_that_is_named_beside_an_opset_that_nobody_measured(kept_results):
+    shown = page("search", {"q": "lstm opset 30 torch 2.9"}, kept_results)
+    text = " ".join(html.unescape(re.sub("<[^>]+>", " ", str(shown.body))).split())
+
+    assert shown.warnings == ("opset 30 has not been measured (measured: 7 to 28)",)
+    (case,) = re.findall(r"lstm-dynamic-batch · found by .*? dynamo, opset", text)
+    assert "✗ fail torch 2.9.1, dynamo, opset" in case
+    assert "from torch 2.15.0" not in text

@@ -181,6 +181,19 @@ def provider_runs(
     ]
 
 
+def of_runtime(found: Sequence[ProviderRuns], runtime: str) -> tuple[list[ProviderRuns], str]:
+    """Those of one release of a runtime (``onnxruntime==1.15.1``), else all, and that it was not measured there.
+
+    Without a release all of them, and nothing to say.
+    """
+    name, _, version = runtime.partition("==")
+    own = [runs for runs in found if (runs.runtime, runs.version) == (name, version)]
+    if own or not runtime or not found:
+        return own or list(found), ""
+    measured = ", ".join(dict.fromkeys(f"{runs.runtime} {runs.version}" for runs in found))
+    return list(found), f"{name} {version} on {found[0].provider} was not measured; measured there: {measured}."
+
+
 def decide_provider(provider: str, found: Sequence[ProviderRuns]) -> str:
     """Whether the files asked about work there, by the newest release of a runtime that ran any."""
     return found[0].answer if found else f"Not known: no file of it was run on {provider}."

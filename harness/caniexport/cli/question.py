@@ -34,7 +34,8 @@ ShowWhy = Callable[[Any, Any], None]
 class QuestionAnswer:
     """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
     about without more words. ``nearest`` says that no case has all of the words, where the nearest answers;
-    ``operator`` how torch's own calls end of the operator that the words are, or whether its files work on a provider.
+    ``operator`` how torch's own calls end of the operator that the words are, or whether its files work on a provider;
+    ``own`` what answers of somebody's own file or model.
     """
 
     read_as: str
@@ -43,6 +44,7 @@ class QuestionAnswer:
     opsets: str = ""
     nearest: str = ""
     operator: str = ""
+    own: str = ""
 
 
 def show_question(
@@ -53,7 +55,7 @@ def show_question(
 
     Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
     """
-    from caniexport.answers.provider_runs import decide_provider, elsewhere, provider_runs
+    from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs
     from caniexport.answers.select import load, refuse_uncovered
     from caniexport.cli.runtimes import show_provider
     from caniexport.match.asked import asked_provider, understand
@@ -65,11 +67,13 @@ def show_question(
         raise UnknownName("; ".join(asks.unknown))
     provider = asked_provider(found, asks, load(dataset))
     if provider is not None and provider.name in elsewhere(dataset):
-        runs = provider_runs(dataset, provider.name, filters=provider.filters)
+        every = provider_runs(dataset, provider.name, filters=provider.filters)
+        runs, unmeasured = of_runtime(every, provider.runtime)
         if provider.missing and not provider.filters.any:
             raise UnknownName(f"no measured case is about {', '.join(provider.missing)}: no file of it was run there")
         first = decide_provider(provider.name, runs) if provider.filters.any else ""
-        told = QuestionAnswer(asks.told, (), runs, nearest=tell_missing(provider.missing), operator=first)
+        nearest = " ".join(filter(None, (unmeasured, tell_missing(provider.missing))))
+        told = QuestionAnswer(asks.told, (), runs, nearest=nearest, operator=first, own=_tell_own(asks))
         output.answer(told, partial(_show, show=show_provider), as_json)
         return
     failing = _failing(dataset, found.query, asks)
@@ -93,8 +97,17 @@ def show_question(
     read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
     calls = tell_calls(dataset, found.called, asks) if is_told and not asks.setting.get("opset") else ""
-    told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest, calls)
+    told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest, calls, _tell_own(asks))
     output.answer(told, partial(_show, show=show), as_json)
+
+
+def _tell_own(asks: Understood) -> str:
+    """What answers of a file or model of somebody's own, where a question speaks of one."""
+    told = (
+        "Of your own file: `caniexport upgrade --model FILE.onnx` says which known failures touch it. Of your own "
+        "model: `caniexport check FILE.py:FACTORY` measures it on each release."
+    )
+    return told if asks.own else ""
 
 
 def answer_at_point(
@@ -111,6 +124,8 @@ def answer_at_point(
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
+    if told.own:
+        console.print(told.own, highlight=False, soft_wrap=True)
     if told.nearest:
         console.print(told.nearest, style="bold", highlight=False, soft_wrap=True)
     if told.operator:

@@ -38,7 +38,8 @@ class Understood:
     runtime and status, each as an address has it; ``before`` and ``after`` are the releases of a move, empty where
     none is asked for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest;
     ``notes`` which release answers for one that was not measured; ``opsets`` which the one release takes that is asked
-    about without more words; ``searched`` its words as another search is asked for them.
+    about without more words; ``searched`` its words as another search is asked for them; ``own`` whether they speak of
+    somebody's own file or model.
     """
 
     answer: Answer
@@ -51,6 +52,7 @@ class Understood:
     notes: tuple[str, ...] = ()
     opsets: str = ""
     searched: str = ""
+    own: bool = False
 
 
 def understand(question: AskedQuestion, rows: Rows) -> Understood:
@@ -78,7 +80,7 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
     is_release = answer == "matrix" and not question.words and setting.get("torch", "") in rows.torch
     return Understood(
         answer, question.words, setting, before, after, told, tuple(unknown), tuple(notes),
-        tell_opsets(rows, setting["torch"]) if is_release else "", question.searched,
+        tell_opsets(rows, setting["torch"]) if is_release else "", question.searched, question.own,
     )  # fmt: skip
 
 
@@ -93,12 +95,13 @@ def asked_exporter(query: str, asks: Understood) -> str:
 @dataclass(frozen=True)
 class AskedProvider:
     """What a question asks of a provider of a runtime: its ``name``, such as ``cuda``, and the cells whose files are
-    meant. ``missing`` are words of it that no case is about.
+    meant. ``missing`` are words of it that no case is about, ``runtime`` the release of one that it names.
     """
 
     name: str
     filters: Filters
     missing: tuple[str, ...] = ()
+    runtime: str = ""
 
 
 def asked_provider(found: SearchHits, asks: Understood, rows: Rows) -> AskedProvider | None:
@@ -116,7 +119,8 @@ def asked_provider(found: SearchHits, asks: Understood, rows: Rows) -> AskedProv
     asked = Filters(
         cases, torch=tuple(torch), opsets=tuple(text.replace("..", "-") for text in opset), exporters=exporter
     )
-    return AskedProvider(PROVIDERS[named[0].casefold()], asked, missing if cases or not words else (*words, *missing))
+    missing = missing if cases or not words else (*words, *missing)
+    return AskedProvider(PROVIDERS[named[0].casefold()], asked, missing, asks.setting.get("runtime", ""))
 
 
 def _beside_provider(words: Iterable[str]) -> tuple[str, ...]:

@@ -126,6 +126,8 @@ _FILLING = frozenset(
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much write written writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
+#: what somebody calls a file or a model of theirs, which no case is about
+_OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
 
@@ -137,7 +139,8 @@ class AskedQuestion:
     ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
     setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
     looked at, ``status`` how the cells end that are asked for, ``to_opset``
-    the opset behind a move where it is another one. ``listed`` is whether the words are a list, each meant for itself.
+    the opset behind a move where it is another one. ``listed`` is whether the words are a list, each meant for itself,
+    ``own`` whether they speak of somebody's own file or model.
     """
 
     words: str
@@ -152,6 +155,7 @@ class AskedQuestion:
     status: str = ""
     to_opset: str = ""
     listed: bool = False
+    own: bool = False
 
     @property
     def searched(self) -> str:
@@ -169,8 +173,13 @@ class _Text:
         """Every place of an expression; they are no longer there afterwards."""
         found = list(pattern.finditer(self.left))
         if found:
-            self.left = pattern.sub(" ", self.left)
+            self.left = pattern.sub(_kept, self.left)
         return found
+
+
+def _kept(found: re.Match[str]) -> str:
+    """What stays of a place: the kind of a model of somebody's own."""
+    return f" {found.groupdict().get('kind') or ''} "
 
 
 def read_question(query: str) -> AskedQuestion | None:
@@ -181,6 +190,7 @@ def read_question(query: str) -> AskedQuestion | None:
     if only_complains and not OPERATORS.search(query):
         return None
     text = _Text(query)
+    is_own = bool(text.take(_OWN))
     runtime = [f"{_runtime(item['name'])}=={item['version']}" for item in text.take(_RUNTIME)]
     others = [" ".join(item[0].split()) for item in text.take(_OTHER)]
     opsets = [_opset(item) for item in text.take(_OPSET)]
@@ -201,7 +211,7 @@ def read_question(query: str) -> AskedQuestion | None:
     given = AskedQuestion(
         words, asks, kind, releases, "".join(opsets[:1]), exporter,
         "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others), status,
-        "".join(opsets[1:2]) if kind == "move" else "",
+        "".join(opsets[1:2]) if kind == "move" else "", own=is_own,
     )  # fmt: skip
     is_setting = given.named or given.releases
     is_provider = PROVIDER.search(query)

@@ -416,12 +416,12 @@ window.makeSearch = data => {
     left: text,
     take(pattern) {
       const found = findall(pattern, this.left)
-      if (found.length) this.left = this.left.replace(pattern, ' ')
+      if (found.length) this.left = this.left.replace(pattern, (...place) => ` ${place.at(-1)?.kind ?? ''} `)
       return found
     },
   })
   const NOTHING_ASKED = {
-    words: '', listed: false, asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
+    words: '', listed: false, own: false, asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
   }
   const read_question = query => {
     if (split(query).length === 1 && !/\p{Nd}/u.test(query)) {
@@ -430,6 +430,7 @@ window.makeSearch = data => {
     const only_complains = match(reading._COMPLAINS, query) && !match(reading._ASKS, query)
     if (only_complains && !match(reading.OPERATORS, query)) return null
     const text = taker(query)
+    const own = text.take(reading._OWN).length > 0
     const runtime = text.take(reading._RUNTIME).map(({groups}) => `${_runtime(groups.name)}==${groups.version}`)
     const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
     const opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
@@ -450,7 +451,7 @@ window.makeSearch = data => {
     const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
-      named: is_named, listed: false, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
+      named: is_named, listed: false, own, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
   const is_sentence = query => Boolean(match(reading._ASKS, query)) && !match(reading._COMPLAINS, query)

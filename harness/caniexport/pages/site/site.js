@@ -95,6 +95,7 @@
     if (question.kind === 'range' && releases.every(Boolean)) releases.sort((one, other) => torch.indexOf(one) - torch.indexOf(other))
     const move = unknown.length ? null : move_of(question, releases)
     const made = [read_as(found, question, releases.filter(Boolean), move)]
+    if (question.own) made.push(element('p', '', 'Of your own file: ', element('code', '', 'caniexport upgrade --model FILE.onnx'), ' says which known failures touch it. Of your own model: ', element('code', '', 'caniexport check FILE.py:FACTORY'), ' measures it on each release.'))
     const left = found.left_out.join(', ')
     if (left) made.push(element('p', 'decision', `No measured case is about ${left} as well; the nearest answers.`))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))

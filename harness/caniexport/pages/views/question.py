@@ -13,7 +13,7 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
 from caniexport.answers.operator_grid import FailingOperators
-from caniexport.answers.provider_runs import decide_provider, elsewhere, provider_runs
+from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
@@ -111,7 +111,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     asks = replace(asks, unknown=(*asks.unknown, *(set(form.mine.missing) - set(asks.setting))))
     provider = asked_provider(found, asks, kept.rows())
     if provider is not None and provider.name in elsewhere(kept):
-        runs = kept.answer(provider_runs, provider.name, "", provider.filters)
+        runs, unmeasured = of_runtime(kept.answer(provider_runs, provider.name, "", provider.filters), provider.runtime)
         body = render(
             "provider_runs.html", found=runs, asked=decide_provider(provider.name, runs) if provider.filters.any else ""
         )
@@ -122,7 +122,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "wide": (),
             "replaced": (),
             "failing": None,
-            "nearest": tell_missing(provider.missing),
+            "nearest": " ".join(filter(None, (unmeasured, tell_missing(provider.missing)))),
             "told": "",
         }
         return render("asked.html", found=found, asks=asks, body=body, **only)
@@ -176,12 +176,13 @@ def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
 
 def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, about: Mapping[str, Any]) -> Markup:
     """How each case that was found ends there; without a setting where it works."""
-    is_placed = bool(asks.setting) and not asks.unknown
+    # what nobody knows of a question has been told; the release that it names is no less asked for
+    is_placed = "torch" in asks.setting or (bool(asks.setting) and not asks.unknown)
     operator = _operator(kept, inner.mine, asks)
     shown = () if operator else found.hits[:SHOWN]
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
-    decision = _decide(kept, inner, found.hits) if is_placed and hits else ""
+    decision = _decide(kept, inner, found.hits) if is_placed and hits and not asks.unknown else ""
     told = torch_op.tell(kept, found.called, inner.mine) if hits and not asks.setting.get("opset") else ""
     given = {"hits": hits, "decision": decision, "operator": operator, "told": told, **about}
     return render("asked.html", found=found, asks=asks, body="", **given)
