@@ -578,3 +578,12 @@ def test_an_upgrade_says_of_a_fix_that_works_there_that_it_computes_other_values
     asked = {"from": "1.13.1", "to": "2.9.1", "ops": "interpolate"}
     said = read(published, "upgrade", **asked)
     assert re.search(r"works there: without_antialias , which computes other values than the original", said)
+
+
+@pytest.mark.published
+def test_fixes_that_are_known_to_be_wrong_are_counted_below_their_table():
+    said = CliRunner().invoke(main, ["workaround", "cross", "--torch", "2.8", "--opset", "18"]).output
+    wrong = said.split("Known to be wrong or partial:")[1]
+    table, counts = wrong.split("Of those known to be wrong or partial: ")
+    for word, sign in (("obsolete", "○"), ("broken", "✗"), ("harmful", "!")):
+        assert f"{table.count(f'{sign} {word}')} {word}" in counts

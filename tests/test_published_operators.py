@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.answers.operator_at import calls_pass, operator_at
 from caniexport.answers.operator_findings import read_findings, to_look_at
 from caniexport.answers.operator_score import read_used, scores
 from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
+from caniexport.cli import main
 from caniexport.corpus.operator_table import listed_releases, table_path
 from caniexport.model import releases
 from caniexport.model.made_cases import OPERATORS, read_entries
@@ -246,3 +248,19 @@ def test_torchs_own_calls_say_of_an_operator_that_no_case_has_whether_it_passes(
     assert not calls_pass(summary, "NonMaxSuppression", "2.15.0", DYNAMO, 18)
     # a release that was not measured, beside one that was
     assert not calls_pass(summary, "Erf", "1.9.9", TRACE, 14)
+
+
+def test_of_operators_of_one_name_those_that_are_wrong_without_an_error_are_told_first():
+    at = CliRunner().invoke(main, ["op", "scatter_reduce", "--torch", "2.9.1"]).output
+    assert at.startswith("On torch 2.9.1 scatter_reduce.mean by `dynamo=True` gives wrong values, without an error.")
+    newest = " ".join(CliRunner().invoke(main, ["op", "scatter_reduce"]).output.split())
+    assert "scatter_reduce.mean by dynamo differs from eager without an error. 5 operators of torch have" in newest
+
+
+def test_an_operator_that_is_not_measured_is_a_dead_end_neither_of_op_nor_of_why():
+    alone = CliRunner().invoke(main, ["op", "lstm"])
+    assert (alone.exit_code, alone.output) == (0, CliRunner().invoke(main, ["why", "lstm"]).output)
+    eye = CliRunner().invoke(main, ["why", "eye"])
+    assert eye.exit_code == 2
+    assert "it has no sample with a tensor; torch itself lists rules for opsets: trace 7-23" in eye.output
+    assert "caniexport op eye" not in eye.output

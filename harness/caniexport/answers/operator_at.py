@@ -173,6 +173,11 @@ def entry_at(
     return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets), tuple(sorted(others)))
 
 
+def tell_meant(summary: OperatorsSummary, name: str, torch: str) -> str:
+    """The sentence on the operators that a name means at a release; empty where none of their calls was measured."""
+    return _tell_meant(summary, summary.meant(name), torch, (), ())
+
+
 def tell_called(
     summary: OperatorsSummary | None,
     name: str,
@@ -214,7 +219,9 @@ def _tell_meant(
 
 
 def _tell_several(found: Sequence[OperatorAt]) -> str:
-    """``On torch 2.15.0 3 operators of torch have this name; in float32 `dynamo=True` exports all of them, …``"""
+    """``On torch 2.15.0 3 operators of torch have this name; in float32 `dynamo=True` exports all of them, …``; before
+    that which of them are wrong without an error.
+    """
     torch = found[0].torch
     ends: dict[str, list[tuple[str, bool]]] = defaultdict(list)
     for entry in found:
@@ -222,7 +229,16 @@ def _tell_several(found: Sequence[OperatorAt]) -> str:
             ends[end.exporter].append((entry.op, bool(end.passing)))
     told = ", ".join(f"{_called(name, torch)} exports {tell_which(each)}" for name, each in ends.items())
     dtypes = " and ".join(dict.fromkeys(entry.dtype for entry in found))
-    return f"On torch {torch} {len(found)} operators of torch have this name; in {dtypes} {told}."
+    count = f"{len(found)} operators of torch have this name; in {dtypes} {told}."
+    wrong = [
+        f"{entry.op} by {_called(end.exporter, torch)} {end.wrong or 'gives another output than eager'}"
+        for entry in found
+        for end in entry.ends
+        if end.differs and not end.passing
+    ]
+    return (
+        f"On torch {torch} {' and '.join(wrong)}, without an error. {count}" if wrong else f"On torch {torch} {count}"
+    )
 
 
 def operator_without_case(rows: Rows, summary: OperatorsSummary | None, name: str, torch: str) -> OperatorAt | None:

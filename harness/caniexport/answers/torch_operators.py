@@ -225,7 +225,7 @@ class OperatorsSummary:
         First those that the newest release has, of them those that are called so, and those that people call.
         Raises :class:`caniexport.model.errors.UnknownName` with the nearest.
         """
-        if name in self.operators:
+        if name in self._newest:
             return [name]
         found = self.called(name) or sorted(self._became(name), key=lambda op: self.likeness(op, name))
         if not found:
@@ -319,13 +319,18 @@ def torch_operator(
 
 
 def decide_several(places: Sequence[OperatorPlace]) -> str:
-    """One sentence on operators of one name: which of them each exporter exports in the newest release."""
+    """One sentence on operators of one name: which of them each exporter exports in the newest release; before that
+    which are wrong without an error.
+    """
     newest = versions.ordered(line.torch for place in places for line in place.told)[-1:]
     lines = [line for place in places for line in place.told]
     words = [_exported([line for line in lines if line.exporter == exporter]) for exporter in _EXPORTERS[::-1]]
-    return (
-        f"{len(places)} operators of torch have this name. In torch {''.join(newest)} {'; '.join(filter(None, words))}"
-    )
+    at = f"torch {''.join(newest)}"
+    wrong = [
+        f"{line.op} by {_speaker(line)}" for line in lines if not line.works and line.status == Status.MISMATCH.value
+    ]
+    first = f"In {at} {' and '.join(wrong)} differs from eager without an error. " if wrong else ""
+    return f"{first}{len(places)} operators of torch have this name. In {at} {'; '.join(filter(None, words))}"
 
 
 def _exported(lines: Sequence[OperatorHistory]) -> str:

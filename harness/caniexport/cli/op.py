@@ -12,6 +12,7 @@ from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset
+from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Exporter
 
@@ -62,6 +63,8 @@ def command(
     from caniexport.answers import operator_score
     from caniexport.answers import torch_operators as answers
     from caniexport.answers.operator_findings import findings_by_operator
+    from caniexport.answers.select import cases_about, load
+    from caniexport.cli.support import show_cases
 
     if sum(map(bool, (name, which, fails))) > 1:
         raise click.UsageError("an operator's NAME is wanted, or --list, or --fails")
@@ -76,7 +79,14 @@ def command(
     elif name:
         found_by_hand = findings_by_operator(home.cases)
         dataset = open_dataset()
-        places = answers.torch_operator(summary, dataset, name, found_by_hand)
+        try:
+            places = answers.torch_operator(summary, dataset, name, found_by_hand)
+        except UnknownName:
+            cases = cases_about(name, load(dataset))
+            if not cases:
+                raise
+            show_cases(dataset, name, cases, "", as_json=as_json)
+            return
         if torch:
             click.echo(_at(summary, dataset, name, torch), err=as_json)
         output.answer(places, partial(_show, every=every), as_json)
@@ -87,16 +97,14 @@ def command(
 
 def _at(summary: OperatorsSummary, dataset: Dataset, name: str, torch: str) -> str:
     """How the operator's calls end at a release."""
-    from caniexport.answers.operator_at import operator_at
+    from caniexport.answers.operator_at import tell_meant
     from caniexport.answers.points import Places
     from caniexport.answers.select import load
 
     asked = Places(load(dataset)).fill({"torch": torch})
-    found = operator_at(summary, name, asked.torch)
+    told = tell_meant(summary, name, asked.torch)
     notes = "".join(f" {note[:1].upper()}{note[1:]}." for note in asked.notes if "not measured" in note)
-    if found is None:
-        return f"Nothing was measured of {name} at torch {asked.torch}.{notes}"
-    return f"{found.told}{notes}\n"
+    return f"{told}{notes}\n" if told else f"Nothing was measured of {name} at torch {asked.torch}.{notes}"
 
 
 def _failing(summary: OperatorsSummary, exporter: str, torch: str | None) -> FailingOperators:
@@ -187,6 +195,8 @@ def _show_place(place: OperatorPlace, console: Console) -> None:
         console.print(made)
     for label, words in _facts(place):
         output.labelled(label, words, console)
+    if not place.lines:
+        console.print("`caniexport check` measures a model of your own.")
 
 
 def _status(line: OperatorHistory) -> str:

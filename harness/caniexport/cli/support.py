@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.answers.filters import read_filters
+from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset, with_measured, with_named
+from caniexport.names import plural
 
 if TYPE_CHECKING:
+    from caniexport.answers.shown import Answers
     from caniexport.answers.supported import CaseSupport
     from caniexport.cli.output import Console
+    from caniexport.store import Dataset
 
 
 @click.command("support")
@@ -32,6 +35,25 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     given = with_measured(dataset, given)
     asked = read_filters("support", with_named(dataset, name, given))
     output.answer(supported(dataset, asked), show, as_json)
+
+
+def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], told: str, *, as_json: bool) -> None:
+    """Show how the cases of an operator stand, a line for each exporter, and how to ask about one of them, behind what
+    is ``told`` of the operator itself.
+    """
+    from caniexport.answers.supported import supported
+
+    found = supported(dataset, Filters(cases=tuple(cases)))
+    one = f"caniexport why {found[0].case}"
+
+    def show_all(items: Answers[CaseSupport], console: Console) -> None:
+        if told:
+            console.print(told, style="bold", highlight=False, soft_wrap=True)
+        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`."
+        console.print(lead, soft_wrap=True)
+        show(items, console)
+
+    output.answer(found, show_all, as_json)
 
 
 def show(found: Sequence[CaseSupport], console: Console) -> None:

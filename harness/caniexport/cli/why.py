@@ -13,7 +13,7 @@ import click
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.beside_torch import ALONG_PACKAGES
-from caniexport.answers.filters import Filters, read_filters
+from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install, with_measured
@@ -21,7 +21,6 @@ from caniexport.cli.output import labelled, styled
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import WORKS, Status
-from caniexport.names import plural
 
 if TYPE_CHECKING:
     from caniexport.answers.history import Alike, History
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from caniexport.answers.operator_cells import OperatorWhy
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
-    from caniexport.answers.shown import Answers
-    from caniexport.answers.supported import CaseSupport
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
     from caniexport.store import Dataset
@@ -78,7 +75,8 @@ def command(
     from caniexport.answers.reasons import why
     from caniexport.answers.select import cases_about, load
     from caniexport.cli.error_text import show_error
-    from caniexport.cli.question import answer_at_point, show_operator_at, show_question
+    from caniexport.cli.question import answer_at_point, show_operator_at, show_question, tell_operator
+    from caniexport.cli.support import show_cases
     from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
     from caniexport.match.search import search as find
@@ -102,12 +100,14 @@ def command(
         if given["torch"] or given["opset"]:
             output.answer(*answer_at_point(dataset, case, about, given, show), as_json)
         else:
-            _show_operator_cases(dataset, case, about, as_json=as_json)
+            show_cases(dataset, case, about, tell_operator(dataset, case), as_json=as_json)
         return
     operator = None if about or along else _find_operator(dataset, case, given["torch"])
     if operator is not None:
         output.answer(operator, show_operator_at, as_json)
         return
+    if not about and not along:
+        _refuse_unmeasured(dataset, case)
     asked = read_filters("why", {**given, "case": about or case})
     if along:
         output.answer_each(history(dataset, asked, along), show_history, as_json)
@@ -128,24 +128,23 @@ def _find_operator(dataset: Dataset, name: str, torch: Sequence[str]) -> Operato
     return find_operator(dataset, name, at)
 
 
-def _show_operator_cases(dataset: Dataset, operator: str, cases: Sequence[str], *, as_json: bool) -> None:
-    """How the cases of an operator stand, a line for each exporter, and how to ask about one of them."""
-    from caniexport.answers.supported import supported
-    from caniexport.cli import support
-    from caniexport.cli.question import tell_operator
+def _refuse_unmeasured(dataset: Dataset, name: str) -> None:
+    """Raises :class:`UnknownName` for an operator of torch's database that nothing was measured of, with what torch
+    itself lists.
+    """
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside, torch_operator
 
-    found = supported(dataset, Filters(cases=tuple(cases)))
-    one = f"caniexport why {found[0].case}"
-    told = tell_operator(dataset, operator)
-
-    def show_cases(items: Answers[CaseSupport], console: Console) -> None:
-        if told:
-            console.print(told, style="bold", highlight=False, soft_wrap=True)
-        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`."
-        console.print(lead, soft_wrap=True)
-        support.show(items, console)
-
-    output.answer(found, show_cases, as_json)
+    summary = operators_beside(dataset)
+    is_case = any(name.partition("/")[0].casefold() == case.casefold() for case, _ in load(dataset).catalogue)
+    if summary is None or is_case or not summary.called(name):
+        return
+    place = torch_operator(summary, dataset, name)[0]
+    if not place.lines:
+        rules = "; ".join(f"{EXPORTER_SHORT.get(by, by)} {opsets}" for by, opsets in place.declared.items())
+        listed = f"; torch itself lists rules for opsets: {rules}" if rules else ""
+        measure = "`caniexport check` measures a model of your own"
+        raise UnknownName(f"no case is about {name}, and {place.decision}{listed} ({measure})")
 
 
 def _why_operator(case: str, given: dict[str, tuple[str, ...]]) -> OperatorWhy:

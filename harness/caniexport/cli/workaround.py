@@ -158,13 +158,22 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
         for title, items in (("", released), ("Environments:", beside)):
             if items:
                 _overview(title, items, console)
-    if found.standings:
-        counts = Counter(item.word for item in found.standings)
-        console.print("; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND))
+    _count(found, console)
     console.print(legend(((word.value, sign) for word, sign in WORKAROUND.items()), console.width))
     say_local([cell.local for item in found.standings for cell in (item.plain, item.fix) if cell], console)
     for note in found.notes:
         console.print(f"- {note}")
+
+
+def _count(found: Workarounds, console: Console) -> None:
+    """How many are of each word; those that are known to be wrong apart."""
+    if found.standings:
+        counts = Counter(item.word for item in found.standings)
+        console.print("; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND))
+    if found.cautions:
+        counts = Counter(item.word for item in found.cautions)
+        told = "; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND if counts[word])
+        console.print(f"Of those known to be wrong or partial: {told}")
 
 
 def _overview(title: str, standings: Sequence[Standing], console: Console) -> None:
