@@ -182,11 +182,14 @@ def test_a_question_in_words_is_answered_in_the_copy_as_far_as_it_can_be(front):
     assert found.get_by_role("link", name="All of it").get_attribute("href") == "upgrade/1.10.2.html"
 
     told = front("?q=1.10+to+2.8").locator("#found").inner_text()
-    assert "caniexport upgrade --from torch=1.10.2 --to torch=2.8.0" in told.split("Mov")[0]
+    assert 'Yours (to torch 2.8.0): caniexport why "1.10 to 2.8"' in told.split("Mov")[0]
+    told = front("?q=from+1.10+opset+11+cross").locator("#found").inner_text()
+    assert 'Yours (opset 11, cross): caniexport why "from 1.10 opset 11 cross"' in told
 
     page = front("?q=cross+torch+2.8+opset+18")
     assert "Read as: torch 2.8.0, opset 18, word: cross." in page.locator("#found").inner_text()
     assert "not how it stands at one setting" in page.locator("#found").inner_text()
+    assert 'At yours: caniexport why "cross torch 2.8 opset 18"' in page.locator("#found").inner_text()
     assert page.locator("ol.hits .name a").first.get_attribute("href") == "case/cross-no-symbolic.html"
     assert page.get_by_role("link", name="As a table").get_attribute("href") == "matrix.html?q=cross&torch=2.8.0"
 

@@ -296,7 +296,7 @@ def test_the_search_of_the_copy_knows_every_case_and_error(copy):
         (item["file"], anchor)
         for item in data["cases"]
         for at in item["fixes"].values()
-        for _, anchor in data["fixes"][at]
+        for _, anchor, _ in data["fixes"][at]
     ]
     assert ("case/cross-no-symbolic.html", "form-stack_rewrite") in anchors
     assert all(f'id="{anchor}"' in (copy / file).read_text(encoding="utf-8") for file, anchor in set(anchors))

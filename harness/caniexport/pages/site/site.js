@@ -69,14 +69,14 @@
       asks === 'matrix' && 'as a table', asks === 'alerts' && 'what each release broke', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
     return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), '.')
   }
-  const upgrade_of = ([before, after], {words, opset, exporter, runtime}) => {
+  // the same question in a terminal, where it is answered as it was asked
+  const command_of = query => element('code', '', `caniexport why "${query.replace(/["\\$`]/g, '\\$&')}"`)
+  const upgrade_of = ([before, after], {words, opset, exporter, runtime}, query) => {
     const newest = torch.at(-1)
     const [file, decision] = upgrades[before] ?? []
-    const given = [opset && 'opset', exporter && 'exporter', runtime && 'runtime', words && 'words'].filter(Boolean)
-    const narrow = given.length ? ` It is for every case at the releases' own opset and exporter: ${given.join(', ')} as you named them ask the app, or the command.` : ''
-    const other = after === newest ? '' : ` This copy has the upgrade to the newest release, torch ${newest}, alone; the one to torch ${after}: `
-    const command = `caniexport upgrade --from torch=${before} --to torch=${after}`
-    const more = other || narrow ? [element('p', 'hint', `${other}${narrow} `, element('code', '', command))] : []
+    const given = [after !== newest && `to torch ${after}`, opset && `opset ${opset}`, exporter, runtime && runtime.replace('==', ' '), words].filter(Boolean)
+    const alone = `This copy has the upgrade to the newest release, torch ${newest}, alone, of all cases as the releases are called by default. Yours (${given.join(', ')}): `
+    const more = given.length ? [element('p', 'hint', alone, command_of(query))] : []
     if (!file) return more
     return [...more, element('p', 'decision', decision), element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`))]
   }
@@ -101,15 +101,16 @@
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const others = written.filter(release => known(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
-    if (move) return [...made, ...upgrade_of(move, question)]
+    if (move) return [...made, ...upgrade_of(move, question, found.query)]
     if (question.asks === 'alerts') return [...made, element('p', '', link('alerts.html', 'What each release made worse than the one before it'))]
     const asked = new URLSearchParams()
     if (question.words) asked.set('q', question.words)
     if (releases.length) asked.set('torch', releases.join('..'))
     const table = link(`matrix.html?${asked}`, 'As a table')
     const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
-    const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it.'
-    return [...made, element('p', '', table, ...fixes, alone)]
+    const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it. At yours: '
+    const at = releases.length || question.opset || question.exporter || question.runtime ? [alone, command_of(found.query)] : []
+    return [...made, element('p', '', table, ...fixes, ...at)]
   }
   const search = () => {
     const query = box.value.trim()

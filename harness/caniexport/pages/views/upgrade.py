@@ -61,7 +61,9 @@ def page(form: Form, kept: Kept) -> Page:
     written = form.file.point if form.file else {}
     mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
     start = written.get("torch") or mine[0]
-    form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=searching.LONGEST)
+    # a file answers for all cases, up to the newest release
+    example = f"from {releases[len(releases) // 2]}" if form.whole else _EXAMPLE
+    form.words("q", "Your versions and operators", example, width=990, longest=searching.LONGEST)
     form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):
