@@ -456,3 +456,16 @@ def test_cases_are_told_at_the_release_that_is_named_beside_an_opset_that_nobody
     (case,) = re.findall(r"lstm-dynamic-batch · found by .*? dynamo, opset", text)
     assert "✗ fail torch 2.9.1, dynamo, opset" in case
     assert "from torch 2.15.0" not in text
+
+
+def test_of_a_runtime_that_is_asked_for_every_sentence_is_about_it_or_says_that_it_is_not(kept_results):
+    query = "onnxruntime 1.15 attention"
+    shown = " ".join(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body)).split())
+
+    for text in (html.unescape(shown), asked(query)):
+        assert "Cases are told as their files end on onnxruntime 1.15.1." in text
+        assert "beside each torch, not on onnxruntime 1.15.1. There, on torch 2.15.0 torch's own calls of" in text
+    decided = "opset 20, on onnxruntime 1.15.1: no workaround that was measured helps"
+    assert decided in html.unescape(shown)
+    assert "At torch 2.8.0, opset 18, on onnxruntime 1.15.1: " in asked("onnxruntime 1.15 cross torch 2.8")
+    assert "beside each torch" not in asked("cross torch 2.8")

@@ -54,7 +54,8 @@ def _decide(found: Workarounds, beside: str) -> str:
         return ""
     opsets = {item.opset for item in items if item.opset is not None}
     why = f" ({beside})" if beside else ""
-    at = f"at torch {releases.pop()}{why}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
+    opset = f", {versions.opset_name(opsets.pop())}" if len(opsets) == 1 else ""
+    at = f"at torch {releases.pop()}{why}{opset}{f', on {found.runtime}' if found.runtime else ''}"
     by_case: dict[str, list[Standing]] = defaultdict(list)
     for item in items:
         by_case[item.case].append(item)

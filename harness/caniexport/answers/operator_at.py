@@ -203,6 +203,14 @@ def tell_called(
     return " ".join(filter(None, told)) or _tell_meant(summary, meant, torch, exporters, opsets)
 
 
+def tell_beside(told: str, runtime: str) -> str:
+    """What is told of torch's own calls for a reader of another runtime than that beside each torch, which ran them."""
+    if not (told and runtime):
+        return told
+    ran = f"Torch's own calls ran on the onnxruntime beside each torch, not on {runtime}"
+    return f"{ran}. There, {told[0].lower()}{told[1:]}"
+
+
 def _tell_meant(
     summary: OperatorsSummary,
     meant: Sequence[str],

@@ -111,6 +111,8 @@ class Rows:
     """
 
     def __init__(self, dataset: Dataset, *, runtimes: bool = False, on: On | None = None) -> None:
+        #: the one release that the files ran on, ``onnxruntime 1.15.1``; empty of that beside each release of torch
+        self.runtime = on.runtime.text if on else ""
         self._dataset = dataset
         self._runtimes = runtimes
         #: what answers keep for the next one, by their own names

@@ -70,7 +70,8 @@ class Standing:
 class Workarounds(Shown):
     """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed.
 
-    ``dtypes`` says of a few cases that need no workaround in which other dtypes their operator does not pass.
+    ``dtypes`` says of a few cases that need no workaround in which other dtypes their operator does not pass;
+    ``runtime`` is the one release that the files ran on, empty for that beside each release of torch.
     """
 
     torch: str | None
@@ -78,6 +79,7 @@ class Workarounds(Shown):
     cautions: tuple[Standing, ...]
     notes: tuple[str, ...]
     dtypes: str = ""
+    runtime: str = ""
 
     def in_order(self, cases: Sequence[str]) -> Workarounds:
         """The same, the fixes by their cases in this order: those first that a question's words fit best."""
@@ -109,7 +111,9 @@ def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
         tuple(item for item in found if not item.caution),
         tuple(item for item in found if item.caution),
         (*_notes(filters, judge), *rows.notes),
-        _tell_dtypes(dataset, selection, found),
+        # torch's own calls ran on what was installed beside each release alone
+        "" if rows.runtime else _tell_dtypes(dataset, selection, found),
+        rows.runtime,
     )
 
 

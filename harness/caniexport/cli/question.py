@@ -35,7 +35,7 @@ class QuestionAnswer:
     """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
     about without more words. ``nearest`` says that no case has all of the words, where the nearest answers;
     ``operator`` how torch's own calls end of the operator that the words are, or whether its files work on a provider;
-    ``own`` what answers of somebody's own file or model.
+    ``own`` what answers of somebody's own file or model; ``runtime`` the release of one that the cases are told for.
     """
 
     read_as: str
@@ -45,6 +45,7 @@ class QuestionAnswer:
     nearest: str = ""
     operator: str = ""
     own: str = ""
+    runtime: str = ""
 
 
 def show_question(
@@ -97,7 +98,9 @@ def show_question(
     read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
     calls = tell_calls(dataset, found.called, asks) if is_told and not asks.setting.get("opset") else ""
-    told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest, calls, _tell_own(asks))
+    told = QuestionAnswer(
+        read_as, asks.unknown, answer, asks.opsets, found.nearest, calls, _tell_own(asks), asks.on_runtime
+    )
     output.answer(told, partial(_show, show=show), as_json)
 
 
@@ -124,6 +127,8 @@ def answer_at_point(
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
+    if told.runtime:
+        console.print(f"Cases are told as their files end on {told.runtime}.", highlight=False, soft_wrap=True)
     if told.own:
         console.print(told.own, highlight=False, soft_wrap=True)
     if told.nearest:
@@ -153,10 +158,12 @@ def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:
 
 def tell_calls(dataset: Dataset, words: str, asks: Understood) -> str:
     """How torch's own calls of the operator that a question's words name end at its release; empty where none does."""
+    from caniexport.answers.operator_at import tell_beside
     from caniexport.answers.select import exporter_names
 
     exporters = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
-    return tell_operator(dataset, words, asks.setting.get("torch", "").rpartition("..")[2], exporters)
+    told = tell_operator(dataset, words, asks.setting.get("torch", "").rpartition("..")[2], exporters)
+    return tell_beside(told, asks.on_runtime)
 
 
 def tell_operator(dataset: Dataset, name: str, torch: str = "", exporters: Sequence[str] = ()) -> str:

@@ -54,6 +54,11 @@ class Understood:
     searched: str = ""
     own: bool = False
 
+    @property
+    def on_runtime(self) -> str:
+        """``onnxruntime 1.15.1``, the release of a runtime that is asked about; empty where none is."""
+        return self.setting.get("runtime", "").replace("==", " ")
+
 
 def understand(question: AskedQuestion, rows: Rows) -> Understood:
     """What a question asks of these rows. What nobody knows of it is told, and counts as not given."""

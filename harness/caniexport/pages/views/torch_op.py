@@ -9,7 +9,7 @@ from operator import attrgetter
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import entry_at, tell_called
+from caniexport.answers.operator_at import entry_at, tell_beside, tell_called
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import (
     FailingOperators,
@@ -214,7 +214,8 @@ def tell(kept: Kept, name: str, mine: Setting) -> str:
     """One sentence on the operators that a name means, at the reader's own release and exporters, else the newest;
     empty where none is called so.
     """
-    return tell_called(kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
+    told = tell_called(kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
+    return tell_beside(told, mine.one("runtime").replace("==", " "))
 
 
 def timeline(kept: Kept, ops: Sequence[str], at: Mapping[str, str], *, told: bool = False) -> Markup:
