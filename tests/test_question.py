@@ -469,3 +469,17 @@ def test_of_a_runtime_that_is_asked_for_every_sentence_is_about_it_or_says_that_
     assert decided in html.unescape(shown)
     assert "At torch 2.8.0, opset 18, on onnxruntime 1.15.1: " in asked("onnxruntime 1.15 cross torch 2.8")
     assert "beside each torch" not in asked("cross torch 2.8")
+
+
+def test_what_torch_itself_refuses_is_no_reason_to_keep_a_workaround_and_cases_that_are_named_are_links(kept_results):
+    query = "torch.cross workaround torch 2.8 opset 18"
+    body = str(page("search", {"q": query}, kept_results).body)
+    (decision,) = (text for text in re.findall(r'<p class="decision">(.*?)</p>', body) if "At torch" in text)
+    said = re.sub("<[^>]+>", "", decision)
+
+    assert said in asked(query)
+    assert said.endswith("; torch itself refuses what is to be exported: cross-rewrite-rejects-rank-broadcast.")
+    assert "still needed for cross-default-dim-first-size-3 by" in said
+    named = re.findall(r"\bcross-[a-z0-9-]+", said)
+    assert [name for name in named if f">{name}</a>" not in decision] == []
+    assert len(named) == 5

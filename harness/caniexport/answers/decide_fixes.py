@@ -9,6 +9,7 @@ from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Standing, Workarounds
 from caniexport.corpus.verdicts import Workaround, works
+from caniexport.model.status import Stage
 from caniexport.names import some
 
 #: cases that a sentence names one by one, and those of which it says what they are
@@ -26,12 +27,13 @@ _FIX = {
 #: what is said of a case
 _FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed"
 _BROKEN = "none of the workarounds measured helps"
+_REFUSED = "torch itself refuses what is to be exported"
 _PARTLY = "not measured with every exporter; where it was, the failing form works"
 _BY_DEFAULT = "no workaround is needed where the exporter is named, but the default call fails"
 _NOTHING = "nothing was measured there"
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
-_ORDER = (_MENDED, *_STILL, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
+_ORDER = (_MENDED, *_STILL, _REFUSED, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
 
 
 def decide_workarounds(found: Workarounds, beside: str = "") -> str:
@@ -189,6 +191,9 @@ def _need(standings: list[Standing]) -> str:
     by_default = [item for item in standings if item.opset is None]
     standings = [item for item in standings if item.opset is not None] or standings
     words = {item.word for item in standings}
+    bad = [item for item in standings if item.word in (Workaround.NEEDED, Workaround.BROKEN)]
+    if bad and all(item.plain is not None and item.plain.stage == Stage.EAGER.value for item in bad):
+        return _REFUSED
     if Workaround.NEEDED in words:
         return _NEEDED
     if Workaround.BROKEN in words:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -23,6 +23,8 @@ from caniexport.pages import links, looks
 
 #: names, signs and spaces of code, which style.css gives no colour
 _WITHOUT_COLOUR = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>')
+#: what may be the name of a case
+_CASE = re.compile(r"(?<![\w./:-])[a-z0-9]+(?:-[a-z0-9]+)+(?!\w|:\w)")
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -56,6 +58,7 @@ def _environment() -> Environment:
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
         python=coloured,
         ticked=_ticked,
+        linked=_linked,
     )
     return made
 
@@ -106,6 +109,16 @@ def _ticked(text: str) -> Markup:
     if len(parts) % 2 == 0:
         return escape(text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+def _linked(text: str, cases: Collection[str]) -> Markup:
+    """A sentence whose cases are links to their pages, and its words between back-ticks code."""
+
+    def link(found: re.Match[str]) -> str:
+        name = found[0]
+        return Markup('<a href="{}">{}</a>').format(links.page("case", case=name), name) if name in cases else name
+
+    return Markup(_CASE.sub(link, str(_ticked(text))))
 
 
 @lru_cache(maxsize=1024)

@@ -28,6 +28,7 @@ from caniexport.model.case import PLAIN
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
+from caniexport.pages.overview import case_names
 from caniexport.pages.render import render
 from caniexport.pages.setting import PARTS, Setting
 from caniexport.pages.views import alerts, matrix, torch_op, upgrade
@@ -131,6 +132,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         "replaced": _replaced(asks),
         "failing": _failing(kept, found.query, asks),
         "nearest": found.nearest,
+        "cases": kept.answer(case_names),
         "newest": kept.rows().torch[-1],
         "called": next((word for word in asks.words.split() if torch_op.has_page(kept, word)), ""),
     }

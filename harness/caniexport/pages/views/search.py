@@ -14,7 +14,7 @@ from caniexport.match.search import SearchHits
 from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import EXPORTERS, Overview, overview
+from caniexport.pages.overview import EXPORTERS, Overview, case_names, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
 from caniexport.pages.views import alerts, matrix, question, torch_op, upgrade, workarounds
@@ -104,6 +104,7 @@ def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     given = {"found": found, "ops": ops, "hits": hits, "query": query, "questions": _QUESTIONS, "answer": told}
     given["opset"] = named["opset"] if named and named["opset"] in map(str, kept.rows().opsets) else ""
+    given["cases"] = kept.answer(case_names)
     given["told"] = "" if found.error else torch_op.tell(kept, query, form.mine)
     return render("found.html", fix="" if found.error else decide_named_fix(form, kept, query), **given)
 

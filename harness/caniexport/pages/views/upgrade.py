@@ -25,6 +25,7 @@ from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
+from caniexport.pages.overview import case_names
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
 from caniexport.pages.sheet import Sheet, joined
@@ -83,6 +84,7 @@ def page(form: Form, kept: Kept) -> Page:
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "back": False}
     given["of_file"] = ""
+    given["cases"] = kept.answer(case_names)
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
         decision = decide_for_model(kept, form.file, dict(before), dict(after))
         given["of_file"] = f"For {form.file.name}: {decision}" if decision else ""

@@ -28,6 +28,7 @@ from caniexport.model.status import Exporter
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
+from caniexport.pages.overview import case_names
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import NAMES
 from caniexport.pages.sheet import Sheet
@@ -192,6 +193,7 @@ def _of_table(kept: Kept, found: Sequence[Standing], order: str) -> dict[str, ob
         "columns": _COLUMNS,
         "heads": _HEADS,
         "leaves": _leaves(kept),
+        "cases": kept.answer(case_names),
         "titles": {entry.case: entry.title for entry in kept.rows().catalogue.values()},
     }
 
