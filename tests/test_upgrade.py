@@ -199,7 +199,7 @@ def test_an_opset_or_exporter_that_a_point_does_not_have_is_told_in_the_first_li
 def test_where_nothing_works_at_either_end_nothing_is_said_to_be_spared(results):
     told = decide(upgrade(results, parse("2.12,opset=28"), parse("2.15,opset=28"), Filters()))
 
-    assert "cases fail there as they do before" in told
+    assert "cases work at neither end" in told
     assert "and nothing works there" in told
     assert "no file of opset 28 by dynamo of torch 2.15.0 works (of 13-26 some do)" in told
 
@@ -271,7 +271,7 @@ def test_where_most_fails_at_both_ends_nobody_is_told_to_move(results):
     sentence = decide(upgrade(results, {"torch": "2.8", **named}, {"torch": "2.9", **named}, Filters(cases=cases)))
 
     assert sentence.startswith("Moving to torch 2.9.1")
-    assert "fail there as they do before" in sentence
+    assert "work at neither end" in sentence
 
 
 @pytest.mark.published
@@ -346,3 +346,20 @@ def test_what_was_not_measured_is_counted_once_by_where_that_is(by_ways):
     assert "Not measured there: 1 (lstm-behind-scripted-sort)" in by_ways[2]
     assert "Not measured at torch 2.5.1 as called today: 2 (" in by_ways[-1]
     assert "one of the two points: 3" not in told
+
+
+def test_wrong_values_at_both_ends_are_counted_apart_from_what_stops_with_an_error(by_ways, results):
+    """A case that gave wrong values and stops now is neither: it is told as that."""
+    kept = upgrade(results, {"torch": "2.5.1", "opset": "17"}, {"torch": "2.9.1"}, Filters(cases=WRONG)).kept
+    decision, first, second, *_ = by_ways
+
+    assert "11 stop with an error and 6 give wrong values at both ends" in decision
+    assert "1 stops with an error at both ends; 1 now stops with an error in place of wrong values" in decision
+    assert "Stop with an error at both points: 11 (" in first
+    assert "Give wrong values at both points: 6 (" in first
+    assert "deform-attn-untraceable: mismatch → fail" in second
+    assert "".join(by_ways).count("that some work at neither point is usual") == 1
+    assert kept and (kept.stopping, kept.wrong) == ((), WRONG)
+
+
+WRONG = ("index-put-accumulate-duplicates",)

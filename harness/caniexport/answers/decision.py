@@ -18,6 +18,8 @@ from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Status
 from caniexport.names import plural, some
 
+#: what the number of cases says that work at neither end
+NEITHER = "each case is a failure that people met: that some work at neither point is usual, and no news of an upgrade"
 #: cases that a sentence names one by one
 _NAMED = 3
 
@@ -202,7 +204,7 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     now = "gives wrong values or crashes" if len(target.silent) == 1 else "give wrong values or crash"
     worse = f"{len(target.silent)} that failed before now {now} ({some(target.silent, _NAMED)})"
     silent = worse if target.silent else ""
-    fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
+    fail = _at_both_ends(target)
     mended = f"{len(target.mended)} mended" if target.mended else ""
     named = f"{len(target.by_axes)} of the others fail with dynamic_axes= ({some(target.by_axes, _NAMED)})"
     by_axes = named if target.by_axes else ""
@@ -215,9 +217,10 @@ def _told_of_cases(target: UpgradeTarget) -> str:
             few = f"only {target.compared} of {plural(every, 'case')} were measured there"
             return f"{few}, and none of them breaks{but}{beside}"
         if target.mostly_fails:
-            fails = "fails there as it does" if len(target.fail) == 1 else "fail there as they do"
-            of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} {fails} before"
-            rest = "; ".join(text for text in (silent, by_axes, mended, unmeasured) if text)
+            works = "works" if len(target.fail) == 1 else "work"
+            of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} {works} at neither end"
+            ends = fail if target.wrong or target.stopped else ""
+            rest = "; ".join(text for text in (silent, by_axes, mended, ends, unmeasured) if text)
             spared = "nothing that works breaks" if target.working or target.mended else "nothing works there"
             named = f"{of} ({some(target.fail, _NAMED)}), and {spared}"
             return f"{named}{f'; {rest}' if rest else ''}"
@@ -225,6 +228,16 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     verb = "breaks" if len(target.breaks) == 1 else "break"
     of = f"{len(target.breaks)} of {plural(target.compared, 'measured case')}"
     return f"{of} {verb}: {some(target.breaks, _NAMED)}{_helped(target)}{f'; {silent}' if silent else ''}{beside}"
+
+
+def _at_both_ends(target: UpgradeTarget) -> str:
+    """``11 stop with an error and 6 give wrong values at both ends``."""
+    ways = (("stop", target.stopping, "with an error"), ("give", target.wrong, "wrong values"))
+    said = [f"{len(cases)} {verb}{'s' if len(cases) == 1 else ''} {how}" for verb, cases, how in ways if cases]
+    both = f"{' and '.join(said)} at both ends" if said else ""
+    verb = "stops" if len(target.stopped) == 1 else "stop"
+    now = f"{len(target.stopped)} now {verb} with an error in place of wrong values" if target.stopped else ""
+    return "; ".join(filter(None, (both, now)))
 
 
 def _helped(target: UpgradeTarget) -> str:

@@ -45,7 +45,8 @@ class UpgradeTarget:
     the release since which that default is another exporter than at the source; empty where it is the same.
 
     ``breaks`` are the cases that stop working there, ``workarounds`` one fix for each that has one, ``without`` those
-    that have none; ``mended`` start to work there, ``fail`` fail at both ends; ``unmeasured`` were not measured there:
+    that have none; ``mended`` start to work there, ``fail`` work at neither end: of these ``wrong`` give wrong values
+    at both, and ``stopped`` stop with an error where they gave wrong values; ``unmeasured`` were not measured there:
     nothing is known of them; ``compared`` counts those that were measured at both ends; ``silent`` fail with an error
     at the source, and with wrong values or a crash there. ``by_name`` are those of ``breaks`` that work where the same
     exporter is named, which takes ``dynamic_shapes`` then; ``by_axes`` are cases that work, and fail by the default
@@ -69,6 +70,13 @@ class UpgradeTarget:
     by_name: tuple[str, ...] = ()
     by_axes: tuple[str, ...] = ()
     changing: Mapping[str, str] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
+
+    @property
+    def stopping(self) -> tuple[str, ...]:
+        """Those of ``fail`` that give no values at either end: they stop with an error."""
+        return tuple(case for case in self.fail if case not in (*self.wrong, *self.stopped))
 
     @property
     def clean(self) -> bool:
@@ -84,7 +92,7 @@ class UpgradeTarget:
 
     @property
     def mostly_fails(self) -> bool:
-        """Whether more of what was measured fails at both ends than works there."""
+        """Whether more of what was measured works at neither end than works there."""
         return len(self.fail) > self.working
 
     @property
@@ -214,10 +222,17 @@ class TargetJudge:
         fail = [
             case for case, before, after in known if not works(before) and works(after) is False and case not in silent
         ]
+        was_wrong = {case: after for case, before, after in known if before is Status.MISMATCH and case in fail}
         mended = [case for case, before, after in known if works(after) and not works(before)]
         target = self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
         working = [case for case, before, after in known if works(before) and works(after)]
-        return replace(target, silent=tuple(silent), by_axes=self._failing_by_axes(working, place))
+        return replace(
+            target,
+            silent=tuple(silent),
+            by_axes=self._failing_by_axes(working, place),
+            wrong=tuple(case for case, after in was_wrong.items() if after is Status.MISMATCH),
+            stopped=tuple(case for case, after in was_wrong.items() if after is not Status.MISMATCH),
+        )
 
     def _is_about_calling(self, case: str) -> bool:
         return self._selection.catalogue[case, PLAIN].theme == _CALLING

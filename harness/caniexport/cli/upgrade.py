@@ -219,7 +219,7 @@ def _counts(found: WayChanges) -> str:
 
 
 def _changes(found: Upgrade, console: Console) -> None:
-    from caniexport.answers.decision import call_way, order_ways
+    from caniexport.answers.decision import NEITHER, call_way, order_ways
 
     ways = order_ways(found)
     _points(found, console, has_ways=len(ways) > 1)
@@ -229,13 +229,16 @@ def _changes(found: Upgrade, console: Console) -> None:
             console.print(f"→ {way.place.text}", soft_wrap=True)
         _way(way, found.changes_by(way), console, _SHOWN if way is ways[0] else _FEWER)
     _named(f"Not measured at torch {found.before.torch} as called today", found.unmeasured_before, console)
+    if any(way.fail for way in ways):
+        console.print(f"\n- {NEITHER}", soft_wrap=True)
 
 
 def _way(way: UpgradeTarget, changes: WayChanges, console: Console, most: int) -> None:
     """What changes by one way of calling the release; of each list ``most`` at once."""
     for group in changes.groups:
         _group(group, console, most)
-    _named("Fail at both points", way.fail, console)
+    _named("Stop with an error at both points", way.stopping, console)
+    _named("Give wrong values at both points", way.wrong, console)
     _fixes("Workarounds that may go", changes.drop, console, most)
     _fixes("Workarounds to add: what they fix breaks on the way", changes.add, console, most)
     _fixes("Workarounds that stop working, and nothing else changes", changes.lost, console, most)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.decision import call_way, decide, order_ways
+from caniexport.answers.decision import NEITHER, call_way, decide, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
@@ -93,6 +93,7 @@ def page(form: Form, kept: Kept) -> Page:
     if found:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
         given["decision"] = decide(found)
+        given["neither"] = NEITHER
         given["sides"] = [_side(found, way, form.mine.profile) for way in order_ways(found)]
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
