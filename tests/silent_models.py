@@ -159,3 +159,55 @@ class DictionaryAndScale(torch.nn.Module):
 
 def dictionary_and_scale():
     return DictionaryAndScale(), ({"b": torch.rand(3), "a": torch.rand(3)}, torch.rand(3))
+
+
+class BranchOnItem(torch.nn.Module):
+    def forward(self, x, task):
+        return x.sum(1) if task.item() == 1 else x.mean(1)
+
+
+def branch_on_item():
+    return BranchOnItem(), (torch.rand(2, 8), torch.tensor(0))
+
+
+class ThresholdOfInteger(torch.nn.Module):
+    def forward(self, x, n):
+        return x * 2 if int(n[0]) > 300 else x + 1
+
+
+def threshold_of_integer():
+    return ThresholdOfInteger(), (torch.rand(2, 3), torch.tensor([5]))
+
+
+class RareBranch(torch.nn.Module):
+    def forward(self, x):
+        if x.abs().max() > 100:
+            x = x / x.abs().max()
+        return torch.tanh(x)
+
+
+def rare_branch():
+    return RareBranch(), (torch.rand(2, 3),)
+
+
+class LoopOverTime(torch.nn.Module):
+    def forward(self, x):
+        state = torch.zeros(x.shape[0])
+        states = []
+        for step in range(x.shape[1]):
+            state = torch.tanh(state + x[:, step])
+            states.append(state)
+        return torch.stack(states, 1)
+
+
+def loop_over_time():
+    return LoopOverTime(), [(torch.rand(2, 6),), (torch.rand(3, 9),)]
+
+
+class UnusedInput(torch.nn.Module):
+    def forward(self, x, unused):
+        return x * 2
+
+
+def unused_input():
+    return UnusedInput(), (torch.rand(2, 3), torch.tensor([1, 2, 3]))

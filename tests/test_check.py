@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.answers.rows import MeasuredCell
-from caniexport.check import inside, run, second_inputs
+from caniexport.check import inside, other_ways, run, second_inputs
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, case_id, subject
@@ -234,6 +234,24 @@ def test_a_number_among_the_arguments_becomes_another_one():
     found = sets_of(np.arange(3.0), 2, 0.5, True)
     numbers = {words: inputs[1:] for words, inputs in found.items() if " instead of " in words}
     assert numbers == {"y = 3 instead of 2": (3, 0.5, True), "z = 2.0 instead of 0.5": (2, 2.0, True)}
+
+
+def test_an_integer_that_is_the_same_throughout_becomes_another_one():
+    """No other one can be drawn from its range."""
+    (flag,) = sets_of(np.array(0))["x = 1 instead of 0"]
+    assert (flag.tolist(), flag.dtype) == (1, np.int64)
+    assert sets_of(np.array([7, 7]))["x = 8 instead of 7"][0].tolist() == [8, 8]
+    assert not [words for words in sets_of(np.array([0, 1, 1])) if " instead of " in words]
+
+
+def test_values_on_both_sides_of_the_numbers_in_the_source_are_tried():
+    found = dict(other_ways.other_values((np.array([5]), np.array([1.0, -4.0], "float32")), ("n", "x"), [300]))
+    assert {"n = 301 instead of 5", "n = 0 instead of 5", "n = -1 instead of 5"} <= set(found)
+    assert found["n = 301 instead of 5"][0].tolist() == [301]
+    assert found["x scaled to 600.0 at most"][1].tolist() == [150.0, -600.0]
+    assert all(
+        item.dtype == "uint8" for (item,) in dict(other_ways.other_values((np.uint8([3]),), "x", [300])).values()
+    )
 
 
 def arrays_in(inputs):

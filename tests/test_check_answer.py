@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -10,7 +11,7 @@ from small_dataset import append, cell, environment
 
 from caniexport.answers.filters import Filters
 from caniexport.check.answer import ModelNotes, answer
-from caniexport.check.limits import limit, told_as_measured
+from caniexport.check.limits import fixed_by_tracing, limit, told_as_measured
 from caniexport.cli.check import show
 from caniexport.store import Dataset
 
@@ -194,10 +195,52 @@ NOT_JUDGED = row(SCRIPT, 18, failed("not-fed", "run"))
 
 
 def test_a_file_that_could_not_be_fed_is_kept_as_left_out():
-    assert told_as_measured(NOT_JUDGED, TEXTS)["status"] == "skip"
+    assert told_as_measured(NOT_JUDGED, TEXTS)[0]["status"] == "skip"
     failing = row(TRACE, 7, failed("stft-opset"))
-    assert told_as_measured(failing, TEXTS) == failing
+    assert told_as_measured(failing, TEXTS) == (failing, TEXTS)
     assert limit(NOT_FED).endswith("so that it was not run: a limit of this check")
+
+
+def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work():
+    works = {
+        **row(TRACE, 18, failed("branch", "done", "pass")),
+        "facts": json.dumps({"ignores": {"task": 2, "y": None}}),
+    }
+    kept, texts = told_as_measured(works, {})
+    assert (kept["status"], kept["stage"]) == ("mismatch", "compare")
+    assert texts[kept["message_id"]].startswith("input set 2, task: the file does not have this input")
+    unused = {**works, "facts": json.dumps({"ignores": {"y": None}})}
+    assert told_as_measured(unused, {})[0]["status"] == "pass"
+
+
+def test_an_error_at_inputs_that_were_made_does_not_hide_wrong_values_for_those_given():
+    wrong = "input set 1, output 0: shape [3, 9, 5] expected, onnxruntime gave [3, 6, 5]"
+    stopped = {**row(TRACE, 18, failed("branch", "run")), "facts": json.dumps({"given": wrong})}
+    kept, texts = told_as_measured(stopped, {})
+    assert (kept["status"], texts[kept["message_id"]]) == ("mismatch", wrong)
+    assert told_as_measured({**stopped, "facts": None}, {})[0]["status"] == "fail"
+
+
+def test_an_input_that_a_file_works_without_is_told_and_one_that_it_needs_is_named_as_ignored(checked, tmp_path):
+    ignored = row(TRACE, 18, PASSED) | {"facts": json.dumps({"ignores": {"y": None}})}
+    needed = row(DYNAMO, 18, failed("branch", "compare", "mismatch")) | {"facts": json.dumps({"ignores": {"task": 1}})}
+    append(tmp_path / "rows", ignored, needed, texts=TEXTS, environments=[environment(TORCH)])
+    found = checked({})
+    assert "a file that works ignores y: no other value that was tried changes what eager gives" in found.notes
+    assert "by dynamo wrong values without an error: the file ignores task" in found.headline
+
+
+@pytest.mark.parametrize(
+    ("kind", "reads", "fixed"),
+    [
+        ("boolean", False, "an `if` on a value"),
+        ("number", True, "a number that is the value of a tensor"),
+        ("integer", True, "a number that is the value of a tensor"),
+        ("integer", False, ""),
+    ],
+)
+def test_a_size_that_becomes_a_number_is_no_value_that_the_trace_fixed(kind, reads, fixed):
+    assert fixed_by_tracing(f"TracerWarning: Converting a tensor to a Python {kind} might cause", reads) == fixed
 
 
 def test_what_was_not_judged_is_no_failure_refutes_nothing_and_no_finding_counts_it(checked):

@@ -241,3 +241,11 @@ def test_that_a_model_cannot_be_scripted_is_told_where_nothing_else_was_asked():
     failures = [failing(SCRIPT)]
     assert said([line(TRACE, Status.PASS), line(SCRIPT, Status.FAIL)], failures) == "works by trace"
     assert said([line(SCRIPT, Status.FAIL)], failures) == "by script an error at export"
+
+
+def test_a_trace_that_may_be_wrong_is_not_the_way_out_where_another_call_works():
+    works = [Works("model", "plain", (line(TRACE, Status.PASS), line(SCRIPT, Status.PASS), line(DEFAULT, Status.FAIL)))]
+    told = headline(works, [failing(DEFAULT)], (), fixed="an `if` on a value")
+    assert "the way out is torch.jit.script with dynamo=False" in told
+    assert "the trace has an `if` on a value as the first inputs decide it" in told
+    assert "the way out is dynamo=False" in headline(works, [failing(DEFAULT)], ())

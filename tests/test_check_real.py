@@ -165,10 +165,22 @@ def found_in(run):
         ("negative_indices", TRACE, "negative integers (index)"),
         ("integer_division", TRACE, "negative integers"),
         ("quotient_of_two", TRACE, "integers of which every other one is negative"),
+        ("branch_on_item", TRACE, "task = 1 instead of 0"),
+        ("threshold_of_integer", TRACE, "n = 301 instead of 5"),
+        ("rare_branch", TRACE, "x scaled to 200.0 at most"),
+        ("loop_over_time", TRACE, "as given, set 2"),
     ],
 )
 def test_wrong_values_that_one_example_hides_are_found(found_in, factory, exporter, words):
     assert words in found_in(factory, exporter, {"x": {2: "h"}} if factory == "baked_size" else {})
+
+
+def test_an_input_that_a_file_lacks_is_named_where_eager_depends_on_it(run):
+    needed = run("silent_models.py:branch_on_item", (18,), {}, (TRACE,), HERE)
+    assert "by trace wrong values without an error: the file ignores task" in needed.headline
+    unused = run("silent_models.py:unused_input", (18,), {}, (TRACE,), HERE)
+    assert unused.headline == "works by trace"
+    assert [note for note in unused.notes if note.startswith("a file that works ignores unused: ")]
 
 
 def test_without_further_inputs_they_are_hidden(found_in):

@@ -72,3 +72,11 @@ def test_every_opset_that_is_named_is_measured_and_the_default_call_asks_for_non
 )
 def test_the_default_call_is_measured_beside_the_exporter_that_it_is(torch, first):
     assert question(torch).lanes[0] == first
+
+
+def test_a_trace_that_works_as_its_first_inputs_decide_is_held_against_the_script():
+    asked = question("2.9.1")
+    lane = next(lane for lane in asked.lanes if TRACE in lane)
+    seen = {(TRACE, opset): (PASS,) for opset in (7, 18, 23)}
+    assert asked.next_points(lane, seen) == []
+    assert asked.next_points(lane, seen, is_fixed=True) == [(SCRIPT, 18)]

@@ -18,7 +18,7 @@ from caniexport.answers.support import Support, supports
 from caniexport.check.found import NOT_JUDGED, Failure, Where, Works
 from caniexport.check.headline import headline
 from caniexport.check.inside import GIVEN
-from caniexport.check.limits import limit
+from caniexport.check.limits import fixed_by_tracing, ignored_inputs, limit
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
@@ -26,8 +26,7 @@ from caniexport.store import Dataset
 
 _SET = re.compile(r"input set (\d+)")
 _QUOTES = re.compile(r" ?[\[(%]")
-#: what the tracer warns of where a tensor decides an ``if``, and the exporters that may be it
-_BRANCH = "Converting a tensor to a Python boolean"
+#: the exporters that may be the tracer
 _TRACED = (Exporter.TRACE.value, Exporter.DEFAULT.value)
 _STAGES = [stage.value for stage in Stage]
 
@@ -67,6 +66,7 @@ class ModelNotes:
     axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_rough: bool = False
     goes_on: bool = False
+    reads: bool = False
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> ModelNotes:
@@ -74,7 +74,7 @@ class ModelNotes:
         if not found:
             return cls()
         sets, refused = tuple(found["sets"]), tuple(found["refused"])
-        alone = found["is_rough"], found.get("goes_on", False)
+        alone = found["is_rough"], found.get("goes_on", False), found.get("reads", False)
         return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"], *alone)
 
 
@@ -100,10 +100,10 @@ def answer(
     explain = _Explain(mine, Corpus(corpus), cells, notes)
     failures = (*explain.failures(cells), *explain.failures(left_out))
     works = tuple(_works(cells, left_out))
-    decided = _is_decided(mine, cells)
+    fixed = _fixed(mine, cells, notes.reads)
     return Checked(
         target,
-        headline(works, failures, lost, is_rough=notes.is_rough, is_decided=decided, goes_on=notes.goes_on),
+        headline(works, failures, lost, is_rough=notes.is_rough, fixed=fixed, goes_on=notes.goes_on),
         notes.module,
         notes.sets,
         notes.refused,
@@ -112,7 +112,7 @@ def answer(
         failures,
         table(mine, asked),
         problems,
-        tuple(_notes(notes, cells, asked)),
+        (*_notes(notes, cells, asked), *_unused(mine, cells)),
         (*_findings(cells, asked, failures), *lost),
     )
 
@@ -210,6 +210,7 @@ class _Explain:
             differs,
             is_ours,
             Where(shown.torch, shown.exporter, (shown.opset,)),
+            tuple(name for name, number in _ignored(self.mine, shown).items() if number is not None),
         )
 
     def _own(self, shown: MeasuredCell) -> list[MeasuredCell]:
@@ -271,6 +272,11 @@ def _set_named(place: int, sets: Sequence[str]) -> str:
 
 
 def _warnings(mine: Dataset, cell: MeasuredCell) -> str:
+    ids = [warning for warning in _told(mine, cell, "warning_id") if warning]
+    return "\n".join(mine.messages(ids).values())
+
+
+def _told(mine: Dataset, cell: MeasuredCell, column: str) -> list[Any]:
     where = {
         "torch": (cell.torch,),
         "case": (cell.case,),
@@ -278,13 +284,25 @@ def _warnings(mine: Dataset, cell: MeasuredCell) -> str:
         "exporter": (cell.exporter,),
         "opset": (cell.opset,),
     }
-    ids = [warning for (warning,) in mine.select(("warning_id",), where) if warning]
-    return "\n".join(mine.messages(ids).values())
+    return [item for (item,) in mine.select((column,), where)]
 
 
-def _is_decided(mine: Dataset, cells: Iterable[MeasuredCell]) -> bool:
-    """Whether the tracer warned of a branch on a value where its file agrees with eager on every set of inputs."""
-    return any(_BRANCH in _warnings(mine, cell) for cell in cells if cell.works and cell.exporter in _TRACED)
+def _fixed(mine: Dataset, cells: Iterable[MeasuredCell], reads: bool) -> str:
+    """What the tracer fixed, in words, where its file agrees with eager on every set of inputs; empty for nothing."""
+    told = (_warnings(mine, cell) for cell in cells if cell.works and cell.exporter in _TRACED)
+    return next(filter(None, (fixed_by_tracing(text, reads) for text in told)), "")
+
+
+def _ignored(mine: Dataset, cell: MeasuredCell) -> Mapping[str, int | None]:
+    return {name: number for facts in _told(mine, cell, "facts") for name, number in ignored_inputs(facts).items()}
+
+
+def _unused(mine: Dataset, cells: Iterable[MeasuredCell]) -> Iterable[str]:
+    """The inputs that a file works without: nothing that was tried shows that it needs them."""
+    found = {name: None for cell in cells if cell.works for name in _ignored(mine, cell)}
+    if found:
+        names = ", ".join(found)
+        yield f"a file that works ignores {names}: no other value that was tried changes what eager gives"
 
 
 def _where(group: Iterable[MeasuredCell]) -> list[Where]:

@@ -31,7 +31,8 @@ class Failure:
     ``operator`` is the one that the error names, empty for none; ``message`` the text at the newest of the places,
     ``warnings`` what the exporter warned of there; ``hint`` is what can be done without changing the model. ``differs``
     are the sets of inputs that the text names, in words; ``is_ours`` says that it is a limit of this check, and says
-    nothing about the model. ``shown`` is the cell of which the text is, and at which the fixes are judged.
+    nothing about the model. ``shown`` is the cell of which the text is, and at which the fixes are judged; its file
+    does not have the inputs ``ignores``, on which the model's values depend.
     """
 
     case: str
@@ -47,6 +48,7 @@ class Failure:
     differs: tuple[str, ...] = ()
     is_ours: bool = False
     shown: Where | None = None
+    ignores: tuple[str, ...] = ()
 
     @property
     def is_as_given(self) -> bool:

@@ -42,7 +42,7 @@ _RUNTIMES_HEAD = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : (?:This is an invalid model\. (?:(?:Type )?Error: )?)?"
 )
 _ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
-_DECIDED = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
+_FIXED = "the trace has {} as the first inputs decide it, so that others may come out wrong"
 _GOES_ON = (
     "called again on the same inputs the model gives other values in eager, the file those of the first call at every "
     "run"
@@ -57,30 +57,30 @@ def headline(
     problems: Sequence[str],
     *,
     is_rough: bool = False,
-    is_decided: bool = False,
+    fixed: str = "",
     goes_on: bool = False,
 ) -> str:
     """One line, without an end; ``problems`` are those of releases of which nothing was measured. ``is_rough`` says
-    that rounding alone moves the outputs by as much as they may differ, ``is_decided`` that the tracer warned of a
-    branch where it works, ``goes_on`` that a second call gives other values than the first.
+    that rounding alone moves the outputs by as much as they may differ, ``fixed`` what the tracer warned of that it
+    fixes where it works, ``goes_on`` that a second call gives other values than the first.
     """
     if not works:
         return problems[0] if problems else "nothing was measured"
     failures = [_without_refuted(failure, _refuted(failures)) for failure in failures]
     wrong = [failure for failure in failures if failure.status is Status.MISMATCH]
     rough = (_ROUGH,) if is_rough and wrong and all(map(_is_near, wrong)) else ()
-    decided = (_DECIDED,) if is_decided else ()
+    decided = (_FIXED.format(fixed),) if fixed else ()
     kept = (_GOES_ON,) if goes_on and any(line.status in WORKS for item in works for line in item.lines) else ()
-    told = _of_one(works[0], failures) if len(works) == 1 else _of_several(works)
+    told = _of_one(works[0], failures, fixed) if len(works) == 1 else _of_several(works)
     return "; ".join((told, *decided, *kept, *rough, *problems))
 
 
-def _of_one(works: Works, failures: Sequence[Failure]) -> str:
+def _of_one(works: Works, failures: Sequence[Failure], fixed: str) -> str:
     lines = sorted(works.lines, key=lambda line: _ORDER.index(line.exporter))
     early = next((failure for failure in failures if failure.stage == Stage.EAGER.value), None)
     if early is not None and not any(line.status in WORKS for line in lines):
         return f"the model itself does not run here: {early.message.splitlines()[0]}"
-    return "; ".join(_clauses(lines, failures))
+    return "; ".join(_clauses(lines, failures, fixed))
 
 
 def _is_near(failure: Failure) -> bool:
@@ -112,7 +112,7 @@ def _without_refuted(failure: Failure, refuted: Container[tuple[str, str]]) -> F
     return replace(failure, matches=tuple(matches))
 
 
-def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[str]:
+def _clauses(lines: Sequence[Support], failures: Sequence[Failure], fixed: str) -> Iterator[str]:
     works = [line for line in lines if line.status in WORKS]
     told = [_by(line.exporter) + _limits(line) for line in works]
     if told:
@@ -126,15 +126,18 @@ def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[
             given = _wrong_as_given(line, failures) if failure is not None and failure.is_as_made else ""
             stopped[_reason(line, failure, given)].append(line.exporter)
     for (reason, help_), exporters in stopped.items():
-        out = _way_out(works) if Exporter.DEFAULT.value in exporters else ""
+        out = _way_out(works, fixed) if Exporter.DEFAULT.value in exporters else ""
         yield f"{' and '.join(map(_by, exporters))} {reason}{help_ or out}"
 
 
-def _way_out(works: Sequence[Support]) -> str:
-    """``: the way out is dynamo=False (opset ≥ 9)``: the first call that works beside the bare one; empty for none."""
+def _way_out(works: Sequence[Support], fixed: str) -> str:
+    """``: the way out is dynamo=False (opset ≥ 9)``: the first call that works beside the bare one; empty for none.
+
+    One that may be wrong, for something that the tracer ``fixed``, comes last.
+    """
     if not works:
         return ""
-    line = works[0]
+    line = min(works, key=lambda item: bool(fixed) and item.exporter == Exporter.TRACE.value)
     return f": the way out is {_call(line.exporter, default_exporter(line.newest))}{_limits(line)}"
 
 
@@ -193,7 +196,8 @@ def _reason(line: Support, failure: Failure | None, given: str) -> tuple[str, st
     """
     if line.status in _ENDS:
         sets = told_sets(failure) if failure else ""
-        return _ENDS[line.status] + _bracketed("; ".join(filter(None, [sets, given]))), ""
+        ignores = f": the file ignores {', '.join(failure.ignores)}" if failure and failure.ignores else ""
+        return _ENDS[line.status] + ignores + _bracketed("; ".join(filter(None, [sets, given]))), ""
     if failure is None:
         return "an error", ""
     if failure.is_ours:

@@ -19,23 +19,17 @@ import random
 import re
 import sys
 import tempfile
-import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from caniexport.check.second_inputs import different, further_inputs, nudged, widened
+from caniexport.check.file_facts import file_facts
+from caniexport.check.other_ways import other_values
+from caniexport.check.second_inputs import different, further_inputs
+from caniexport.check.trial import PATIENCE, Trial, evaluated, kind_of, outputs_of
 
 #: names the file that says what was made of a factory
 NOTES = "CANIEXPORT_MODEL_NOTES"
 #: the words of the input sets that are the factory's own
 GIVEN = "as given"
-#: seconds in eager for trying further inputs
-_PATIENCE = 1.5
-#: numbers in the parameters of a module that is not copied in double precision
-_LARGE = 1 << 27
-#: how far outputs may move by a change of the last digit if it is rounding
-_FAR = 1e-2
-#: share of the tolerance that rounding may use up
-_PART = 0.25
 _Axes = Dict[str, Dict[int, str]]
 
 
@@ -56,7 +50,8 @@ class Made(NamedTuple):
 
     ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
     ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ, ``goes_on`` that a
-    second call on the same inputs gives other values: forward changes what it keeps.
+    second call on the same inputs gives other values: forward changes what it keeps, ``reads`` that it makes a number
+    of Python's of a tensor's value.
     """
 
     module: Any
@@ -68,6 +63,7 @@ class Made(NamedTuple):
     axes: _Axes
     is_rough: bool
     goes_on: bool
+    reads: bool
 
 
 class Factory:
@@ -120,7 +116,16 @@ class Factory:
     def put_on(self, case: Any) -> None:
         """Let the harness, which asks a case's module for its evaluation mode, have the user's module instead."""
         module = self._copy(self.made().module)
-        object.__setattr__(case, "eval", lambda: _evaluated(module))
+        object.__setattr__(case, "eval", lambda: evaluated(module))
+
+    def facts(self, model: Any, rtol: Optional[float], atol: Optional[float]) -> Dict[str, Any]:
+        """What is noted of a file of the module: see :mod:`caniexport.check.file_facts`."""
+        made = self.made()
+        return file_facts(model, made.names, made.sets, made.given, self._outputs, (rtol, atol))
+
+    def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
+        """What the module gives for inputs in eager."""
+        return outputs_of(evaluated(self._copy(self.made().module)), inputs)
 
     def _note(self, made: Made) -> None:
         """Write down what answers say about the model, and the files that were read to make it."""
@@ -135,6 +140,7 @@ class Factory:
             "axes": made.axes,
             "is_rough": made.is_rough,
             "goes_on": made.goes_on,
+            "reads": made.reads,
             "asked": self._axes,
             "names": made.names,
             "files": read_files(),
@@ -158,15 +164,15 @@ class Factory:
         axes = self._varying(names, sets)
         words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
-        count, is_rough, goes_on = len(sets), False, False
+        count, is_rough, goes_on, reads = len(sets), False, False, False
         if self._further:
-            trial = _Trial(lambda: self._copy(module), sets[0])
+            trial = Trial(lambda: self._copy(module), sets[0])
             if trial.no_array:
                 raise WrongFactory(
                     "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
                     "are wanted".format(self.label, trial.no_array)
                 )
-            is_rough, goes_on = trial.is_rough, trial.goes_on
+            is_rough, goes_on, reads = trial.is_rough, trial.goes_on, trial.reads
             for accepted, text, other in self._tried(trial, sets[0], axes, names):
                 (words if accepted else refused).append(text)
                 sets += [other] if accepted else []
@@ -174,16 +180,16 @@ class Factory:
             # the harness runs two at least
             sets, words = sets * 2, words * 2
         sets[0] = _with_aliases(given[0], sets[0])
-        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on)
+        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads)
 
     def _tried(
-        self, trial: _Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
+        self, trial: Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
     ) -> Iterator[Tuple[bool, str, Tuple[Any, ...]]]:
         """Further inputs, and whether the module takes them in eager."""
         placed = {place: axes[name] for place, name in enumerate(names) if name in axes}
         seen = [given]
         for number, alternatives in enumerate(further_inputs(given, placed, names)):
-            if number and trial.seconds > _PATIENCE:
+            if number and trial.seconds > PATIENCE:
                 yield False, "others were not tried: the model takes its time", given
                 return
             problem = ""
@@ -197,6 +203,13 @@ class Factory:
                     break
             if problem:
                 yield False, "{} ({})".format(alternatives[-1][0], problem), given
+        ways = (item for item in other_values(given, names, trial.numbers) if trial.decides)
+        for text, other in ways:
+            if trial.seconds > 2 * PATIENCE or trial.has_all_ways:
+                return
+            if all(different(one, other) for one in seen) and trial.takes_another_way(other):
+                seen.append(other)
+                yield True, text, other
 
     def _varying(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> _Axes:
         """The axes asked for, and those in which the given sets differ."""
@@ -225,7 +238,7 @@ class Factory:
             raise WrongFactory("{} is a module; a function that returns (module, inputs) is wanted".format(self.label))
         if not callable(function):
             raise WrongFactory(
-                "{} is {}; a function that returns (module, inputs) is wanted".format(self.label, _kind(function))
+                "{} is {}; a function that returns (module, inputs) is wanted".format(self.label, kind_of(function))
             )
         # weights that are drawn are the same in every process of one environment
         torch.manual_seed(0)
@@ -274,13 +287,13 @@ class Factory:
         if isinstance(made, torch.nn.Module):
             raise WrongFactory("{} returned the module alone; (module, inputs) is wanted".format(self.label))
         if not isinstance(made, (tuple, list)):
-            raise WrongFactory("{} returned {}; (module, inputs) is wanted".format(self.label, _kind(made)))
+            raise WrongFactory("{} returned {}; (module, inputs) is wanted".format(self.label, kind_of(made)))
         if len(made) not in (2, 3) or (len(made) == 3 and not isinstance(made[2], dict)):
             raise WrongFactory("{} returned {} things; (module, inputs) is wanted".format(self.label, len(made)))
         module, inputs = made[:2]
         if not isinstance(module, torch.nn.Module):
             raise WrongFactory(
-                "{} returned {} as its module; a torch.nn.Module is wanted".format(self.label, _kind(module))
+                "{} returned {} as its module; a torch.nn.Module is wanted".format(self.label, kind_of(module))
             )
         keywords = made[2] if len(made) == 3 else {}
         calls = [_call_of(module, item, keywords) for item in (inputs if isinstance(inputs, list) else [inputs])]
@@ -339,148 +352,8 @@ class Factory:
             return _packed(rebuild)(arrays) if any(True for _ in _leaves(arrays)) else item
         raise WrongFactory(
             "{} of {} is {}; tensors, numbers, None, and tuples, lists, dictionaries and dataclasses of them are "
-            "wanted".format(where, self.label, _kind(item))
+            "wanted".format(where, self.label, kind_of(item))
         )
-
-
-class _Trial:
-    """Runs a module in eager on inputs that nobody gave, to see whether they can tell anything about a file of it."""
-
-    def __init__(self, copied: Callable[[], Any], given: Tuple[Any, ...]) -> None:
-        self._module = _evaluated(copied())
-        self.seconds = 0.0
-        self._given: Optional[List[Any]]
-        self._inputs, self._given = given, None
-        #: what its output has in it that is no array of numbers
-        self.no_array = ""
-        #: whether a second call on the given inputs gives other values than the first
-        self.goes_on = False
-        try:
-            self._given = self._outputs(self._module, given)
-            if self.seconds < 3 * _PATIENCE and self._is_other_again(given, self._given):
-                self._module, self.goes_on = _evaluated(copied()), True
-        except Exception as error:  # the measurement says it
-            self._words = _first_line(error)
-        others = [_kind(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]
-        if others:
-            self.no_array, self._given = others[0], None
-        self._wide = self._in_double() if self.seconds < _PATIENCE / 4 else None
-        self._moved: Any = None
-        #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
-        self.is_rough = self._given is not None and self._rounds(given, self._given)
-
-    def problem(self, inputs: Tuple[Any, ...]) -> str:
-        """Why these inputs are none for the module; empty where it takes them."""
-        import numpy as np
-
-        if self._given is None:
-            return self._words
-        try:
-            found = self._outputs(self._module, inputs)
-        except Exception as error:
-            return _first_line(error)
-        if len(found) != len(self._given):
-            return "another number of outputs"
-        finite = all(np.isfinite(item).all() for item in self._given if item.dtype.kind in "fc")
-        if finite and not all(np.isfinite(item).all() for item in found if item.dtype.kind in "fc"):
-            return "infinite values, or none at all"
-        rounds = not self.is_rough and (self._rounds(inputs, found) or self._is_nudged(inputs, found))
-        return "rounding decides its outputs" if rounds else ""
-
-    def _is_other_again(self, given: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether the same inputs give other values again, or none."""
-        first = self.seconds
-        try:
-            again = self._outputs(self._module, given)
-        except Exception:  # what it kept of the first call is in its way
-            return True
-        # what it imports and prepares at its first call says nothing of the others
-        self.seconds = self.seconds - first if first > _PATIENCE / 4 else first
-        return len(again) != len(outputs) or _differs(outputs, again)
-
-    def _is_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether the least change of the inputs moves the outputs a little, as where a variance is all but zero.
-
-        One that moves them far (another branch, another order) is what a file may be wrong about.
-        """
-        others = nudged(inputs, self._inputs)
-        if others is inputs:
-            return False
-        # what only passes its inputs on, times a large number, moves as far as they do
-        return 1e-5 * _largest(outputs) < _farthest(outputs, self._outputs(self._module, others)) < _FAR
-
-    def _in_double(self) -> Any:
-        """The module with twice the precision; ``None`` where it cannot have it, or is large."""
-        try:
-            size = sum(item.numel() for item in self._module.parameters())
-            return copy.deepcopy(self._module).double() if size < _LARGE else None
-        except Exception:  # then nothing is known of its rounding
-            return None
-
-    def _rounds(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether outputs move by a good part of the tolerance when every number has twice the precision.
-
-        Where the module does not run so: when every weight is moved as far as rounding may move it.
-        """
-        if self._wide is not None:
-            try:
-                wide = self._outputs(self._wide, widened(inputs))
-                return _differs(outputs, [item.astype(other.dtype) for item, other in zip(wide, outputs)])
-            except Exception:  # a constant of single precision within it, for one
-                self._wide, self._moved = None, self._with_moved_weights()
-        if self._moved is None:
-            return False
-        moved = self._outputs(self._moved, inputs)
-        return _differs(outputs, moved) and _farthest(outputs, moved) < _FAR
-
-    def _with_moved_weights(self) -> Any:
-        """The module with every weight moved by its last digit, in a direction that is drawn."""
-        import torch
-
-        module, draws = copy.deepcopy(self._module), torch.Generator().manual_seed(0)
-        with torch.no_grad():
-            for weight in module.parameters():
-                if weight.dtype in (torch.float32, torch.float16, torch.bfloat16):
-                    moved = 1 + torch.finfo(weight.dtype).eps * (2 * torch.rand(weight.shape, generator=draws) - 1)
-                    weight.copy_(weight.float() * moved)
-        return module
-
-    def _outputs(self, module: Any, inputs: Tuple[Any, ...]) -> List[Any]:
-        import torch
-
-        from caniexport.worker.subject import flatten, tensors
-
-        module = copy.deepcopy(module) if self.goes_on else module
-        started = time.process_time()
-        torch.manual_seed(0)
-        with torch.no_grad():
-            found: List[Any] = flatten(module(*[tensors(item) for item in inputs]))
-        self.seconds += time.process_time() - started
-        return found
-
-
-def _differs(outputs: List[Any], others: List[Any]) -> bool:
-    """Whether outputs differ by a good part of the tolerance."""
-    from caniexport.worker.compare import compare
-
-    return bool(compare(outputs, others, _PART * 1e-4, _PART * 1e-5, "by rounding").problem)
-
-
-def _farthest(outputs: List[Any], others: List[Any]) -> float:
-    """How far numbers moved; infinite where a shape changed, or what is no number."""
-    import numpy as np
-
-    pairs = [(one, two) for one, two in zip(outputs, others) if one.shape != two.shape or (one != two).any()]
-    if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
-        return float("inf")
-    return max([float(np.abs(one - two).max()) for one, two in pairs] or [0.0])
-
-
-def _largest(outputs: List[Any]) -> float:
-    """The largest number among the outputs, at least 1."""
-    import numpy as np
-
-    return max([1.0, *(float(np.abs(item).max()) for item in outputs if item.dtype.kind == "f" and item.size)])
 
 
 def with_changed(text: str, given: Tuple[Any, ...], other: Tuple[Any, ...], names: Sequence[str]) -> str:
@@ -488,10 +361,6 @@ def with_changed(text: str, given: Tuple[Any, ...], other: Tuple[Any, ...], name
     changed = [name for name, one, two in zip(names, given, other) if different((one,), (two,))]
     is_told = len(changed) == len(names) or any(name in re.split(r"[^0-9A-Za-z_]", text) for name in changed)
     return text if is_told else "{} ({})".format(text, ", ".join(changed))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().split("\n") or [""])[0][:120] or type(error).__name__
 
 
 def _call_of(module: Any, item: Any, keywords: Dict[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
@@ -717,16 +586,6 @@ class Arguments:
     def __call__(self, *_: Any) -> Any:
         """Never: the harness is handed the user's module."""
         raise TypeError("the module of the factory is called, not this")
-
-
-def _evaluated(module: Any) -> Any:
-    """The module in evaluation mode, also where its own ``train`` returns nothing."""
-    module.eval()
-    return module
-
-
-def _kind(item: Any) -> str:
-    return "None" if item is None else "something of type {}".format(type(item).__name__)
 
 
 def _argument_names(module: Any, count: int) -> Tuple[str, ...]:

@@ -1,11 +1,18 @@
-"""What a check cannot judge: a file that ended for how it was fed says nothing about the model."""
+"""How a cell is read: what a check cannot judge, and what is wrong with a file that its cell's end does not tell."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from caniexport.model.status import Status
+from caniexport.model.messages import describe
+from caniexport.model.status import WORKS, Stage, Status
+
+#: how the tracer's warnings of values that it fixes begin, and what is then fixed
+_CONVERTED = "Converting a tensor to a Python"
+_BRANCH, _NUMBER = "an `if` on a value", "a number that is the value of a tensor"
+_IGNORED = "the file does not have this input, and with these values of it eager gives others"
 
 #: what a run says that ends for how it was fed, and why
 _LIMITS = {
@@ -21,7 +28,46 @@ def limit(message: str) -> str:
     return next((f"{why}: a limit of this check" for text, why in _LIMITS.items() if text in message), "")
 
 
-def told_as_measured(row: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """A row as it is kept: one that ended for a limit of the check was left out, and did not fail."""
+def told_as_measured(row: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A row as it is kept, with its texts: one that ended for a limit of the check was left out, and did not fail.
+
+    A run that ended at inputs which nobody gave says nothing of those given, whose values may be wrong; and a file
+    without an input that the module's values depend on is wrong, whatever it was run on.
+    """
+    given = _facts(row.get("facts")).get("given")
+    is_stopped = row["status"] == Status.FAIL.value and row["stage"] == Stage.RUN.value
+    if is_stopped and given:
+        return _as_wrong(row, texts, given)
+    ignored = {name: number for name, number in ignored_inputs(row.get("facts")).items() if number is not None}
+    if ignored and Status(row["status"]) in WORKS:
+        lines = [f"input set {number}, {name}: {_IGNORED}" for name, number in ignored.items()]
+        return _as_wrong(row, texts, "\n".join(lines))
     is_ours = row["status"] == Status.FAIL.value and bool(limit(texts.get(row.get("message_id") or "", "")))
-    return {**row, "status": Status.SKIP.value} if is_ours else dict(row)
+    return {**row, "status": Status.SKIP.value} if is_ours else dict(row), dict(texts)
+
+
+def _as_wrong(row: Mapping[str, Any], texts: Mapping[str, str], words: str) -> tuple[dict[str, Any], dict[str, str]]:
+    signature, identifier, text = describe(Stage.COMPARE.value, "Mismatch", words)
+    ended = {"stage": Stage.COMPARE.value, "status": Status.MISMATCH.value}
+    return {**row, **ended, "signature": signature, "message_id": identifier}, {**texts, identifier: text}
+
+
+def ignored_inputs(facts: str | None) -> dict[str, int | None]:
+    """The inputs that a file does not have, by a row's facts: each with the number of a set of inputs that shows that
+    the model's values depend on it, ``None`` where none does.
+    """
+    return dict(_facts(facts).get("ignores", {}))
+
+
+def _facts(facts: str | None) -> dict[str, Any]:
+    return dict(json.loads(facts or "{}"))
+
+
+def fixed_by_tracing(warnings: str, reads: bool) -> str:
+    """What a trace has as its first inputs had it, in words, by what the tracer warned of; empty for nothing.
+
+    ``reads`` says that the model makes a number of Python's of a tensor's value: to the tracer a size is a tensor too.
+    """
+    if f"{_CONVERTED} boolean" in warnings:
+        return _BRANCH
+    return _NUMBER if reads and _CONVERTED in warnings else ""

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check.environments import Environment, NoEnvironment, environment, fitting
-from caniexport.check.limits import told_as_measured
+from caniexport.check.limits import fixed_by_tracing, told_as_measured
 from caniexport.check.session import CheckSession
 from caniexport.check.subject import UnusableModel
 from caniexport.check.widen import Point, ReleaseQuestion
@@ -286,7 +286,7 @@ class _Measuring:
         self._journal: Journal | None = None
         self._environment: Environment | None = None
         self._sessions: list[CheckSession] = []
-        self._pointless = False
+        self._pointless = self._is_fixed = False
         self._began = time.monotonic()
 
     def finish(self) -> None:
@@ -353,7 +353,7 @@ class _Measuring:
 
     def _next(self, lane: Sequence[str]) -> list[Point]:
         with self._lock:
-            points = self._question.next_points(lane, self._seen())
+            points = self._question.next_points(lane, self._seen(), is_fixed=self._is_fixed)
             if self._ended or self._is_settled():
                 return []
             if points and self._is_late() and self._statuses:
@@ -430,13 +430,15 @@ class _Measuring:
     def _take(self, told: Iterator[tuple[Mapping[str, Any], Mapping[str, str]]], expected: int) -> None:
         """Write rows as they come, and say what the first of a point came out with."""
         count = 0
-        for measured, texts in told:
+        for measured, said in told:
             count += 1
-            row = told_as_measured(measured, texts)
+            row, texts = told_as_measured(measured, said)
             with self._lock:
                 assert self._journal is not None
-                self._journal.cell(row, dict(texts))
+                self._journal.cell(row, texts)
                 self._note(*(row[name] for name in ("case", "variant", "exporter", "opset", "status", "stage")))
+                is_trace = row["exporter"] == Exporter.TRACE.value and Status(row["status"]) in WORKS
+                self._is_fixed |= is_trace and bool(fixed_by_tracing(texts.get(row.get("warning_id") or "", ""), True))
                 self._tell(row)
                 self._hear(row)
         if count < expected and not self._pointless:

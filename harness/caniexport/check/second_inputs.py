@@ -290,12 +290,30 @@ def _resized(given: Arguments, axes: Axes, names: Sequence[str], sizes: Mapping[
 
 
 def _other_numbers(given: Arguments, names: Sequence[str]) -> Iterator[List[Named]]:
-    """Each Python number among the arguments larger, then smaller where that is not taken."""
+    """Each number among the arguments larger, then smaller where that is not taken: one of Python's, or an array of one
+    integer throughout, from whose range no other one can be drawn.
+    """
     for place, item in enumerate(given):
-        if isinstance(item, (int, float)) and not isinstance(item, bool):
-            others = [item + 1, item - 1] if isinstance(item, int) else [item * 2 + 1]
-            words = "{} = {} instead of {}"
-            yield [
-                (words.format(names[place], other, item), (*given[:place], other, *given[place + 1 :]))
-                for other in others
-            ]
+        value = _one_number(item)
+        if value is None:
+            continue
+        others = [value + 1, value - 1] if isinstance(value, int) else [value * 2 + 1]
+        words = "{} = {} instead of {}"
+        yield [
+            (words.format(names[place], other, value), (*given[:place], _filled(item, other), *given[place + 1 :]))
+            for other in others
+        ]
+
+
+def _one_number(item: Any) -> Any:
+    """The number that an argument is throughout; ``None`` where it is none."""
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return item
+    is_whole = hasattr(item, "dtype") and item.dtype.kind in "iu" and item.size and not _is_flags(item)
+    return int(item.reshape(-1)[0]) if is_whole and (item == item.reshape(-1)[:1]).all() else None
+
+
+def _filled(item: Any, value: Any) -> Any:
+    import numpy as np
+
+    return np.full_like(item, value) if hasattr(item, "dtype") else value

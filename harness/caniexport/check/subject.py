@@ -12,12 +12,14 @@ from pathlib import Path
 from textwrap import dedent
 
 from caniexport import names
-from caniexport.check import inside, second_inputs
+from caniexport.check import file_facts, inside, other_ways, second_inputs, trial
 from caniexport.model.errors import CorpusError, UnknownName
 
 _FORM = "MODULE:FACTORY, FILE.py:FACTORY, or a case file or folder"
-#: the line by which one part knows the other, where both are not one file
-_SECOND_INPUTS = "from caniexport.check.second_inputs import different, further_inputs, nudged, widened\n"
+#: the lines by which one part knows another, where they are not one file
+_OTHER_PARTS = re.compile(r"^from caniexport\.check\.\w+ import .*\n", re.MULTILINE)
+#: what runs inside an environment, in the order in which it becomes one module
+_PARTS = (second_inputs, other_ways, file_facts, trial, inside)
 _MODULE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 
@@ -210,13 +212,23 @@ def _case_file(label: str, made: Sequence[object], source: str, options: Options
 
             def setup(self):
                 FACTORY.put_on(self)
+
+            @staticmethod
+            def facts(model):
+                return FACTORY.facts(model, Checked.rtol, Checked.atol)
         """
     return _machinery() + dedent(case)
 
 
 def _machinery() -> str:
     """The source of what runs inside an environment, as one module."""
-    head, mark, rest = inspect.getsource(inside).partition("\n#: names the file that says")
-    imports = head.replace(_SECOND_INPUTS, "from caniexport.model.case import Case\n")
-    _, _, further = inspect.getsource(second_inputs).partition("\n#: arguments of one call")
-    return f"{imports}\n#: arguments of one call{further}\n{mark}{rest}"
+    heads, bodies = zip(*(_parted(inspect.getsource(part)) for part in _PARTS), strict=True)
+    future = "from __future__ import annotations\n"
+    imports = "".join(head.partition(future)[2] for head in heads)
+    return f"{future}{imports}from caniexport.model.case import Case\n{''.join(bodies)}"
+
+
+def _parted(source: str) -> tuple[str, str]:
+    """The imports of a part, without those of other parts, and what follows them: a comment begins it."""
+    head, mark, rest = source.partition("\n#: ")
+    return _OTHER_PARTS.sub("", head), f"{mark}{rest}"

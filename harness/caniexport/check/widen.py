@@ -51,12 +51,15 @@ class ReleaseQuestion:
         taken = [tuple(name for name in lane if name in wanted and self.release.opsets(name)) for lane in lanes]
         return [lane for lane in taken if lane]
 
-    def next_points(self, lane: Sequence[str], seen: Seen) -> list[Point]:
-        """The points to measure now, of one exporter; none where nothing can change the answer any more."""
+    def next_points(self, lane: Sequence[str], seen: Seen, *, is_fixed: bool = False) -> list[Point]:
+        """The points to measure now, of one exporter; none where nothing can change the answer any more.
+
+        ``is_fixed`` says that a trace which works may be wrong for other values.
+        """
         if self.opsets:
             return self._named(lane, seen)
         for name in lane:
-            if name == Exporter.SCRIPT.value and not self.exporters and not _trace_fails(seen):
+            if name == Exporter.SCRIPT.value and not self.exporters and not (is_fixed or _trace_fails(seen)):
                 continue
             points = [point for point in self._first(name) if point not in seen] or self._between(name, seen)
             if points:
