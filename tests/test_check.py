@@ -512,3 +512,26 @@ def test_a_paste_of_a_shortened_report_is_read_to_its_innermost_cause():
 def test_what_the_models_own_code_raises_is_compared_with_nothing(corpus):
     text = "ValueError: Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not supported"
     assert corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "eager", Status.FAIL, text)) == ()
+
+
+def test_a_model_whose_axes_are_named_is_not_told_to_name_a_cases_own(corpus):
+    text = (
+        "InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x for the "
+        "following indices\n index: 0 Got: 5 Expected: 2\n Please fix either the inputs/outputs or the model."
+    )
+    point = FailurePoint("2.5.1", "dynamo", 18, "run", Status.FAIL, text)
+    before = {match.case: {fix.variant for fix in match.fixes} for match in corpus.matches(point)}
+    assert {"axes_2_3", "dynamic_hw"} <= set().union(*before.values())
+    after = [fix.variant for match in corpus.matches(replace(point, varies=True)) for fix in match.fixes]
+    assert not {"axes_2_3", "axis_0", "dynamic_hw"} & set(after)
+
+
+def test_where_another_size_stops_a_file_the_place_is_not_taken_for_the_cause(corpus):
+    text = (
+        "input set 5: RuntimeException: [ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned "
+        "while running Gather node. Name:'/Gather_1' Status Message: indices element out of data bounds, idx=1 must be "
+        "within the inclusive range [-1,0]"
+    )
+    point = FailurePoint("2.9.1", "torchscript-trace", 18, "run", Status.FAIL, text)
+    assert "advanced-index-negative" in {match.case for match in corpus.matches(point)}
+    assert corpus.matches(replace(point, resized=True)) == ()

@@ -54,6 +54,10 @@ TEXTS = {
         "TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record "
         "the data flow of Python values, so this value will be treated as a constant in the future."
     ),
+    "fixed": (
+        "input set 2: InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x "
+        "for the following indices\n index: 0 Got: 5 Expected: 2\n Please fix either the inputs/outputs or the model."
+    ),
     "branch": "input set 1, output 0: 6 of 6 values differ, most at [0, 0]: expected -9.0, onnxruntime gave -3.0",
     "masked": "input set 2, output 0: 160 of 160 values differ, most at [0, 0, 2]: expected 0.0, onnxruntime gave 0.7",
 }
@@ -215,7 +219,7 @@ def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work():
 
 def test_an_error_at_inputs_that_were_made_does_not_hide_wrong_values_for_those_given():
     wrong = "input set 1, output 0: shape [3, 9, 5] expected, onnxruntime gave [3, 6, 5]"
-    stopped = {**row(TRACE, 18, failed("branch", "run")), "facts": json.dumps({"given": wrong})}
+    stopped = {**row(TRACE, 18, failed("branch", "run")), "facts": json.dumps({"wrong": wrong})}
     kept, texts = told_as_measured(stopped, {})
     assert (kept["status"], texts[kept["message_id"]]) == ("mismatch", wrong)
     assert told_as_measured({**stopped, "facts": None}, {})[0]["status"] == "fail"
@@ -241,6 +245,15 @@ def test_an_input_that_a_file_works_without_is_told_and_one_that_it_needs_is_nam
 )
 def test_a_size_that_becomes_a_number_is_no_value_that_the_trace_fixed(kind, reads, fixed):
     assert fixed_by_tracing(f"TracerWarning: Converting a tensor to a Python {kind} might cause", reads) == fixed
+
+
+def test_an_axis_that_was_asked_to_vary_and_does_not_is_told_so(checked):
+    found = checked(by_exporter(DYNAMO, failed("fixed", "run"), (18,)), axes={"x": {"0": "batch"}}, **SETS)
+    told = "the file has x:0 of one size, although it was asked to vary"
+    assert f"by dynamo an error at run ({told})" in found.headline
+    assert found.failures[0].hint == told
+    other = checked(by_exporter(DYNAMO, failed("fixed", "run"), (18,)), **SETS)
+    assert "--dynamic x:0=batch names an axis that varies" in other.failures[0].hint
 
 
 def test_what_was_not_judged_is_no_failure_refutes_nothing_and_no_finding_counts_it(checked):

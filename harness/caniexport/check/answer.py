@@ -18,13 +18,15 @@ from caniexport.answers.support import Support, supports
 from caniexport.check.found import NOT_JUDGED, Failure, Where, Works
 from caniexport.check.headline import headline
 from caniexport.check.inside import GIVEN
-from caniexport.check.limits import fixed_by_tracing, ignored_inputs, limit
+from caniexport.check.limits import fixed_by_tracing, ignored_inputs, limit, told_cause
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
 _SET = re.compile(r"input set (\d+)")
+#: in the words of a set of inputs that differs in its sizes
+_OF_SIZE = " of size "
 _QUOTES = re.compile(r" ?[\[(%]")
 #: the exporters that may be the tracer
 _TRACED = (Exporter.TRACE.value, Exporter.DEFAULT.value)
@@ -193,8 +195,18 @@ class _Explain:
         warnings = _warnings(self.mine, shown)
         differs = _sets_in(message, self.notes.sets)
         point = FailurePoint(
-            shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings, GIVEN in differs
+            shown.torch,
+            shown.exporter,
+            shown.opset,
+            shown.stage,
+            shown.status,
+            message,
+            warnings,
+            as_exported=GIVEN in differs,
+            resized=shown.stage == Stage.RUN.value and bool(differs) and all(_OF_SIZE in words for words in differs),
+            varies=bool(self.notes.axes),
         )
+        why = told_cause(message, self.notes.axes)
         is_ours = shown.status is Status.SKIP
         return Failure(
             shown.case,
@@ -206,11 +218,12 @@ class _Explain:
             warnings,
             tuple(_where(group)),
             () if is_ours else self.corpus.matches(point, self._own(shown)),
-            limit(message) if is_ours else _hint(point),
+            limit(message) if is_ours else why or _hint(point),
             differs,
             is_ours,
             Where(shown.torch, shown.exporter, (shown.opset,)),
             tuple(name for name, number in _ignored(self.mine, shown).items() if number is not None),
+            why,
         )
 
     def _own(self, shown: MeasuredCell) -> list[MeasuredCell]:

@@ -1,4 +1,4 @@
-"""What a cell's row does not tell of a file: the inputs that it does not have, and its values for the inputs given.
+"""What a cell's row does not tell of a file: the inputs that it does not have, and its values beside an error.
 
 A cell ends at the first set of inputs that stops the runtime, also where that is one which nobody gave.
 
@@ -7,10 +7,13 @@ A part of the case file that ``caniexport check`` writes, run inside an environm
 
 from __future__ import annotations
 
+import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 #: bytes of a file that is loaded once more to see what it gives
 _SMALL = 1 << 28
+#: seconds for running sets of inputs that nobody gave
+_PATIENT = 1.0
 #: sets of inputs from which an argument's other values are taken
 _MOST_TAKEN = 4
 _Inputs = Tuple[Any, ...]
@@ -26,16 +29,16 @@ def file_facts(
     tolerance: _Tolerance,
 ) -> Dict[str, Any]:
     """``ignores``: the arguments that the file does not have, each with the number of a set whose values of it
-    change what eager gives, ``None`` where none of them does. ``given``: what is wrong for the first ``given`` sets,
-    in words; ``outputs`` is the module in eager.
+    change what eager gives, ``None`` where none of them does. ``wrong``: where a set behind the first ``given`` stops
+    the runtime, what is wrong for others, in words; ``outputs`` is the module in eager.
     """
     found: Dict[str, Any] = {}
     try:
         ignored = {name: _telling(place, sets, outputs) for place, name in _ignored(model, names, sets[0])}
         found.update({"ignores": ignored} if ignored else {})
         if given < len(sets) and model.ByteSize() < _SMALL:
-            wrong = _wrong(model, names, sets[:given], outputs, tolerance)
-            found.update({"given": wrong} if wrong else {})
+            wrong = _wrong(model, names, sets, given, outputs, tolerance)
+            found.update({"wrong": wrong} if wrong else {})
     except Exception:  # the cell goes on, and says what is in the way
         pass
     return found
@@ -87,20 +90,32 @@ def _wrong(
     model: Any,
     names: Sequence[str],
     sets: Sequence[_Inputs],
+    given: int,
     outputs: Callable[[_Inputs], List[Any]],
     tolerance: _Tolerance,
 ) -> str:
-    """What is wrong for sets of inputs, in the words of a cell; empty where nothing is."""
+    """What is wrong for sets of inputs beside one that stops the runtime, in the words of a cell; empty for nothing."""
     from caniexport.model import runtimes
     from caniexport.worker.compare import compare
     from caniexport.worker.onnx_file import normalised
     from caniexport.worker.subject import positional
 
     session = runtimes.load(normalised(model), "cpu", {})
-    lines = []
+    told, is_stopped, began = [], False, time.perf_counter()
     for number, inputs in enumerate(sets):
+        if number >= given and time.perf_counter() - began > _PATIENT:
+            break
         named = {name: item for name, item in zip(names, inputs) if hasattr(item, "dtype")}
-        given = session.run(runtimes.feeds(session.input_names, named, positional(inputs)))
-        problem = compare(outputs(inputs), given, *tolerance, "onnxruntime").problem
-        lines += ["input set {}, {}".format(number, line) for line in problem.split("\n") if line]
-    return "\n".join(lines)
+        try:
+            found = session.run(runtimes.feeds(session.input_names, named, positional(inputs)))
+        except Exception:
+            if number < given:
+                return ""  # the cell says so
+            is_stopped = True
+            continue
+        told.append((number, inputs, found))
+    if not is_stopped:
+        return ""  # the cell compares them
+    problems = ((number, compare(outputs(inputs), found, *tolerance, "onnxruntime")) for number, inputs, found in told)
+    lines = [(number, line) for number, difference in problems for line in difference.problem.split("\n") if line]
+    return "\n".join("input set {}, {}".format(*line) for line in lines)

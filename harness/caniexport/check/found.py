@@ -32,7 +32,8 @@ class Failure:
     ``warnings`` what the exporter warned of there; ``hint`` is what can be done without changing the model. ``differs``
     are the sets of inputs that the text names, in words; ``is_ours`` says that it is a limit of this check, and says
     nothing about the model. ``shown`` is the cell of which the text is, and at which the fixes are judged; its file
-    does not have the inputs ``ignores``, on which the model's values depend.
+    does not have the inputs ``ignores``, on which the model's values depend. ``why`` is what the error is known to come
+    of, empty where that is not known.
     """
 
     case: str
@@ -49,6 +50,7 @@ class Failure:
     is_ours: bool = False
     shown: Where | None = None
     ignores: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def is_as_given(self) -> bool:

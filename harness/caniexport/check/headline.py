@@ -208,6 +208,8 @@ def _reason(line: Support, failure: Failure | None, given: str) -> tuple[str, st
 
 def stopped_by(failure: Failure) -> str:
     """``aten::x stops it (only 4D query, key, and value are supported)``: the operator, and the innermost cause."""
+    if failure.why:
+        return f"an error at {failure.stage} ({failure.why})"
     lead = _lead(failure)
     words = _cause(failure.message)
     name = failure.operator.split("::")[-1]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from caniexport.model.messages import describe
 from caniexport.model.status import WORKS, Stage, Status
 
+#: the runtime's words for an input that has another size than the file says, and the first axis that has
+_DIMENSIONS = re.compile(
+    r"Got invalid dimensions for input: (?P<name>\S+) for the following indices\s+index: (?P<axis>\d+)"
+)
 #: how the tracer's warnings of values that it fixes begin, and what is then fixed
 _CONVERTED = "Converting a tensor to a Python"
 _BRANCH, _NUMBER = "an `if` on a value", "a number that is the value of a tensor"
@@ -31,13 +36,13 @@ def limit(message: str) -> str:
 def told_as_measured(row: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """A row as it is kept, with its texts: one that ended for a limit of the check was left out, and did not fail.
 
-    A run that ended at inputs which nobody gave says nothing of those given, whose values may be wrong; and a file
+    A run that ended at inputs which nobody gave says nothing of others, whose values may be wrong; and a file
     without an input that the module's values depend on is wrong, whatever it was run on.
     """
-    given = _facts(row.get("facts")).get("given")
+    wrong = _facts(row.get("facts")).get("wrong")
     is_stopped = row["status"] == Status.FAIL.value and row["stage"] == Stage.RUN.value
-    if is_stopped and given:
-        return _as_wrong(row, texts, given)
+    if is_stopped and wrong:
+        return _as_wrong(row, texts, wrong)
     ignored = {name: number for name, number in ignored_inputs(row.get("facts")).items() if number is not None}
     if ignored and Status(row["status"]) in WORKS:
         lines = [f"input set {number}, {name}: {_IGNORED}" for name, number in ignored.items()]
@@ -71,3 +76,11 @@ def fixed_by_tracing(warnings: str, reads: bool) -> str:
     if f"{_CONVERTED} boolean" in warnings:
         return _BRANCH
     return _NUMBER if reads and _CONVERTED in warnings else ""
+
+
+def told_cause(message: str, axes: Mapping[str, Mapping[str, str]]) -> str:
+    """What an error of the runtime is known to come of: an axis of ``axes``, which was asked to vary, and does not."""
+    found = _DIMENSIONS.search(message)
+    if found is None or found["axis"] not in axes.get(found["name"], {}):
+        return ""
+    return f"the file has {found['name']}:{found['axis']} of one size, although it was asked to vary"

@@ -25,10 +25,13 @@ _MOST = 3
 _OPSET_TOO_NEW = "official released onnx opset"
 #: before the exporter has seen the model, its errors are its own
 _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
+#: in the code of a fix that names axes that vary
+_DYNAMIC = "dynamic={"
 _TRACER = "TracerWarning:"
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 #: what wrong values share with those of a case
 _WARNED = "wrong values, with a warning like this one"
+_WARNED_TOO = "a warning like this one"
 _TYPED = "wrong values, of the same type in the place of the same"
 #: the two types that a mismatch names
 _TYPES = re.compile(r"dtype \w+ expected, \w+ gave \w+")
@@ -51,7 +54,8 @@ class Match:
 @dataclass(frozen=True)
 class FailurePoint:
     """Where a model fails, and with which words; ``opset`` is ``None`` for the default call. ``as_exported`` says of
-    wrong values that the very inputs of the export have them.
+    wrong values that the very inputs of the export have them, ``resized`` of an error that only inputs of another size
+    have it, ``varies`` that axes of the model's inputs are named dynamic.
     """
 
     torch: str
@@ -62,15 +66,18 @@ class FailurePoint:
     message: str
     warnings: str = ""
     as_exported: bool = False
+    resized: bool = False
+    varies: bool = False
 
     @property
     def evidence(self) -> str:
-        """What tells of the cause: the error; wrong values have none, but the exporter's warnings may say why.
+        """What tells of the cause: the error; wrong values have none, but the exporter's warnings may say why. So may
+        they of an error that a size has: where it shows says nothing of what fixed the size.
 
         What the tracer fixed is right for the inputs that it saw: where these give wrong values, its warnings say
         nothing.
         """
-        if self.status is not Status.MISMATCH:
+        if self.status is not Status.MISMATCH and not self.resized:
             return self.message
         lines = self.warnings.splitlines()
         return "\n".join(line for line in lines if not (self.as_exported and line.startswith(_TRACER)))
@@ -105,7 +112,7 @@ class Corpus:
         if point.stage in _OWN or point.too_new or not self._rows.torch:
             return ()
         found = [(lead, self._judged(lead, point, own)) for lead in self._leads(point)]
-        kept = [(lead, at) for lead, at in found if _fits(lead, at, point)]
+        kept = [(lead, at) for lead, at in found if at is not None and _fits(lead, at, point)]
         ranked = sorted(kept, key=lambda item: _rank(*item))
         return tuple(_match(lead, at) for lead, at in ranked[:_MOST])
 
@@ -122,6 +129,8 @@ class Corpus:
         if point.status is Status.MISMATCH:
             yield from self._of_one_type(point)
             yield from (replace(lead, why=_WARNED) for lead in self._of_errors(point))
+        elif point.resized:
+            yield from (replace(lead, why=_WARNED_TOO) for lead in self._of_errors(point))
         else:
             yield from self._of_errors(point)
 
@@ -144,12 +153,16 @@ class Corpus:
             if lead.confidence is not Confidence.SIMILAR or not found.evidence.operators:
                 yield lead
 
-    def _judged(self, lead: Lead, point: FailurePoint, own: Sequence[MeasuredCell]) -> CaseAt:
+    def _judged(self, lead: Lead, point: FailurePoint, own: Sequence[MeasuredCell]) -> CaseAt | None:
+        """The case at the point; ``None`` where nothing but axes named dynamic helps it, and the model's are."""
         at = judge_case(self._rows, lead.case, point.torch, point.exporter, point.opset)
         written_by = at.exporter
         if at.exporter == Exporter.DEFAULT.value:
             written_by = self._rows.default_exporters.get(at.torch, Exporter.TRACE.value)
-        seen = (self._with_more_told(fix, at, written_by) for fix in at.fixes)
+        offered = [fix for fix in at.fixes if not (point.varies and _names_axes(fix))]
+        if at.fixes and not offered:
+            return None
+        seen = (self._with_more_told(fix, at, written_by) for fix in offered)
         return replace(at, fixes=tuple(_held_against(fix, at, written_by, own) for fix in seen))
 
     def _with_more_told(self, fix: FixAt, at: CaseAt, written_by: str) -> FixAt:
@@ -174,6 +187,11 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
     fails = at.status is not None and at.status not in WORKS
     alike = lead.confidence is not Confidence.OPERATOR or at.stage == point.stage
     return lead.confidence in _SURE or (fails and alike)
+
+
+def _names_axes(fix: FixAt) -> bool:
+    """Whether a fix only names axes that vary: of a model that has some these axes are the case's, not the model's."""
+    return fix.kind == FixKind.EXPORT_OPTION.value and _DYNAMIC in fix.code
 
 
 def _rank(lead: Lead, at: CaseAt) -> tuple[object, ...]:

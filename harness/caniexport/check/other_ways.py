@@ -23,7 +23,7 @@ _MOST_NUMBERS, _LARGEST = 8, 1e6
 _Passed = Tuple[Tuple[int, int], int]
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """The instructions of a module's own code that a call passes; ``rounds`` has how often, too."""
 
     passed: FrozenSet[Tuple[int, int]]
@@ -70,9 +70,9 @@ class Walk:
                 setattr(torch.Tensor, name, method)
 
     @property
-    def way(self) -> Way:
+    def way(self) -> Route:
         """The way that was taken."""
-        return Way(frozenset(self._counts), frozenset(self._counts.items()))
+        return Route(frozenset(self._counts), frozenset(self._counts.items()))
 
     def _noting(self, method: Any) -> Any:
         def noting(*args: Any, **keywords: Any) -> Any:

@@ -9,7 +9,7 @@ import copy
 import time
 from typing import Any, Callable, List, Optional, Tuple
 
-from caniexport.check.other_ways import Walk, Way, own_numbers
+from caniexport.check.other_ways import Route, Walk, own_numbers
 from caniexport.check.second_inputs import nudged, widened
 
 #: seconds in eager for trying further inputs
@@ -40,7 +40,7 @@ class Trial:
         self.reads = self.decides = False
         #: numbers that it may compare a value with
         self.numbers: List[float] = []
-        self._ways: List[Way] = []
+        self._ways: List[Route] = []
         self._more = self._more_rounds = 0
         try:
             walk = Walk()
