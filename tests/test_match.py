@@ -577,6 +577,20 @@ def test_an_operator_that_no_case_is_about_is_answered_by_torchs_own_calls_of_it
     assert "cause beside" not in lower.decision
 
 
+def test_an_error_that_a_measurement_contradicts_is_told_with_the_packages_it_was_measured_with_and_a_step(published):
+    text = "No ONNX function found for <OpOverload(op='aten.{}', overload='default')>"
+    packages = "onnxscript 0.7.2, onnx-ir 1.1.0, onnx 1.23.2, onnxruntime 1.31.1"
+    step = f"That was measured with {packages}: where yours are older, `pip install -U onnxscript` and export again;"
+    works = caniexport.explain_error(published, text.format("fft_rfft2"), torch="2.9")
+    assert "are exported by `dynamo=True` at every opset tried (18, 20, 26" in works.decision
+    assert step in works.decision
+    assert search.is_error(f"{text.format('fft_rfft2')} torch 2.9")
+    fails = caniexport.explain_error(published, text.format("cumprod"), torch="2.9")
+    assert "That was measured with" not in fails.decision
+    nowhere = caniexport.explain_error(published, text.format("fft_rfft2"))
+    assert "That was measured with" not in nowhere.decision
+
+
 def test_torchs_tables_say_nothing_of_an_operator_of_another_package(published):
     found = caniexport.explain_error(published, "RuntimeError: Unknown builtin op: torchvision::nms")
     assert "none is about torchvision::nms: nothing is known of a fix." in found.decision

@@ -16,6 +16,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
+from caniexport.home import NEWEST
 from caniexport.match.error_index import exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import only_wraps
@@ -146,7 +147,27 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     if not leads and not operator and all(only_wraps(reason.line) for reason in reasons):
         return replace(answer, decision=_ONLY_WRAPS)
     other = bool(measured and asked.get("torch") and measured.passes(opset))
-    return replace(answer, decision=_decision(answer, bool(asked.get("torch")), beside_operator=other))
+    decided = _decision(answer, bool(asked.get("torch")), beside_operator=other)
+    exporter = leads[0].at.exporter if leads else gave
+    beside = _measured_with(rows, answer, exporter, opset) if asked.get("torch") else ""
+    return replace(answer, decision=f"{decided} {beside}".rstrip())
+
+
+def _measured_with(rows: Rows, answer: ErrorAnswer, exporter: str, opset: str) -> str:
+    """Where by dynamo it works at the user's point what fails for them: with which packages, and what to do."""
+    ends = [end for end in answer.operator.ends if end.exporter == exporter] if answer.operator else []
+    works = any(end.passes(int(opset) if opset.isdigit() else None) for end in ends)
+    place = (NEWEST, answer.operator.torch if answer.operator else "")
+    if answer.leads and answer.leads[0].lead.confidence in _SURE:
+        at = answer.leads[0].at
+        works, place = at.works, (rows.profile, at.torch)
+    beside = next((item.text for item in rows.installed if (item.profile, item.torch) == place), "")
+    if exporter != Exporter.DYNAMO.value or not works or not beside:
+        return ""
+    return (
+        f"That was measured with {beside}: where yours are older, `pip install -U onnxscript` and export again; "
+        "`caniexport why … --here` compares yours."
+    )
 
 
 def _release_of(rows: Rows, asked: Mapping[str, str]) -> str:

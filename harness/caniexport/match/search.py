@@ -22,8 +22,9 @@ from caniexport.operators import dtypes_of
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
-#: what tells a pasted error from words: an exception's name with its colon, or a runtime's mark
-_ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]")
+#: what tells a pasted error from words: an exception's name with its colon, a runtime's mark, or an object as Python
+#: prints it: <OpOverload(…)>
+_ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(")
 #: characters of a query that are looked at, and of one that stands in an address
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
