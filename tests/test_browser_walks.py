@@ -111,6 +111,17 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
 
 
 @laptop_and_phone
+def test_what_happens_by_each_way_is_seen_whole(visit, width, scheme):
+    page = visit("/upgrade?from=2.0.1&to=2.15.0&ops=Sub,aten::grid_sampler,aten::cross", width, scheme)
+    ways = page.locator("#root .scroll:has(> .ends)")
+    ways.wait_for()
+
+    assert ways.locator("thead th").count() > 1
+    assert ways.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@laptop_and_phone
 def test_a_file_is_asked_from_where_it_says_that_it_was_written_whatever_the_address_said(visit, width, scheme):
     page = visit("/upgrade?from=1.10.2&from_opset=9", width, scheme)
     unfold(page, width)

@@ -235,6 +235,18 @@ def test_a_way_that_alone_breaks_nothing_is_the_first_of_sentence_and_table(publ
     assert said.index("To torch 2.15.0 with dynamo=False") < said.index("To torch 2.15.0 as called by default")
 
 
+@pytest.mark.published
+def test_the_way_to_go_alone_is_bold_and_each_other_way_a_short_line_beneath_it(published):
+    body = str(page("upgrade", {"from": "2.5.1", "to": "2.9.1", "from_opset": "17", "ops": "lstm"}, published).body)
+    (bold,) = re.findall('<p class="decision">(.*?)</p>', body, re.DOTALL)
+    lines = re.findall("<li>(.*?)</li>", re.search('<ul class="ways">(.*?)</ul>', body, re.DOTALL)[1], re.DOTALL)
+
+    assert bold.startswith("Move to torch 2.9.1 with <code>dynamo=False, opset_version=17</code>: nothing breaks")
+    assert "As called by default" not in bold
+    assert lines[0].startswith("As called by default (dynamo since 2.9.1, opset 20): ")
+    assert not any("at both ends" in line or "mended" in line for line in lines), "the table counts them"
+
+
 def test_folded_filters_say_what_is_set(small):
     shown = page(
         "matrix", {"torch": "2.0.1", "opset": "14", "exporter": "torchscript-trace", "theme": "geometry"}, small

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from caniexport import versions
 from caniexport.answers.outcomes import short_cause
@@ -26,8 +27,16 @@ _NAMED = 3
 
 def decide(found: Upgrade) -> str:
     """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
+    return " ".join(decide_each(found))
+
+
+def decide_each(found: Upgrade, *, short: bool = False) -> tuple[str, ...]:
+    """The same by sentence: the way to go first, then what comes of the other ways, and what limits the answer.
+
+    ``short`` leaves out of the other ways what a table beside it counts: what is mended, what works at neither end.
+    """
     if found.is_one_place:
-        return _one_place(found)
+        return (_one_place(found),)
     first, *others = order_ways(found)
     # of a model its own end speaks, not how many cases fail there
     is_poor = first.model is None and (first.is_thin or first.silent or first.mostly_fails)
@@ -35,10 +44,10 @@ def decide(found: Upgrade) -> str:
     lead = _move(found.before, first) if is_good else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
-    parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
+    parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other, short=short) for other in others))
     rest = _stay(found.before, found.stay), *_file_refused(found.file_refused, first), _values(first)
     said = (*parts, *rest, _not_measured(found.before, found.after))
-    return " ".join(filter(None, said))
+    return tuple(filter(None, said))
 
 
 def _one_place(found: Upgrade) -> str:
@@ -177,9 +186,12 @@ def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:
     return f"{'Go back' if back else 'Move'} to torch {target.place.torch}"
 
 
-def _other(found: Upgrade, way: UpgradeTarget) -> str:
+def _other(found: Upgrade, way: UpgradeTarget, *, short: bool) -> str:
     """What another way of calling it comes to."""
-    return f"{_capital(_way(found, way))}: {_told(way)}."
+    # where more fails than works, that is the answer
+    is_short = short and way.model is None and not way.mostly_fails
+    told = replace(way, fail=(), wrong=(), stopped=(), mended=()) if is_short else way
+    return f"{_capital(_way(found, way))}: {_told(told)}."
 
 
 def _called(target: UpgradeTarget, *, newest: bool = False) -> str:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.decision import NEITHER, call_way, decide, order_ways
+from caniexport.answers.decision import NEITHER, call_way, decide, decide_each, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
@@ -83,16 +83,16 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "back": False}
-    given["of_file"] = ""
+    given["of_file"] = ()
     given["cases"] = kept.answer(case_names)
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
         decision = decide_for_model(kept, form.file, dict(before), dict(after))
-        given["of_file"] = f"For {form.file.name}: {decision}" if decision else ""
+        given["of_file"] = decision and (f"For {form.file.name}: {decision[0]}", *decision[1:])
     given["starts"] = starts(kept) if form.whole else ()
     given["asked_from"] = form.asked.get("from")
     if found:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
-        given["decision"] = decide(found)
+        given["decision"] = decide_each(found, short=True)
         given["neither"] = NEITHER
         given["sides"] = [_side(found, way, form.mine.profile) for way in order_ways(found)]
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
@@ -151,12 +151,14 @@ def starts(kept: Kept) -> list[dict[str, str]]:
     return [*({"from": torch} for torch in releases[:-1]), *found]
 
 
-def decide_for_model(kept: Kept, model: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """The sentence about a user's file between two points; empty where one of them is not known."""
+def decide_for_model(
+    kept: Kept, model: ModelFile, before: Mapping[str, str], after: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The sentences about a user's file between two points; none where one of them is not known."""
     try:
-        return decide(upgrade(kept, before, after, Filters(), model))
+        return decide_each(upgrade(kept, before, after, Filters(), model))
     except UnknownName:
-        return ""
+        return ()
 
 
 def _point(
