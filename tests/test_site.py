@@ -72,7 +72,9 @@ def test_another_name_of_an_operator_leads_to_its_one_page(copy):
 def test_an_upgrade_leads_to_what_is_listed_below_its_table(copy):
     page = (copy / "upgrade" / "1.10.2.html").read_text(encoding="utf-8")
 
-    assert 'id="changes"' in page
+    led = set(re.findall(r'href="#([\w-]+)"', page)) | {"changes-1"}
+
+    assert led <= set(re.findall(r'id="([\w-]+)"', page))
     assert "● needed → ○ obsolete cross-no-symbolic / stack_rewrite" in words_of(page)
 
 
