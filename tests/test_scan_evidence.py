@@ -134,7 +134,7 @@ def test_an_older_ir_version_is_told(told, lines):
     assert told(f"def save(m):\n    {lines}\n") == ["ir-version-11-too-new"]
 
 
-@pytest.mark.parametrize("given", ["other.ir_version", "str(read(m))", "IR_VERSION"])
+@pytest.mark.parametrize("given", ["other.ir_version", "str(read(m))", "IR_VERSION", "None"])
 def test_an_ir_version_that_is_only_handed_on_is_none(told, given):
     assert told(f"def save(m, other):\n    m.ir_version = {given}\n") == []
 
@@ -219,6 +219,17 @@ def test_a_tensor_that_is_said_to_become_a_constant_is_told_once(told):
         "        return torch.stack(x)\n    return torch.as_tensor(x)\n"
     )
     assert told(text) == ["trt-shape-fix-bakes-size"]
+
+
+def test_what_is_said_to_fail_in_a_runtime_is_told_with_its_operator(found):
+    text = "def f(x):\n    # torch.expand is not supported by TensorRT\n    return x * 0 + 1\n"
+    assert [(site.name, site.runtime) for site in found(text)] == [("expand", "tensorrt")]
+
+
+@pytest.mark.parametrize(("version", "told"), [("1.12", True), ("1.14", False)])
+def test_a_table_of_opsets_is_one_by_releases_of_torch(found, version, told):
+    text = f'OPSETS = {{"1.11": 15, "{version}": 16}}\n'
+    assert [site.told for site in found(text)] == ["an opset for each release"] * told
 
 
 @pytest.mark.parametrize("said", ["instead of `torch.roll` for CoreML", "OpenVINO-friendly form of torch.roll"])

@@ -149,9 +149,14 @@ def test_what_fails_in_another_runtime_is_for_that_one_in_files_that_do_not_name
     assert {item.site.runtime for item in scanned(_RUNTIMES[what])} & {"coreml", "ncnn", "tensorrt"}
 
 
-def test_a_runtime_that_is_only_named_is_no_reason(scanned):
-    text = "import torch\n\n\ndef run(x):\n    # TensorRT engines are read below\n    return x + 1\n"
-    assert scanned(text) == ()
+@pytest.mark.parametrize("line", ["# TensorRT engines are read below\n    return x + 1", "return x + 1  # TensorRT"])
+def test_a_runtime_that_is_only_named_is_no_reason(scanned, line):
+    assert scanned(f"import torch\n\n\ndef run(x):\n    {line}\n") == ()
+
+
+def test_code_that_is_said_to_be_for_a_runtime_is_there_for_it(scanned):
+    (found,) = scanned("import torch\n\n\ndef run(x):\n    return x.relu() + 1  # for TensorRT\n")
+    assert found.site.runtime == "tensorrt"
 
 
 def test_attention_is_known_by_the_names_that_authors_give_it(scanned):

@@ -121,7 +121,7 @@ class Ranking:
         here, calls = lines.between(place.first, place.last)
         there, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
         quoted = there | self._quoted(place.quoted)
-        sayings = self.known.sayings if place.is_about_onnx else ()
+        sayings = self.known.sayings if place.is_about_export else ()
         said = {fix: alone for pattern, fix, alone in sayings if pattern.search(place.said)}
         # what both branches have is no reason for either
         seen = _PlaceSeen(here - there, calls, quoted, others - calls, place.named, place.words, said)
@@ -131,7 +131,7 @@ class Ranking:
 
     def operator(self, place: ToldPlace, lines: OnLines) -> str:
         """The operator that a place is there for, whichever of its cases it is; empty where that is not plain."""
-        if not place.is_about_onnx:
+        if not place.is_about_export:
             return ""
         _, calls = lines.between(place.first, place.last)
         long = place.instead is not None and place.instead[1] - place.instead[0] > LONG

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from enum import StrEnum
 
+from caniexport.scan.files import ParsedFile
 from caniexport.scan.gates import Condition
 
 
@@ -60,3 +62,18 @@ class Site:
         """Of what an export call is given: ``opset_version=11``, and the name alone where that is all that counts."""
         word = {SiteKind.OPSET: "opset_version=", SiteKind.FALLBACK: "operator_export_type="}.get(self.kind, "")
         return f"{word}{self.name}"
+
+
+def site_at(source: ParsedFile, node: ast.AST, kind: SiteKind, **more: object) -> Site:
+    """A site at the line of a node, with what else is known of it."""
+    line = getattr(node, "lineno", 1)
+    return Site(source.path, line, kind, text_at(source, line), **more)  # type: ignore[arg-type]  # fields of Site
+
+
+def text_at(source: ParsedFile, line: int) -> str:
+    """A line of a file, shortened."""
+    text = source.lines[line - 1].strip() if 0 < line <= len(source.lines) else ""
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+_WIDTH = 110

@@ -13,41 +13,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-from caniexport.scan import backends, exports, gates
+from caniexport.scan import exports, gates, rules, values
 from caniexport.scan.branches import Flags, asks_for_export, ends, exporting, flags_of
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import OnLines, Ranking, lines_of
-from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import is_scripted_for_values
-from caniexport.scan.workarounds import (
-    StatedWorkaround,
-    rules_of_functions,
-    speaks_near,
-    text_at,
-    workarounds,
-    written_rules,
-)
+from caniexport.scan.site import Site, SiteKind, Sureness, site_at
+from caniexport.scan.workarounds import StatedWorkaround, speaks_near, workarounds
 
 #: torch's own, and what projects call theirs
 _REGISTERING = ("register_custom_op_symbolic", "register_symbolic", "_onnx_symbolic", "onnx_symbolic")
 #: words of a name that has to do with an export
 _ABOUT_EXPORT = ("onnx", "symbolic", "is_tracing", "is_exporting")
-#: fixes of which the corpus has the call, not the code around it
-_OWN_RULE = (("route-autograd-function-symbolic", "symbolic"),)
-_SCRIPTED = (("branch-on-value", "script_first"),)
-_INLINED = (("route-autograd-function-symbolic", "inlined"),)
-_OWN_NODE = (("route-new-onnx-op", "plain"),)
-_NO_DICTIONARY = (("dict-as-output", "?"),)
-_NO_VALUES = (("branch-on-value", "?"),)
 _OLDER_IR = tuple((f"ir-version-{number}-too-new", "older_ir_version") for number in (11, 10, 9))
-_TRANSLATED = (("route-torchscript-custom-op", "translation_table"),)
 _EAGER = (("sdpa-opset-13", "formula"),)
 _OPSETS = (("opset-range-by-torch-version", "opset_in_range"),)
-#: domains whose nodes ONNX Runtime has
-_DOMAINS = ("", "aten", "onnx", "ai.onnx", "com.microsoft", "org.pytorch.aten")
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger(__name__)
@@ -106,7 +88,7 @@ def _classes_with_rules(sources: Sequence[SourceFile], skipped: dict[str, str]) 
 
 
 def _ruled_classes(source: ParsedFile, _: Clock) -> list[ast.ClassDef]:
-    return [made for made, _ in rules_of_functions(source.tree)]
+    return [made for made, _ in rules.rules_of_functions(source.tree)]
 
 
 #: the first line of a class that is made of others
@@ -198,22 +180,11 @@ class _Finder(ast.NodeVisitor):
             self.left_out = f"its rewrites take more than {SECONDS:.0f} s to find"
         self.clock = Clock()
         self.found += [item.site for item in self.near]
-        for made, rule in rules_of_functions(self.source.tree):
-            self._ruled(made, rule)
+        self._keep(rules.of_functions(self.source))
         self.visit(self.source.tree)
-        self._written_rules(self.source)
-        return sorted(self.found, key=lambda site: site.line)
-
-    def _written_rules(self, source: ParsedFile) -> None:
-        """Rules of operators that cases are about, where their registration is not in this file or names none."""
         there = {operator_of(site.name) for site in self.found if site.kind is SiteKind.SYMBOLIC}
-        for rule, operator in written_rules(source.tree):
-            if operator in self.ranking.known.operators - there:
-                runtime = backends.of_name(rule.name) or backends.of_path(source.path)
-                self._add(
-                    rule, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a rule that is written",
-                    sure=Sureness.OPERATOR,
-                )  # fmt: skip
+        self._keep(rules.written(self.source, self.ranking.known.operators - there))
+        return sorted(self.found, key=lambda site: site.line)
 
     def visit(self, node: ast.AST) -> None:
         self.clock.check()
@@ -235,57 +206,26 @@ class _Finder(ast.NodeVisitor):
         return values
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if is_scripted_for_values(node) and not is_test(self.source.path):
-            self._add(node, SiteKind.STATED, fixes=_SCRIPTED, told="its being scripted where it is traced")
+        self._keep(values.scripted(self.source, node))
         self.functions.append(node)
         self.generic_visit(node)
         self.functions.pop()
 
     def visit_If(self, node: ast.If) -> None:
         way = exporting(node.test, self._export_flags)
-        about = asks_for_export(node.test, self._export_flags) or id(node) in self._behind_export
+        asked = asks_for_export(node.test, self._export_flags)
+        about = asked or id(node) in self._behind_export
         self.inside += about
         rest = () if isinstance(node.body[-1], ast.Raise) else self._rest.get(id(node), ())
         if way is not None:
             sides = (node.body, node.orelse or rest) if way else (node.orelse or rest, node.body)
-            self._calls_rule(node, sides[0])
-            self._leaves_out_function(node, *sides)
-            self._leaves_out_dictionary(node, *sides)
-            self._leaves_out_values(node, *sides)
+            self._keep(rules.called(self.source, node, sides[0], self.ruled))
+            self._keep(values.left_out(self.source, node, sides, self.autograd) if asked else ())
+            told = any(item.site.line == node.lineno and item.site.sure is not Sureness.SIMILAR for item in self.near)
+            self._keep(values.unasked(self.source, node, sides) if asked and not told else ())
         self._gate(node.test, node.body, node.orelse or rest)
         self.generic_visit(node)
         self.inside -= about
-
-    def _calls_rule(self, node: ast.If, exported: Sequence[ast.stmt]) -> None:
-        """A branch on exporting that calls a function with an export rule, of whichever file."""
-        calls = (item for one in exported for item in ast.walk(one) if isinstance(item, ast.Call))
-        name = next((name for call in calls for name in dotted(call.func).split(".") if name in self.ruled), "")
-        if name:
-            told = "a branch that calls a function with a rule"
-            self._add(node, SiteKind.SYMBOLIC, name=name, fixes=_OWN_RULE, told=told)
-
-    def _leaves_out_function(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
-        """A branch on tracing or exporting that computes without an autograd function what the other one applies."""
-        if not exported or not asks_for_export(node.test, self._export_flags) or isinstance(exported[0], ast.Raise):
-            return
-        applied = _applied(other) & self.autograd
-        if applied and not _applied(exported):
-            told = "a branch that leaves out an autograd function"
-            self._add(node, SiteKind.STATED, name=min(applied), fixes=_INLINED, told=told)
-
-    def _leaves_out_dictionary(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
-        """A branch on tracing or exporting that gives back tensors where the other one gives back a dictionary."""
-        asked = asks_for_export(node.test, self._export_flags) and not is_test(self.source.path)
-        if asked and _gives_dictionary(other) and not _gives_dictionary(exported) and ends(exported):
-            self._add(node, SiteKind.STATED, fixes=_NO_DICTIONARY, told="a branch that gives back no dictionary")
-
-    def _leaves_out_values(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
-        """A branch on tracing or exporting that asks no computed value where the other one branches on it."""
-        asked = asks_for_export(node.test, self._export_flags) and not is_test(self.source.path)
-        told = any(item.site.line == node.lineno and item.site.sure is not Sureness.SIMILAR for item in self.near)
-        skipped = isinstance(node.test, ast.BoolOp) and len(node.test.values) == 2 and _asks_values([node.test])
-        if asked and not told and (skipped or (not exported and _only_checks_values(other))):
-            self._add(node, SiteKind.STATED, fixes=_NO_VALUES, told="a branch that asks no computed values")
 
     @cached_property
     def _export_flags(self) -> Flags:
@@ -323,7 +263,7 @@ class _Finder(ast.NodeVisitor):
         name = dotted(node.func)
         last = name.split(".")[-1]
         if last in _REGISTERING or name.endswith("symbolic_registry.register_op"):
-            self._registered(node, last)
+            self._keep([rules.registered(self.source, node, last)])
         elif exports.is_export(node, self._imports_export):
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg])
             if all(word.arg not in (None, "dynamo") for word in node.keywords):
@@ -349,7 +289,9 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.value, ast.Call):
             return dotted(node.value.func) == "min"
         above = " ".join(self.source.lines[max(0, node.lineno - _CLOSE) : node.lineno - 1])
-        return isinstance(node.value, ast.Constant) or (isinstance(node.value, ast.Name) and "ir_version >" in above)
+        if isinstance(node.value, ast.Constant):
+            return isinstance(node.value.value, int)
+        return isinstance(node.value, ast.Name) and "ir_version >" in above
 
     def visit_keyword(self, node: ast.keyword) -> None:
         if node.arg and node.arg.endswith("attn_implementation"):
@@ -366,25 +308,13 @@ class _Finder(ast.NodeVisitor):
                 told="attention that is set to eager", sure=Sureness.OPERATOR,
             )  # fmt: skip
 
-    def _translated(self, node: ast.Dict) -> None:
-        """The rules of ``{torch.ops.own.op.default: rule}``, for the exporter that is based on torch.export."""
-        for key, rule in zip(node.keys, node.values, strict=True):
-            path = dotted(key).split(".") if key is not None else []
-            made = self._functions.get(dotted(rule))
-            if path[:2] == ["torch", "ops"] and len(path) > 3 and made is not None:
-                own = path[2] not in ("aten", "prims")
-                self._add(
-                    made, SiteKind.SYMBOLIC, name=f"{path[2]}::{path[3]}", fixes=_TRANSLATED if own else (),
-                    told="a rule in a translation table", sure=Sureness.SAME if own else Sureness.OPERATOR,
-                )  # fmt: skip
-
     @cached_property
     def _functions(self) -> Mapping[str, ast.FunctionDef]:
         return {node.name: node for node in self.source.tree.body if isinstance(node, ast.FunctionDef)}
 
     def visit_Dict(self, node: ast.Dict) -> None:
         if self._speaks_of_onnx:
-            self._translated(node)
+            self._keep(rules.translated(self.source, node, self._functions))
         # keyword arguments that are gathered before the call
         pairs = [
             (str(key.value), value)
@@ -497,31 +427,6 @@ class _Finder(ast.NodeVisitor):
         )
         return any(word in name for name in names for word in _ABOUT_EXPORT)
 
-    def _registered(self, node: ast.Call, name: str) -> None:
-        first = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg), None)
-        operator = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
-        if operator.isidentifier() and name != "register_custom_op_symbolic":
-            operator = f"aten::{operator}"
-        runtime = backends.of_call(node) or backends.of_path(self.source.path)
-        self._add(
-            node, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a registered rule",
-            sure=Sureness.OPERATOR if operator else Sureness.SIMILAR,
-        )  # fmt: skip
-
-    def _ruled(self, made: ast.ClassDef, rule: ast.FunctionDef) -> None:
-        """An autograd function with a rule: of ONNX's own nodes, or one node of an own domain."""
-        calls = [node for node in ast.walk(rule) if isinstance(node, ast.Call) and dotted(node.func).endswith(".op")]
-        names = [node.args[0].value for node in calls if node.args and isinstance(node.args[0], ast.Constant)]
-        domains = {str(name).rpartition("::")[0].lower() for name in names}
-        foreign = domains - set(_DOMAINS)
-        runtime = next(filter(None, map(backends.of_name, [made.name, *map(str, names)])), "") or backends.of_path(
-            self.source.path
-        )
-        fixes = _OWN_NODE if foreign == domains else _OWN_RULE
-        self._add(
-            rule, SiteKind.SYMBOLIC, name=made.name, fixes=fixes, runtime=runtime, told="a rule of a function's own"
-        )
-
     def _option(self, node: ast.Call) -> None:
         """``parser.add_argument("--opset", default=13)``."""
         texts = [item.value for item in node.args if isinstance(item, ast.Constant) and isinstance(item.value, str)]
@@ -544,10 +449,11 @@ class _Finder(ast.NodeVisitor):
                 self._add(place, SiteKind.ARGUMENT, name=name)
 
     def _add(self, node: ast.AST, kind: SiteKind, **more: object) -> None:
-        line = getattr(node, "lineno", 1)
-        site = Site(self.source.path, line, kind, text_at(self.source, line), **more)  # type: ignore[arg-type]  # fields of Site
-        if site not in self.found:
-            self.found.append(site)
+        self._keep([site_at(self.source, node, kind, **more)])
+
+    def _keep(self, found: Iterable[Site]) -> None:
+        """Add sites that are not there yet."""
+        self.found += [site for site in found if site not in self.found]
 
 
 def lines_between(block: Sequence[ast.AST]) -> tuple[int, int]:
@@ -574,7 +480,8 @@ def _is_named_for_export(function: ast.FunctionDef) -> bool:
 _CLOSE = 4
 #: lines of a gate beside the workaround that it chooses
 _NEAR = 40
-_RELEASE = re.compile(r"^[12]\.\d+(\.\d+)?$")
+#: releases of torch, of which 1.13 was followed by 2.0
+_RELEASE = re.compile(r"^(?:1\.(?:\d|1[0-3])|2\.\d+)(?:\.\d+)?$")
 
 
 def _is_table_of_opsets(node: ast.Dict) -> bool:
@@ -614,35 +521,6 @@ _OF_VALUES = frozenset(name for kind in (str, list, dict, set, float) for name i
 def _is_of_tensors(name: str) -> bool:
     """Whether a call by this name may be one of a tensor's methods, or of a function imported by its own name."""
     return name.split(".")[-1] not in _OF_VALUES
-
-
-def _applied(block: Iterable[ast.stmt]) -> set[str]:
-    """The names before ``.apply(…)`` in a block."""
-    calls = (dotted(item.func) for node in block for item in ast.walk(node) if isinstance(item, ast.Call))
-    return {name.split(".")[-2] for name in calls if name.endswith(".apply") and name.count(".")}
-
-
-#: functions and methods of tensors whose answer a branch may ask for
-_VALUES = frozenset("any all item equal allclose isnan isinf is_nonzero count_nonzero".split())
-
-
-def _asks_values(tests: Iterable[ast.AST]) -> bool:
-    """Whether tests ask for values that are computed from tensors: ``torch.any(x)``, ``mask.all()``."""
-    calls = (item.func for test in tests for item in ast.walk(test) if isinstance(item, ast.Call))
-    asked = (item for item in calls if isinstance(item, ast.Attribute) and item.attr in _VALUES)
-    return any(dotted(item).split(".")[0] not in ("np", "numpy", "math") for item in asked)
-
-
-def _only_checks_values(block: Sequence[ast.AST]) -> bool:
-    """Whether a block only branches on values, or asserts them."""
-    return bool(block) and all(isinstance(item, ast.If | ast.Assert) and _asks_values([item.test]) for item in block)
-
-
-def _gives_dictionary(block: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends by giving back a dictionary."""
-    last = block[-1] if block else None
-    given = last.value if isinstance(last, ast.Return) else None
-    return isinstance(given, ast.Dict) or (isinstance(given, ast.Call) and dotted(given.func) == "dict")
 
 
 def _called_by_none(_: Iterable[ast.AST]) -> set[str]:

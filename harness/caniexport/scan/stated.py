@@ -24,6 +24,7 @@ from caniexport.scan.branches import (
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import dotted, every_statement, operator_of
 from caniexport.scan.project import is_test
+from caniexport.scan.rules import is_rule
 from caniexport.scan.sides import LONG, calculates, given_to, left_out
 from caniexport.scan.swaps import swapped
 from caniexport.scan.told import Told, ToldPlace
@@ -55,6 +56,8 @@ _EXPORTS = re.compile(
 )
 #: what only tells of what goes on
 _TELLS = frozenset("print info debug warning warn log".split())
+#: what a comment behind code has that says whom the code is for, and not only what is there
+_FOR = re.compile(r"\bfor\b", re.IGNORECASE)
 _COMMENT_LINE = re.compile(r"^\s*#")
 #: operators of everyday use that a function's name has for themselves
 _EVERYDAY = frozenset("clip clamp expand repeat gather roll flip split chunk squeeze unbind pad scatter tile".split())
@@ -78,7 +81,7 @@ def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
         return []
     found = list(_PlaceFinder(source, frozenset(known)).all())
     rules = [
-        span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)
+        span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and is_rule(node)
     ]
     outside = [place for place in found if not any(first <= place.first <= last for first, last in rules)]
     text = "\n".join(source.lines)
@@ -164,16 +167,6 @@ def edits_graphs(text: str) -> bool:
     return bool(_OF_GRAPHS.search(text))
 
 
-def _is_rule(function: ast.FunctionDef) -> bool:
-    """Whether it is an export rule, which writes nodes into the graph ``g``, or is registered as one."""
-    made = {last_name(item.func if isinstance(item, ast.Call) else item) for item in function.decorator_list}
-    return bool(made & _RULES) or (bool(function.args.args) and function.args.args[0].arg == "g")
-
-
-#: decorators of the exporter's own rules
-_RULES = frozenset({"torch_op", "onnx_impl"})
-
-
 @dataclass
 class _PlaceFinder:
     source: ParsedFile
@@ -202,7 +195,8 @@ class _PlaceFinder:
         while number < len(lines):
             if not _COMMENT_LINE.match(lines[number]):
                 said = _trailing(lines[number])
-                if said and (EXPORT.search(said) or backends.of_text(said) or self._runtime_fails(said)):
+                meant = self._is_for_runtime(said) or (_FOR.search(said) and backends.of_text(said))
+                if EXPORT.search(said) or meant or self._runtime_fails(said):
                     yield from self._commented(number + 1, number + 1, [said])
                 number += 1
                 continue
@@ -484,47 +478,10 @@ class _PlaceFinder:
         return {operator_of(item.attr) for item in asked if dotted(item).startswith(("nn.", "torch.nn."))} & self.known
 
 
-def is_scripted_for_values(function: ast.FunctionDef) -> bool:
-    """Whether a function is scripted where it is traced, and has what a tracer bakes: a branch on values, or a
-    calculation with sizes.
-    """
-    scripted = any(last_name(decorator).endswith("script_if_tracing") for decorator in function.decorator_list)
-    return scripted and (_branches_on_values(function) or _computes_with_sizes(function))
-
-
 def _assigns_attribute(node: ast.stmt) -> bool:
     """Whether a statement puts a new object in the place of a part of another: ``layer.act = SiLU()``."""
     made = (item for item in ast.walk(node) if isinstance(item, ast.Assign) and isinstance(item.value, ast.Call))
     return any(isinstance(target, ast.Attribute) for item in made for target in item.targets)
-
-
-def _computes_with_sizes(function: ast.FunctionDef) -> bool:
-    """Whether a function calculates with the size of an axis: ``time % x.shape[2]``, ``y.size(1) - n``."""
-    names = {
-        target.id
-        for item in ast.walk(function)
-        if isinstance(item, ast.Assign) and _is_size(item.value)
-        for target in item.targets
-        if isinstance(target, ast.Name)
-    }
-    sums = (item for item in ast.walk(function) if isinstance(item, ast.BinOp | ast.Compare))
-    parts = (part for item in sums for part in ast.walk(item))
-    return any(_is_size(part) or (isinstance(part, ast.Name) and part.id in names) for part in parts)
-
-
-def _is_size(node: ast.AST) -> bool:
-    if isinstance(node, ast.Subscript):
-        return last_name(node.value) == "shape"
-    return isinstance(node, ast.Call) and last_name(node.func) == "size" and bool(node.args)
-
-
-def _branches_on_values(function: ast.FunctionDef) -> bool:
-    """Whether a function has a branch on values that are computed."""
-    tests = (item.test for item in ast.walk(function) if isinstance(item, ast.If | ast.While))
-    calls = (item for test in tests for item in ast.walk(test) if isinstance(item, ast.Call))
-    return any(
-        last_name(call.func) in ("any", "all", "max", "min", "sum", "item", "equal", "allclose") for call in calls
-    )
 
 
 def _messages(node: ast.AST) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
+from caniexport.scan import backends
 from caniexport.scan.forms import words_of
 from caniexport.scan.normal import operator_of
 from caniexport.scan.wording import PLAIN_WORD, is_on_export
@@ -49,9 +50,9 @@ class ToldPlace:
     left_out: tuple[str, ...] = ()
 
     @property
-    def is_about_onnx(self) -> bool:
-        """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
-        return self.told is Told.PATCH or is_on_export(self.said) or self.asked
+    def is_about_export(self) -> bool:
+        """Whether its author speaks of an export or another runtime, and not of scripting or a function of torch."""
+        return self.told is Told.PATCH or self.asked or is_on_export(self.said) or bool(backends.of_text(self.said))
 
     def most_told(self, operators: frozenset[str]) -> str:
         """Of these operators the only one, or the one that its author names most often; empty where several are."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from caniexport.scan import backends
 from caniexport.scan.branches import ends, span
 from caniexport.scan.files import ParsedFile
-from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
+from caniexport.scan.normal import blocks, every_statement, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking
-from caniexport.scan.site import Site, SiteKind, Sureness
+from caniexport.scan.site import Site, SiteKind, Sureness, text_at
 from caniexport.scan.stated import builds_graphs, edits_graphs, names_around, places
 from caniexport.scan.told import Told, ToldPlace
 from caniexport.scan.wording import blames_operation, names_exporter, speaks_of_export
@@ -53,7 +53,6 @@ def workarounds(
         for place, best in stated
         if onnx or _is_plain(place, best, source) or place.runtime or by_path
     ]
-    found = [item for item in found if not _is_within_another(item, found)]
     if onnx:
         found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
@@ -108,8 +107,7 @@ def _told(
 ) -> StatedWorkaround:
     operator = ranking.operator(place, lines)
     fixes = tuple((item.case, item.variant) for item in best)
-    asks = place.is_about_onnx or bool(place.runtime)
-    same = asks and any(item.is_same for item in best)
+    same = (place.is_about_export or bool(place.runtime)) and any(item.is_same for item in best)
     sure = Sureness.SAME if same else Sureness.OPERATOR if operator else Sureness.SIMILAR
     if place.refuses:
         sure = Sureness.SIMILAR
@@ -136,7 +134,6 @@ def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int
                 not isinstance(node, ast.If)
                 or not (node.orelse or rest)
                 or node.lineno in told
-                or _is_by_type(node.test)
                 or not speaks_of_export(source.lines[node.lineno - 1 : node.end_lineno])
             ):
                 continue
@@ -149,11 +146,6 @@ def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int
                     site = Site(source.path, node.lineno, SiteKind.STATED, text, fixes=fixes, told=why)
                     found.append(StatedWorkaround(site, *ours))
     return found
-
-
-def _is_by_type(test: ast.expr) -> bool:
-    """Whether a test asks for the type of a value."""
-    return any(isinstance(item, ast.Call) and dotted(item.func) == "isinstance" for item in ast.walk(test))
 
 
 #: lines on which the same form is told once: what is computed and what is made of it
@@ -248,14 +240,6 @@ def _formed(source: ParsedFile, found: Formed, by_path: str, names: frozenset[st
     )  # fmt: skip
 
 
-def _is_within_another(item: StatedWorkaround, found: list[StatedWorkaround]) -> bool:
-    """Whether it names an operator within a function that takes another operator's place."""
-    if item.site.sure is not Sureness.OPERATOR:
-        return False
-    around = (other.site for other in found if other.first <= item.first and item.last <= other.last)
-    return any(site.told == _TOLD[Told.PATCH] and site.name and site.name != item.site.name for site in around)
-
-
 def _is_worth_telling(item: StatedWorkaround) -> bool:
     """Whether a place of which no case is known is told: its author names an operator."""
     return bool(item.site.name) and item.site.told != _TOLD[Told.GATE]
@@ -278,55 +262,3 @@ def _says_it(told: Site, site: Site) -> bool:
     if site.sure is Sureness.SAME:
         return told.fixes == site.fixes
     return site.sure is Sureness.SIMILAR or told.sure is Sureness.SAME or told.name == site.name
-
-
-def text_at(source: ParsedFile, line: int) -> str:
-    """A line of a file, shortened."""
-    text = source.lines[line - 1].strip() if 0 < line <= len(source.lines) else ""
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
-
-
-_WIDTH = 110
-
-
-def written_rules(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """Export rules, wherever they are registered: functions of a graph ``g`` that write nodes, with their operator. A
-    function that is called in the file helps a rule, and is none.
-    """
-    called = {dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    methods = {id(item) for node in every_statement(tree) if isinstance(node, ast.ClassDef) for item in node.body}
-    for node in every_statement(tree):
-        alone = isinstance(node, ast.FunctionDef) and id(node) not in methods and node.name not in called
-        if isinstance(node, ast.FunctionDef) and alone and _takes_graph(node) and _written(node):
-            yield node, operator_of(re.sub(r"^_+|__\w+$|_?symbolic_?|_?onnx_?|_?export_?", "", node.name))
-
-
-def _takes_graph(function: ast.FunctionDef) -> bool:
-    return bool(function.args.args) and function.args.args[0].arg in ("g", "graph", "graph_context", "ctx")
-
-
-def _written(function: ast.FunctionDef) -> list[str]:
-    """The names of the nodes that a rule writes."""
-    graph = function.args.args[0].arg
-    calls = (item for item in ast.walk(function) if isinstance(item, ast.Call) and dotted(item.func) == f"{graph}.op")
-    given = (call.args[0] for call in calls if call.args)
-    return [str(item.value) for item in given if isinstance(item, ast.Constant)]
-
-
-def rules_of_functions(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
-    """Autograd functions that bring a rule of their own: a ``symbolic`` beside a ``forward``, or beside what their
-    class is made of.
-    """
-    for node in every_statement(tree):
-        if isinstance(node, ast.ClassDef):
-            methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
-            rule = methods.get("symbolic")
-            if rule is not None and ("forward" in methods or node.bases) and _uses_graph(rule):
-                yield node, rule
-
-
-def _uses_graph(rule: ast.FunctionDef) -> bool:
-    """Whether a rule writes into its graph, itself or by a function that it hands the graph to."""
-    arguments = [item.arg for item in rule.args.args if item.arg not in ("self", "cls", "ctx")]
-    names = [*arguments[:1], *(item.arg for item in rule.args.args[:1])]
-    return any(isinstance(item, ast.Name) and item.id in names for node in rule.body for item in ast.walk(node))
