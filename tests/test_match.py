@@ -584,11 +584,24 @@ def test_an_error_that_a_measurement_contradicts_is_told_with_the_packages_it_wa
     works = caniexport.explain_error(published, text.format("fft_rfft2"), torch="2.9")
     assert "are exported by `dynamo=True` at every opset tried (18, 20, 26" in works.decision
     assert step in works.decision
-    assert search.is_error(f"{text.format('fft_rfft2')} torch 2.9")
+    assert search(published, f"{text.format('fft_rfft2')} torch 2.9").error
     fails = caniexport.explain_error(published, text.format("cumprod"), torch="2.9")
     assert "That was measured with" not in fails.decision
     nowhere = caniexport.explain_error(published, text.format("fft_rfft2"))
     assert "That was measured with" not in nowhere.decision
+
+
+def test_where_a_case_fails_and_torchs_own_calls_pass_it_is_told_what_these_are_given(published):
+    text = "UnsupportedOperatorError: Exporting the operator 'aten::unfold' to ONNX opset version 11 is not supported."
+    found = caniexport.explain_error(published, text, torch="2.4.1")
+    assert "It fails at torch 2.4.1, trace, opset 11, too; its fix `gathered` works there" in found.decision
+    assert (
+        "TorchScript at every opset tried (8, 11, 14, 17, 20; since torch 1.9.1). These calls are of" in found.decision
+    )
+    assert found.decision.endswith(
+        "fixed sizes: f32[5, 5, 5, 5], 0, 3, 1; f32[10], 0, 3, 1; f32[5, 5, 5, 5], 1, 3, 1. With a dynamic first axis "
+        "`torch.onnx.dynamo_export` exports none of them at opset 18; TorchScript exports none of them at opset 20."
+    )
 
 
 def test_torchs_tables_say_nothing_of_an_operator_of_another_package(published):

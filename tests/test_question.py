@@ -483,3 +483,10 @@ def test_what_torch_itself_refuses_is_no_reason_to_keep_a_workaround_and_cases_t
     named = re.findall(r"\bcross-[a-z0-9-]+", said)
     assert [name for name in named if f">{name}</a>" not in decision] == []
     assert len(named) == 5
+
+
+def test_a_fix_that_is_known_to_be_wrong_is_a_link_with_its_reason_in_words(kept_results):
+    shown = str(page("search", {"q": "unfold"}, kept_results).body)
+
+    link = r'<a [^>]*href="./case\?case=tensor-unfold-dynamic&amp;variant=static_axis"[^>]*>bad fix: static_axis</a>'
+    assert re.search(rf"{link} the axis static, and one length only: a negative axis then gives transposed", shown)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from caniexport import versions
-from caniexport.answers.operator_grid import OperatorCell, told_lines
+from caniexport.answers.operator_grid import OperatorCell, operator_lines, told_lines
 from caniexport.answers.reading import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary, tell_which
@@ -18,6 +18,8 @@ _NAMED = {Exporter.DYNAMO.value: "`torch.onnx.dynamo_export`", Exporter.TRACE.va
 #: since the release in which ``torch.onnx.export`` takes ``dynamo``
 _CALLED = {Exporter.DYNAMO.value: "`dynamo=True`", Exporter.TRACE.value: "TorchScript (`dynamo=False`)"}
 _HAS_DYNAMO = "2.5"
+#: the form of a call whose first axis is dynamic
+_DYNAMIC = "dynamic"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class OperatorAt:
 
     ``torch`` is the one ``asked`` for, or the nearest that was measured, an older one first; the operator is told by
     ``dtype``. ``notes`` say what was not measured of the exporters and opsets asked for, ``narrowed`` whether any were;
-    ``untried`` are exporters that it was measured by in another dtype alone.
+    ``untried`` are exporters that it was measured by in another dtype alone. ``calls`` says what the calls are given,
+    where a case that fails is given something else.
     """
 
     op: str
@@ -100,6 +103,7 @@ class OperatorAt:
     notes: tuple[str, ...] = ()
     narrowed: bool = False
     untried: tuple[str, ...] = ()
+    calls: str = ""
 
     def passes(self, opset: str) -> bool:
         """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
@@ -111,7 +115,7 @@ class OperatorAt:
         of the place asked for, where another one answers.
         """
         nearest = f"Torch {self.asked} was not measured for it. " if self.asked != self.torch else ""
-        return f"{nearest}{''.join(f'{note} ' for note in self.notes)}{self._ending}"
+        return f"{nearest}{''.join(f'{note} ' for note in self.notes)}{self._ending} {self.calls}".rstrip()
 
     @property
     def _ending(self) -> str:
@@ -247,6 +251,31 @@ def _tell_several(found: Sequence[OperatorAt]) -> str:
     return (
         f"On torch {torch} {' and '.join(wrong)}, without an error. {count}" if wrong else f"On torch {torch} {count}"
     )
+
+
+def tell_calls(summary: OperatorsSummary, found: OperatorAt) -> str:
+    """What the calls are given that an operator is told by, and how they end with a dynamic first axis: ``These calls
+    are of fixed sizes: f32[2, 3], 1. With a dynamic first axis TorchScript exports them at opset 20.``
+    """
+    rows = [row for row in summary.of_operator(found.op) if row.torch == found.torch and row.dtype == found.dtype]
+    written = dict.fromkeys(row.arguments for row in rows if not row.form and row.calls and row.arguments)
+    calls = [line.partition(": ")[2] for line in max(written, key=len, default="").splitlines()]
+    lines = [line for line in operator_lines(summary, found.op) if (line.dtype, line.form) == (found.dtype, _DYNAMIC)]
+    ends = [
+        _tell_dynamic(line.exporter, line.cells[found.torch], found.torch)
+        for line in lines
+        if found.torch in line.cells
+    ]
+    given = f": {'; '.join(calls)}" if calls else ""
+    told = f"These calls are of fixed sizes{given}."
+    return f"{told} With a dynamic first axis {'; '.join(ends)}." if ends else told
+
+
+def _tell_dynamic(exporter: str, cell: OperatorCell, torch: str) -> str:
+    who, opsets = _called(exporter, torch), versions.opset_text(cell.passing or cell.asked)
+    if cell.passing:
+        return f"{who} exports them at opset {opsets}"
+    return f"{who} {f'exports them, but {cell.wrong}' if cell.wrong else 'exports none of them'} at opset {opsets}"
 
 
 def operator_without_case(rows: Rows, summary: OperatorsSummary | None, name: str, torch: str) -> OperatorAt | None:

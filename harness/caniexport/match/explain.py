@@ -9,7 +9,7 @@ from itertools import groupby, takewhile
 
 from caniexport import versions
 from caniexport.answers.declared import Declared, of_operators
-from caniexport.answers.operator_at import OperatorAt, operator_at
+from caniexport.answers.operator_at import OperatorAt, operator_at, tell_calls
 from caniexport.answers.points import Places
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
@@ -124,6 +124,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     own = bool(leads) and leads[0].lead.confidence is not Confidence.SIMILAR
     torch = asked.get("torch") or (leads[0].at.torch if own else rows.torch[-1])
     measured = _measured(dataset, rows, operator, torch)
+    if measured and leads:
+        measured = replace(measured, calls=_tell_fixed(dataset, measured, leads[0].at))
     tables = () if measured else tuple(_tables(dataset, rows, operator, torch))
     notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
     shown = {item.lead.case for item in leads}
@@ -151,6 +153,14 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     exporter = leads[0].at.exporter if leads else gave
     beside = _measured_with(rows, answer, exporter, opset) if asked.get("torch") else ""
     return replace(answer, decision=f"{decided} {beside}".rstrip())
+
+
+def _tell_fixed(dataset: Dataset, operator: OperatorAt, at: CaseAt) -> str:
+    """What an operator's own calls have that a case has not which fails where they pass; empty where none does."""
+    summary = operators_beside(dataset)
+    passing = any(end.exporter == at.exporter and end.passes(at.opset) for end in operator.ends)
+    is_apart = passing and at.status is not None and not at.works
+    return tell_calls(summary, operator) if summary and is_apart else ""
 
 
 def _measured_with(rows: Rows, answer: ErrorAnswer, exporter: str, opset: str) -> str:

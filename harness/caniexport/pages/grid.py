@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from caniexport.answers.gathered import Gathered, Share
 from caniexport.answers.matrix import By, MatrixRow
+from caniexport.answers.reading import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN
@@ -97,7 +98,7 @@ class GridBlock(NamedTuple):
     beside: str
     is_fix: bool
     rows: list[GridRow]
-    careful: tuple[str, ...] = ()
+    careful: tuple[CatalogueEntry, ...] = ()
     case: str = ""
 
 
@@ -199,7 +200,7 @@ def of_lines(
     label: str = "Matrix of cases and torch releases",
     *,
     drawn: Cells = Cells.LINKED,
-    careful: Mapping[str, tuple[str, ...]] | None = None,
+    careful: Mapping[str, tuple[CatalogueEntry, ...]] | None = None,
     shown: Sequence[str] = (),
 ) -> GridTable:
     """Rows grouped by theme, then by case; ``carried`` are the filters that every link takes along.
@@ -246,7 +247,7 @@ def of_gathered(
 def _block(
     lines: list[MatrixRow],
     made: GridTable,
-    careful: Mapping[str, tuple[str, ...]],
+    careful: Mapping[str, tuple[CatalogueEntry, ...]],
     shown: Sequence[str],
     cases: Collection[str],
 ) -> GridBlock:

@@ -68,12 +68,12 @@ def case_names(kept: Kept) -> frozenset[str]:
     return frozenset(entry.case for entry in kept.rows().catalogue.values())
 
 
-def careful_fixes(kept: Kept) -> dict[str, tuple[str, ...]]:
+def careful_fixes(kept: Kept) -> dict[str, tuple[CatalogueEntry, ...]]:
     """By case: its fixes that are known to be wrong."""
-    found: dict[str, tuple[str, ...]] = {}
-    for (case, variant), entry in kept.rows().catalogue.items():
+    found: dict[str, tuple[CatalogueEntry, ...]] = {}
+    for (case, _), entry in kept.rows().catalogue.items():
         if entry.caution:
-            found[case] = (*found.get(case, ()), variant)
+            found[case] = (*found.get(case, ()), entry)
     return found
 
 

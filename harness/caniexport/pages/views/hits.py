@@ -46,7 +46,7 @@ class ToldHit:
     hit: Lead
     supports: Sequence[Support]
     working: Sequence[CatalogueEntry] = ()
-    careful: Sequence[str] = ()
+    careful: Sequence[CatalogueEntry] = ()
     at: Sequence[PlacedHit] = ()
 
     @property
