@@ -211,3 +211,14 @@ class UnusedInput(torch.nn.Module):
 
 def unused_input():
     return UnusedInput(), (torch.rand(2, 3), torch.tensor([1, 2, 3]))
+
+
+class LoopUntilLarge(torch.nn.Module):
+    def forward(self, x):
+        while x.sum() < 50:
+            x = x * 2
+        return x
+
+
+def loop_until_large():
+    return LoopUntilLarge(), (torch.rand(2, 3) + 0.1,)

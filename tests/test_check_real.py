@@ -183,6 +183,12 @@ def test_an_input_that_a_file_lacks_is_named_where_eager_depends_on_it(run):
     assert [note for note in unused.notes if note.startswith("a file that works ignores unused: ")]
 
 
+def test_inputs_for_which_a_loop_never_ends_are_left_out(run):
+    found = run("silent_models.py:loop_until_large", (18,), {}, (TRACE,), HERE)
+    assert "values with the opposite sign (it goes round and round)" in found.refused
+    assert [line.status.value for line in found.works[0].lines] == ["mismatch"]
+
+
 def test_without_further_inputs_they_are_hidden(found_in):
     assert found_in("integer_division", TRACE, {}, further=False) == set()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import Counter
 from typing import Any, Dict, FrozenSet, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
@@ -30,15 +31,20 @@ class Route(NamedTuple):
     rounds: FrozenSet[_Passed]
 
 
+class TooLong(Exception):
+    """A call goes round and round: a loop whose end comes of a value may never end for another one."""
+
+
 class Walk:
     """Follows a call while it is entered: which way it takes, the numbers in the code on it, and whether the value of a
-    tensor is ``read`` into Python.
+    tensor is ``read`` into Python. After ``seconds`` it raises :class:`TooLong` within the module's own code.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = float("inf")) -> None:
         import numpy as np
         import torch
 
+        self._until = time.process_time() + seconds
         self.read = False
         self.numbers: Set[float] = set()
         self._counts: Dict[Tuple[int, int], int] = Counter()
@@ -97,6 +103,8 @@ class Walk:
     def _passes(self, frame: Any, event: str, _: Any) -> Any:
         if event == "opcode":
             self._counts[id(frame.f_code), frame.f_lasti] += 1
+            if time.process_time() > self._until:
+                raise TooLong("it goes round and round")
         return self._passes
 
     def _is_own(self, file: str) -> bool:

@@ -16,6 +16,8 @@ from caniexport.check.second_inputs import nudged, widened
 PATIENCE = 1.5
 #: sets of inputs that take another way through the model's code, and of these such as only go round more or less often
 _MOST_WAYS, _MOST_ROUNDS = 6, 2
+#: how many times as long as those given other inputs may go round in the model's own code
+_MOST_TIMES = 4
 #: numbers in the parameters of a module that is not copied in double precision
 _LARGE = 1 << 27
 #: how far outputs may move by a change of the last digit if it is rounding
@@ -45,6 +47,8 @@ class Trial:
         try:
             walk = Walk()
             self._given = self._outputs(self._module, given, walk)
+            #: seconds for which other inputs may go their way
+            self._longest = PATIENCE / 4 + _MOST_TIMES * self.seconds
             self.reads = walk.read
             self.decides = walk.read or any(isinstance(item, (int, float)) for item in given)
             self.numbers = own_numbers(self._module, walk) if self.decides else []
@@ -67,7 +71,7 @@ class Trial:
 
         if self._given is None:
             return self._words
-        walk = Walk() if self.decides else None
+        walk = Walk(self._longest) if self.decides else None
         try:
             found = self._outputs(self._module, inputs, walk)
         except Exception as error:
@@ -88,7 +92,7 @@ class Trial:
 
     def takes_another_way(self, inputs: Tuple[Any, ...]) -> bool:
         """Whether the module takes these inputs, and goes another way through its code than on any before."""
-        walk = Walk()
+        walk = Walk(self._longest)
         try:
             self._outputs(self._module, inputs, walk)
         except Exception:  # they are none for it
