@@ -205,6 +205,14 @@ def test_a_file_that_could_not_be_fed_is_kept_as_left_out():
     assert limit(NOT_FED).endswith("so that it was not run: a limit of this check")
 
 
+def test_a_name_that_the_check_gave_twice_is_its_own_limit_and_another_is_the_models():
+    text = "Fail: [ONNXRuntimeError] : 1 : FAIL : This is an invalid model. Error: Duplicate definition of name (x)."
+    failing = row(DYNAMO, 18, failed("twice", "load")) | {"facts": json.dumps({"twice": ["x"]})}
+    assert told_as_measured(failing, {"twice": text})[0]["status"] == "skip"
+    assert limit(text).startswith("this check named the file's inputs")
+    assert told_as_measured(failing | {"facts": None}, {"twice": text})[0]["status"] == "fail"
+
+
 def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work():
     works = {
         **row(TRACE, 18, failed("branch", "done", "pass")),

@@ -8,7 +8,7 @@ A part of the case file that ``caniexport check`` writes, run inside an environm
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 #: bytes of a file that is loaded once more to see what it gives
 _SMALL = 1 << 28
@@ -30,12 +30,15 @@ def file_facts(
 ) -> Dict[str, Any]:
     """``ignores``: the arguments that the file does not have, each with the number of a set whose values of it
     change what eager gives, ``None`` where none of them does. ``wrong``: where a set behind the first ``given`` stops
-    the runtime, what is wrong for others, in words; ``outputs`` is the module in eager.
+    the runtime, what is wrong for others, in words; ``outputs`` is the module in eager. ``twice``: arguments by whose
+    names the file calls an input and what a node gives, too.
     """
     found: Dict[str, Any] = {}
     try:
         ignored = {name: _telling(place, sets, outputs) for place, name in _ignored(model, names, sets[0])}
         found.update({"ignores": ignored} if ignored else {})
+        twice = sorted({item.name for item in model.graph.input} & _given_by(model.graph) & set(names))
+        found.update({"twice": twice} if twice else {})
         if given < len(sets) and model.ByteSize() < _SMALL:
             wrong = _wrong(model, names, sets, given, outputs, tolerance)
             found.update({"wrong": wrong} if wrong else {})
@@ -63,6 +66,11 @@ def _taken_by(graph: Any) -> Iterator[str]:
             for inner in [attribute.g] if attribute.HasField("g") else list(attribute.graphs):
                 yield from _taken_by(inner)
                 yield from (item.name for item in inner.output)
+
+
+def _given_by(graph: Any) -> Set[str]:
+    """The names of what the nodes of a graph give."""
+    return {name for node in graph.node for name in node.output}
 
 
 def _telling(place: int, sets: Sequence[_Inputs], outputs: Callable[[_Inputs], List[Any]]) -> Optional[int]:

@@ -19,8 +19,11 @@ _CONVERTED = "Converting a tensor to a Python"
 _BRANCH, _NUMBER = "an `if` on a value", "a number that is the value of a tensor"
 _IGNORED = "the file does not have this input, and with these values of it eager gives others"
 
-#: what a run says that ends for how it was fed, and why
+#: the runtime's words for a name that a file gives twice
+_TWICE = "Duplicate definition of name ("
+#: what a cell says that ends for how it was asked or fed, and why
 _LIMITS = {
+    _TWICE: "this check named the file's inputs, and one that is an output as it is then has its name twice",
     "the file takes ": "the file's inputs could not be told from one another, so that it was not run",
     "Actual: (tensor(float)) , expected: (tensor(double))": (
         "a Python number is an input of the file, in double precision, and could only be fed in single"
@@ -47,8 +50,14 @@ def told_as_measured(row: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[
     if ignored and Status(row["status"]) in WORKS:
         lines = [f"input set {number}, {name}: {_IGNORED}" for name, number in ignored.items()]
         return _as_wrong(row, texts, "\n".join(lines))
-    is_ours = row["status"] == Status.FAIL.value and bool(limit(texts.get(row.get("message_id") or "", "")))
+    is_ours = row["status"] == Status.FAIL.value and _is_ours(row, texts.get(row.get("message_id") or "", ""))
     return {**row, "status": Status.SKIP.value} if is_ours else dict(row), dict(texts)
+
+
+def _is_ours(row: Mapping[str, Any], text: str) -> bool:
+    """Whether a cell ended for a limit of the check; a name that is given twice may be one that nobody asked for."""
+    twice = text.partition(_TWICE)[2].partition(")")[0]
+    return bool(limit(text)) and (not twice or twice in _facts(row.get("facts")).get("twice", ()))
 
 
 def _as_wrong(row: Mapping[str, Any], texts: Mapping[str, str], words: str) -> tuple[dict[str, Any], dict[str, str]]:
