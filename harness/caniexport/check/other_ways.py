@@ -31,13 +31,13 @@ class Route(NamedTuple):
     rounds: FrozenSet[_Passed]
 
 
-class TooLong(Exception):
+class NeverEnds(Exception):
     """A call goes round and round: a loop whose end comes of a value may never end for another one."""
 
 
 class Walk:
     """Follows a call while it is entered: which way it takes, the numbers in the code on it, and whether the value of a
-    tensor is ``read`` into Python. After ``seconds`` it raises :class:`TooLong` within the module's own code.
+    tensor is ``read`` into Python. After ``seconds`` it raises :class:`NeverEnds` within the module's own code.
     """
 
     def __init__(self, seconds: float = float("inf")) -> None:
@@ -104,7 +104,7 @@ class Walk:
         if event == "opcode":
             self._counts[id(frame.f_code), frame.f_lasti] += 1
             if time.process_time() > self._until:
-                raise TooLong("it goes round and round")
+                raise NeverEnds("it goes round and round")
         return self._passes
 
     def _is_own(self, file: str) -> bool:
