@@ -523,7 +523,7 @@ def test_a_model_whose_axes_are_named_is_not_told_to_name_a_cases_own(corpus):
     before = {match.case: {fix.variant for fix in match.fixes} for match in corpus.matches(point)}
     assert {"axes_2_3", "dynamic_hw"} <= set().union(*before.values())
     after = [fix.variant for match in corpus.matches(replace(point, varies=True)) for fix in match.fixes]
-    assert not {"axes_2_3", "axis_0", "dynamic_hw"} & set(after)
+    assert not {"axes_2_3", "axis_0", "dynamic_hw", "all_dynamic"} & set(after)
 
 
 def test_where_another_size_stops_a_file_the_place_is_not_taken_for_the_cause(corpus):

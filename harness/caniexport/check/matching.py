@@ -26,7 +26,7 @@ _OPSET_TOO_NEW = "official released onnx opset"
 #: before the exporter has seen the model, its errors are its own
 _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 #: in the code of a fix that names axes that vary
-_DYNAMIC = "dynamic={"
+_DYNAMIC = re.compile(r"\bdynamic=|\bdynamic_(?:shapes|axes)\b")
 _TRACER = "TracerWarning:"
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 #: what wrong values share with those of a case
@@ -191,7 +191,7 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
 
 def _names_axes(fix: FixAt) -> bool:
     """Whether a fix only names axes that vary: of a model that has some these axes are the case's, not the model's."""
-    return fix.kind == FixKind.EXPORT_OPTION.value and _DYNAMIC in fix.code
+    return fix.kind == FixKind.EXPORT_OPTION.value and bool(_DYNAMIC.search(fix.code))
 
 
 def _rank(lead: Lead, at: CaseAt) -> tuple[object, ...]:
