@@ -132,6 +132,14 @@ def test_beside_an_operator_a_word_of_a_cases_code_hides_none_of_its_cases(resul
     assert {"lstm-dynamic-batch", "bilstm-by-two-lstms", "lstm-packed-unsorted"} <= {hit.case for hit in found.hits}
 
 
+def test_a_word_in_the_note_of_a_fix_narrows_no_operator_and_brackets_are_no_part_of_a_word(results):
+    """«a rule of one's own» does not make a case the only one about somebody's own products."""
+    found = search.search(results, "I have a workaround for torch.cross (own products). torch 2.8, can I delete it?")
+
+    assert {"cross-no-symbolic", "cross-default-dim-first-size-3"} <= {hit.case for hit in found.hits}
+    assert found.left_out == ("own", "products")
+
+
 @pytest.fixture(scope="module")
 def first_said(kept_results):
     """The front page for a query on the published dataset, and its first sentence."""

@@ -48,7 +48,7 @@ ORDER = (
     Verdict.RESTORED,
 )
 #: what is worse afterwards, for a build that should stop
-_WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
+WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
 #: how the cells of an exporter that is named call it
 _BY_NAME = "`dynamo=True, opset_version={}`, and dynamic_shapes= in place of dynamic_axes="
 _Key = tuple[str, str, str, str, int | None, str, Runtime]
@@ -181,7 +181,7 @@ class Upgrade(WayChanges, Shown):
             return not self.target.is_known
         if not self.is_told_apart:
             return True
-        return not self.target.compared or any(group.verdict in _WORSE for group in self.groups)
+        return not self.target.compared or any(group.verdict in WORSE for group in self.groups)
 
 
 def upgrade(
@@ -395,14 +395,14 @@ def _change(
     fixes: Mapping[str, Sequence[CatalogueEntry]],
 ) -> _ChangesFound:
     before, after = grid.cell(entry.case, PLAIN, left), grid.cell(entry.case, PLAIN, right)
-    named_so = _named_so(entry.case, grid, right) if verdict in _WORSE else ""
+    named_so = _named_so(entry.case, grid, right) if verdict in WORSE else ""
     axes = "exporter" if named_so else ""
     if verdict in ORDER and not named_so:
         axes = blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN))
     helping = {
         f"{entry.case}/{fix.variant}": fix.changed
         for fix in fixes.get(entry.case, ())
-        if verdict in _WORSE and not fix.caution and _works(grid.cell(entry.case, fix.variant, right))
+        if verdict in WORSE and not fix.caution and _works(grid.cell(entry.case, fix.variant, right))
     }
     return _ChangesFound(
         verdict,

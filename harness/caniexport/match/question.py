@@ -300,5 +300,5 @@ def _intention(text: _Text, kind: str, releases: tuple[str, ...]) -> Intention:
 
 def _words(left: str) -> str:
     """What is to be looked for."""
-    every = (word.strip(_OUTER).rstrip(".") for word in left.split())
+    every = (word.lstrip(_OUTER).rstrip(f"{_OUTER}.") for word in left.split())
     return " ".join(word for word in every if word not in _SIGNS and word.casefold() not in _FILLING)

@@ -22,7 +22,8 @@ _ABOUT = 0.5
 #: operators that a question asks about one by one
 _SEVERAL = 2
 _OPERATOR = "operator "
-_CODE = "its code"
+#: texts of a case that say what it is about only together with others
+_ASIDE = ("its code", "a fix's note")
 #: what stands between things that are listed
 _LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: words between names of operators, though ONNX has operators of these names
@@ -69,9 +70,9 @@ def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[L
     first whose names have the words, and say the least beside them. Where no case has all of them and several are
     operators, the cases of each operator in turn.
 
-    Beside an operator a word that a case has in its code alone does not find it. Of several operators that are
-    ``listed`` every case of each is found, after those of all of them; of operators that are not, and that one case has
-    together, that case leads those of the first.
+    Beside an operator a word that a case has in its code or a fix's note alone does not find it. Of several operators
+    that are ``listed`` every case of each is found, after those of all of them; of operators that are not, and that one
+    case has together, that case leads those of the first.
     """
     parts = _parts(where, query)
     found = _about_every(where, parts)
@@ -99,11 +100,13 @@ def _of_first(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
 
 
 def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
-    """The cases that have every word, where one is an operator and not the only word, in more than their code."""
+    """The cases that have every word, where one is an operator and not the only word, in more than their code and the
+    notes of their fixes.
+    """
     found = _with_every(where, parts)
     if len(parts) == 1 or not any(map(where.is_operator, parts)):
         return found
-    return tuple(lead for lead in found if _CODE not in lead.why.split(", "))
+    return tuple(lead for lead in found if not set(_ASIDE) & set(lead.why.split(", ")))
 
 
 def _each_in_turn(where: WordIndex, parts: Sequence[str], find: _Find) -> tuple[Lead, ...]:
@@ -188,7 +191,7 @@ def _texts(item: CatalogueEntry) -> Iterable[_Text]:
         named += [(name, 9.0, f"{_OPERATOR}{op}") for name in dict.fromkeys(filter(None, spelled))]
     named += [(source, 7.0, f"source {source}") for source in item.sources]
     if item.variant != PLAIN:
-        named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, f"fix {item.variant}")]
+        named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, _ASIDE[1])]
         named += [(item.kind, 4.0, f"a fix of kind {item.kind}")]
-    named += [(item.code, 1.0, _CODE)]
+    named += [(item.code, 1.0, _ASIDE[0])]
     return ((text.casefold(), weight, what) for text, weight, what in named)

@@ -368,7 +368,7 @@ window.makeSearch = data => {
   const _about_every = parts => {
     const found = _with_every(parts)
     if (parts.length === 1 || !parts.some(is_operator)) return found
-    return found.filter(lead => !lead.why.split(', ').includes(words._CODE))
+    return found.filter(lead => !lead.why.split(', ').some(what => words._ASIDE.includes(what)))
   }
   const _each_in_turn = (every, find) => {
     const parts = every.filter(part => !words._JOINING.includes(part))
@@ -484,7 +484,7 @@ window.makeSearch = data => {
     if (kind === 'move') return matrix && !upgrade && releases[0] ? 'matrix' : 'upgrade'
     return workarounds ? 'workarounds' : upgrade ? 'upgrade' : matrix ? 'matrix' : ''
   }
-  const _words_of = left => split(left).map(word => rstrip(lstrip(rstrip(word, reading._OUTER), reading._OUTER), '.')).filter(word =>
+  const _words_of = left => split(left).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`)).filter(word =>
     !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
 
   // --- search.py

@@ -16,7 +16,7 @@ from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import exporter_name, exporter_names
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.targets import UpgradeTarget
-from caniexport.answers.upgrade import Upgrade, WayChanges, upgrade
+from caniexport.answers.upgrade import WORSE, Upgrade, WayChanges, upgrade
 from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
 from caniexport.match import search as searching
@@ -82,7 +82,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
-    given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "back": False}
+    given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "back": False, "worse": WORSE}
     given["of_file"] = ()
     given["cases"] = kept.answer(case_names)
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
