@@ -31,9 +31,10 @@ _REFUSED = "torch itself refuses what is to be exported"
 _PARTLY = "not measured with every exporter; where it was, the failing form works"
 _BY_DEFAULT = "no workaround is needed where the exporter is named, but the default call fails"
 _NOTHING = "nothing was measured there"
+_ASIDE = "the file takes the example's sizes alone, and whether a workaround helps is not known,"
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
-_ORDER = (_MENDED, *_STILL, _REFUSED, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
+_ORDER = (_MENDED, *_STILL, _ASIDE, _REFUSED, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
 
 
 def decide_workarounds(found: Workarounds, beside: str = "") -> str:
@@ -76,6 +77,7 @@ def _of_fix(name: str, items: Sequence[Standing], at: str) -> str:
     words = [word for word in _FIX if told[word]]
     said = [f"{_FIX[word][0]}{f' {at}' * (word is words[0])} ({_by(told[word])})" for word in words]
     changed = f", but it {items[0].changed}" if items[0].changed else ""
+    changed += f"; {items[0].aside}" if items[0].aside else ""
     meaning = f": {_FIX[words[0]][1]}{changed}" if len(words) == 1 else changed
     wrong = f" is known to be wrong or partial ({items[0].note}), and" if items[0].caution else ""
     return f"{name}{wrong} {', '.join(said)}{meaning}."
@@ -197,7 +199,8 @@ def _need(standings: list[Standing]) -> str:
     if Workaround.NEEDED in words:
         return _NEEDED
     if Workaround.BROKEN in words:
-        return _BROKEN
+        is_aside = all(item.aside for item in standings if item.word is Workaround.BROKEN)
+        return _ASIDE if is_aside else _BROKEN
     plain = {item.exporter: works(item.plain.status) if item.plain else None for item in standings}
     if not any(plain.values()):
         return _NOTHING
@@ -227,5 +230,10 @@ def _by_whom(need: str, standings: list[Standing]) -> str:
 
 def _such(need: str, standings: list[Standing]) -> list[str]:
     """The exporters by which a fix is so; none of what is said of the failing form."""
-    word = {_NEEDED: Workaround.NEEDED, _BROKEN: Workaround.BROKEN, _HARMED: Workaround.HARMFUL}.get(need)
+    word = {
+        _NEEDED: Workaround.NEEDED,
+        _BROKEN: Workaround.BROKEN,
+        _ASIDE: Workaround.BROKEN,
+        _HARMED: Workaround.HARMFUL,
+    }.get(need)
     return list(dict.fromkeys(item.exporter for item in standings if item.word is word))

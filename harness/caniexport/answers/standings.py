@@ -26,6 +26,9 @@ from caniexport.store import Dataset
 #: (exporter, provider, case, variant, opset) -> cell of one release
 _Grid = Mapping[tuple[str, str | None, str, str, int | None], MeasuredCell]
 
+#: what a runtime says of an input of a size that the file has not
+_SIZES = "Got invalid dimensions for input"
+_REFUSED_SIZES = "the file refuses other sizes than the example's there, which is not what the case is about"
 #: cases of which is said what they do not speak of
 _FEW = 3
 
@@ -41,7 +44,8 @@ class Standing:
     the cells that show the word. ``along`` is the range, along torch, of the failing form at the point's opset rule.
     ``obsolete_since`` is the release from which on, by the same rule, the fix is obsolete; ``None`` where it is not;
     ``before`` is the word on the release before that. ``title`` says what the case is, ``changed`` of a fix that
-    computes other values that it does.
+    computes other values that it does. ``aside`` says of a failing form that fails there for another reason than the
+    case is about what that is.
     """
 
     case: str
@@ -64,6 +68,7 @@ class Standing:
     before: Workaround | None = None
     title: str = ""
     changed: str = ""
+    aside: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,9 +198,19 @@ class _FixJudge:
         if word is Workaround.OBSOLETE:
             since, before = _since(*map(self._upto, (told, fixed, self._judged_opsets(exporter), self.releases)))
         place = (exporter, provider, self.torch, opset, why)
-        return Standing(
-            *_named(entry), *place, word, statement, along, plain, fix, since, before, entry.title, entry.changed
-        )
+        aside = self._aside(plain) if word is Workaround.BROKEN else ""
+        statement = f"{statement}; {aside}" if aside else statement
+        about = (since, before, entry.title, entry.changed, aside)
+        return Standing(*_named(entry), *place, word, statement, along, plain, fix, *about)
+
+    def _aside(self, plain: MeasuredCell | None) -> str:
+        """That a file refuses the sizes of further inputs, where that is not how its case mostly fails; else empty."""
+        if plain is None or _SIZES not in (plain.signature or ""):
+            return ""
+        every = self._selection.rows.cells(case=(plain.case,), variant=(PLAIN,))
+        failing = [cell for cell in every if works(cell.status) is False]
+        alike = [cell for cell in failing if _SIZES in (cell.signature or "")]
+        return _REFUSED_SIZES if len(alike) * 2 < len(failing) else ""
 
     def _asked_opsets(self, exporter: str) -> tuple[int | None, ...]:
         """By release the opset asked for, ``_EVERY`` where none was or the release does not take it."""
