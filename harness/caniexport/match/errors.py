@@ -17,6 +17,7 @@ from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.evidence import LEAST_WORDS, ErrorEvidence, Reason, split_words
 from caniexport.match.mentions import OF_TORCH
 from caniexport.match.prose import find_phrase
+from caniexport.match.seen import named_opset
 from caniexport.model.case import PLAIN
 from caniexport.operators import operator_key, operator_keys, operator_name
 
@@ -118,11 +119,27 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     for lead in leads:
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
-    found = [_weighed(lead, where, evidence, text) for lead in best.values()]
+    opset = _named_opset(evidence)
+    placed = {_form(lead): lead for lead in reversed(leads) if opset and lead.opset == opset}
+    at_opset = [_placed_as(lead, placed.get(_form(lead), lead)) for lead in best.values()]
+    found = [_weighed(lead, where, evidence, text) for lead in at_opset]
     verbatim = _with_line(where, evidence)
     found.sort(key=partial(_rank, verbatim=verbatim))
     alike = sum(lead.confidence is found[0].confidence for lead in found)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike, verbatim)
+
+
+def _named_opset(evidence: ErrorEvidence) -> int | None:
+    return named_opset("\n".join(reason.line for reason in evidence.reasons))
+
+
+def _form(lead: Lead) -> tuple[str, str, Confidence]:
+    return lead.case, lead.variant, lead.confidence
+
+
+def _placed_as(lead: Lead, other: Lead) -> Lead:
+    """A lead at the place of another one, which has the opset that the text names."""
+    return replace(other, entry=lead.entry, why=lead.why, score=lead.score)
 
 
 def _with_line(where: ErrorIndex, evidence: ErrorEvidence) -> frozenset[str]:
@@ -151,6 +168,7 @@ def _preferred(lead: Lead) -> tuple[object, ...]:
 def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     asked = {operator_key(op) for op in evidence.operators}
     first = operator_key(evidence.operator) if evidence.operator else ""
+    opset = _named_opset(evidence)
     for item in where.known:
         if first and item.key not in asked and not _whatever_operator(evidence, item):
             continue
@@ -164,8 +182,8 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
             if entry is not None:
                 shared = _as_far_as(confidence, entry, first)
                 yield Lead(
-                    entry, shared, shared.value, like, place.variant, place.torch, place.exporter, place.opset,
-                    place.runtime, item.seen.text,
+                    entry, shared, shared.value, like, place.variant, *place.named(opset), place.runtime,
+                    item.seen.text,
                 )  # fmt: skip
 
 

@@ -26,11 +26,16 @@ _RANKS, _OPSETS = len(_EXPORTERS) + 1, 1000
 _SILENT = (*(status.value for status in WORKS), Status.MISMATCH.value, Status.SKIP.value)
 #: texts that are one but for numbers are one error
 _NUMBER = re.compile(r"\d+")
+#: the opset that was asked for, as exporters say what it does not have
+NAMED_OPSET = re.compile(r"to ONNX opset version (\d+)")
 
 
 @dataclass(frozen=True)
 class SeenAt:
-    """The newest of the ``cells`` of one variant that have an error; ``runtime`` is set where one gave it later."""
+    """The newest of the ``cells`` of one variant that have an error; ``runtime`` is set where one gave it later.
+
+    ``others`` are the newest at other opsets, where the text names the opset: each opset with its release and exporter.
+    """
 
     case: str
     variant: str
@@ -39,6 +44,12 @@ class SeenAt:
     opset: int | None
     runtime: str = ""
     cells: int = 1
+    others: tuple[tuple[int, str, str], ...] = ()
+
+    def named(self, opset: int | None) -> tuple[str, str, int | None]:
+        """Release, exporter and opset of the newest cell at an opset that a text names; of the newest of all else."""
+        known = ((torch, exporter, other) for other, torch, exporter in self.others if other == opset)
+        return next(known, (self.torch, self.exporter, self.opset))
 
 
 @dataclass(frozen=True)
@@ -70,8 +81,22 @@ def read_seen(
         if text:
             known = merged.setdefault(_NUMBER.sub("N", text), (text, {}))[1]
             for key, place in places.items():
-                known[key] = replace(known[key], cells=known[key].cells + place.cells) if key in known else place
+                known[key] = _merged(known[key], place, text) if key in known else place
     return [SeenError(text, tuple(places.values())) for text, places in merged.values()]
+
+
+def _merged(newest: SeenAt, place: SeenAt, text: str) -> SeenAt:
+    """The newest cell with the count of both, and with the other's opset where the text names that."""
+    opsets = {newest.opset, *(opset for opset, _, _ in newest.others)}
+    is_other = place.opset is not None and place.opset not in opsets and named_opset(text) == place.opset
+    other = ((place.opset, place.torch, place.exporter),) if is_other and place.opset else ()
+    return replace(newest, cells=newest.cells + place.cells, others=newest.others + other)
+
+
+def named_opset(text: str) -> int | None:
+    """The opset that an error names as the one that was asked for."""
+    found = NAMED_OPSET.search(text)
+    return int(found[1]) if found else None
 
 
 def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterator[tuple[str, SeenAt]]:

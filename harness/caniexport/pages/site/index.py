@@ -30,6 +30,7 @@ from caniexport.match import (
     prose,
     question,
     search,
+    seen,
     words,
 )
 from caniexport.match.error_index import ErrorIndex, KnownError
@@ -61,6 +62,7 @@ _MODULES = (
     complete,
     error_index,
     errors,
+    seen,
     words,
     question,
     search,
@@ -173,8 +175,12 @@ def searched(where: SearchIndex) -> dict[str, Any]:
 def _seen(data: Mapping[str, Any]) -> Mapping[int, Mapping[int, Place]]:
     """By the number of a case: the places where an error of it was seen, by their numbers."""
     found: dict[int, dict[int, Place]] = defaultdict(dict)
-    for *_, flat in data["known"]:
-        for entry, place in zip(flat[::3], flat[1::3], strict=True):
+    for _, _, flat, others in data["known"]:
+        told = [
+            *zip(flat[::3], flat[1::3], strict=True),
+            *((entry, place) for entry, *places in others for place in places),
+        ]
+        for entry, place in told:
             torch, exporter, opset, _ = data["places"][place]
             found[data["entries"][entry][0]][place] = (torch, exporter, opset)
     return found
@@ -236,7 +242,13 @@ def _errors(where: ErrorIndex, spoken: _Table) -> dict[str, Any]:
             (entries[place.case, place.variant], *places.numbers([_place(place)]), place.cells)
             for place in _first_of_each_case(item)
         ]
-        known.append([*said.numbers([_said(item, told, spoken)]), lines[_first_line(item.seen.text)], [*_flat(seen)]])
+        others = [
+            (entries[place.case, place.variant], *places.numbers((torch, by, at, "") for at, torch, by in place.others))
+            for place in _first_of_each_case(item)
+            if place.others
+        ]
+        line = lines[_first_line(item.seen.text)]
+        known.append([*said.numbers([_said(item, told, spoken)]), line, [*_flat(seen)], others])
     return {
         "told": _shortened(told),
         "lines": _shortened(lines),

@@ -5,7 +5,7 @@ window.makeSearch = data => {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {alike, complete, error_index, errors, mentions, plain_causes, prose, words, search, names, question: reading} = constants
+  const {alike, complete, error_index, errors, mentions, plain_causes, prose, words, search, seen, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -40,11 +40,12 @@ window.makeSearch = data => {
     const clauses = unique([...patterns, ...others].flatMap(clauses_of))
     return {key: name && operator_key(name), name, kinds, lines, patterns, clauses, words: spoken, weight: _weight(spoken)}
   })
-  const known = data.known.map(([number, line, flat]) => {
+  const known = data.known.map(([number, line, flat, others]) => {
     const places = []
     for (let at = 0; at < flat.length; at += 3) {
       const [torch, exporter, opset, runtime] = data.places[flat[at + 1]]
-      places.push({entry: entries[flat[at]], torch, exporter, opset, runtime, place: flat[at + 1], cells: flat[at + 2]})
+      const [, ...elsewhere] = others.find(([entry]) => entry === flat[at]) ?? []
+      places.push({entry: entries[flat[at]], torch, exporter, opset, runtime, place: flat[at + 1], cells: flat[at + 2], others: elsewhere})
     }
     return {item: said[number], text: lines[line], places}
   })
@@ -124,7 +125,11 @@ window.makeSearch = data => {
       if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
     const verbatim = _with_line(read)
-    const leads = _weighed([...best.values()], read, text).sort(
+    const opset = _named_opset(read)
+    const _form = lead => `${lead.case.case}\n${lead.variant}\n${lead.confidence}`
+    const placed = new Map(opset ? shared.filter(lead => lead.opset === opset).reverse().map(lead => [_form(lead), lead]) : [])
+    const at_opset = [...best.values()].map(lead => ({...(placed.get(_form(lead)) ?? lead), why: lead.why, score: lead.score}))
+    const leads = _weighed(at_opset, read, text).sort(
       (mine, theirs) => compare(_rank(mine, verbatim), _rank(theirs, verbatim)))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
   }
@@ -220,12 +225,21 @@ window.makeSearch = data => {
       return confidence && {confidence, score: _likeness(spoken, item) + errors._RAISED * _raises_alike(read, item) + _rarely(read, item)}
     }
     for (const {item} of known) if (!leads.has(item)) leads.set(item, lead_of(item))
+    const asked_opset = _named_opset(read)
     return known.filter(({item}) => leads.get(item)).flatMap(({item, text, places}) => places.map(at => {
-      const {entry: {case: entry, variant}, cells, ...where} = at
+      const {entry: {case: entry, variant}, cells, others, ...newest} = at
+      const place = others.find(number => data.places[number][2] === asked_opset)
+      const where = place === undefined ? newest : {...newest, ...named(place)}
       const {confidence, score} = leads.get(item)
       const shared = _as_far_as(confidence, entry, variant, first)
       return {...Lead(entry, shared, shared, score, variant), ...where, text}
     }))
+  }
+  const _named_opset = read =>
+    findall(seen.NAMED_OPSET, read.reasons.map(reason => reason.line).join('\n')).map(item => Number(item[1]))[0]
+  const named = place => {
+    const [torch, exporter, opset] = data.places[place]
+    return {torch, exporter, opset, place}
   }
   const _whatever_operator = (read, item) => read.reasons.some(reason =>
     (item.key === '' && reason.tells && !reason.names_operator && item.lines.includes(reason.exact))
