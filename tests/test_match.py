@@ -856,3 +856,65 @@ def test_bytes_and_gaps_in_a_text_change_nothing(index, blob):
 )
 def test_what_is_said_in_other_words_is_read_as_what_is_measured(said, measured):
     assert any(measured in reason.line for reason in read_error(said).reasons)
+
+
+TRILU = "[ErrorCode:NotImplemented] Could not find an implementation for Trilu(14) node with name '/Trilu'"
+
+
+@pytest.mark.parametrize("asked", [{"torch": "2.2.1"}, {}], ids=["a release", "none named"])
+def test_an_error_of_older_runtimes_is_answered_with_the_one_from_which_the_file_works(published, asked):
+    said = caniexport.explain_error(published, TRILU, **asked).decision
+    assert re.search(r"onnxruntime 1\.1\d\.\d to 1\.18\.1 give this error for its file, and from 1\.19\.2 on it", said)
+    assert "upgrade onnxruntime, or use the fix `and_positions`" in said
+    assert "another cause" not in said
+
+
+UNFLATTEN_12 = "Exporting the operator 'aten::unflatten' to ONNX opset version 12 is not supported"
+
+
+def test_where_a_higher_opset_than_the_error_names_works_it_is_the_way_out(published):
+    said = caniexport.explain_error(published, UNFLATTEN_12, torch="2.2").decision
+    assert "At torch 2.2.2, trace, opset 12 it fails; from opset 13 on it works there: raise the opset." in said
+    assert "no fix" not in said
+
+
+EYE_LIKE = "[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for EyeLike(9) node"
+MUL = (
+    "[ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model. Type Error: Type parameter (T) of Optype "
+    "(Mul) bound to different types (tensor(float) and tensor(int64) in node (/Mul)"
+)
+
+
+@pytest.mark.parametrize(("text", "case"), [(EYE_LIKE, "diag-no-rule"), (MUL, "mul-of-bools")])
+def test_a_case_that_shares_the_operator_alone_has_another_cause_and_its_fix_is_no_answer(published, text, case):
+    answer = caniexport.explain_error(published, text)
+    assert answer.leads[0].at.entry.case == case
+    assert re.search(rf"the nearest about \w+ is {case} \(.*\), which has another cause: at torch", answer.decision)
+    assert answer.leads[0].at.helping
+    assert answer.leads[0].at.helping[0].variant not in answer.decision
+
+
+def test_nodes_are_named_by_their_exporter_and_its_cases_are_looked_at(published):
+    text = "Non-zero status code returned while running Expand node. Name:'{}' Status Message: invalid expand shape"
+    named = {"node_expand_1": "dynamo", "/encoder/Expand_1": "torchscript-trace"}
+    for node, exporter in named.items():
+        leads = caniexport.explain_error(published, text.format(node), torch="2.5").leads
+        assert {lead.at.exporter for lead in leads} == {exporter}
+
+
+@pytest.mark.parametrize("asked", [{"torch": "2.9.1"}, {}], ids=["a release", "none named"])
+def test_an_error_of_older_packages_alone_is_answered_with_their_upgrade(published, asked):
+    answer = caniexport.explain_error(published, "TypeError: 'SymbolicTensor' object is not iterable", **asked)
+    assert "At torch 2.9.1, dynamo" in answer.decision
+    assert "it fails so with onnxscript 0.5.6 and works with 0.7.2: upgrade onnxscript." in answer.decision
+    assert answer.leads[0].at.works
+    assert answer.leads[0].lead.why == "the same error, with onnxscript 0.5.6"
+
+
+SDPA_14 = "Exporting the operator 'aten::scaled_dot_product_attention' to ONNX opset version 14 is not supported."
+
+
+def test_a_lead_is_seen_at_the_opset_that_the_error_names(index):
+    first = match_error(index, SDPA_14).leads[0]
+    assert (first.case, first.torch, first.opset) == ("sdpa-opset-13", "2.0.1", 14)
+    assert match_error(index, SDPA_14.replace("14", "13")).leads[0].opset == 13

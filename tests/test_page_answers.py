@@ -599,3 +599,26 @@ def test_fixes_that_are_known_to_be_wrong_are_counted_below_their_table():
     table, counts = wrong.split("Of those known to be wrong or partial: ")
     for word, sign in (("obsolete", "○"), ("broken", "✗"), ("harmful", "!")):
         assert f"{table.count(f'{sign} {word}')} {word}" in counts
+
+
+@pytest.mark.published
+def test_a_file_that_refuses_other_sizes_than_the_example_says_nothing_of_a_workaround():
+    asked = ["workaround", "floor-divide-negative-integer", "--torch", "2.5.1", "--exporter"]
+    by_dynamo, by_trace = (CliRunner().invoke(main, [*asked, name]).output for name in ("dynamo", "trace"))
+    assert (
+        "the file takes the example's sizes alone, and whether a workaround helps is not known, by dynamo" in by_dynamo
+    )
+    assert "none of the workarounds" not in by_dynamo
+    assert "refuses other sizes" in " ".join(by_dynamo.split())
+    assert "a workaround is still needed by trace" in by_trace
+    assert "refuses other sizes" not in " ".join(by_trace.split())
+
+
+@pytest.mark.published
+def test_a_raised_opset_is_no_fix_of_an_error_at_that_opset(published):
+    error = "Exporting the operator 'aten::scaled_dot_product_attention' to ONNX opset version {} is not supported."
+    works = re.compile(r"sdpa-opset-13 .*? works there: (.*?) (?:✓|✗|≠)")
+    at_14, at_13 = (works.search(read(published, "search", q=error.format(opset))) for opset in (14, 13))
+    assert "formula" in at_14[1]
+    assert "opset_14" not in at_14[1]
+    assert "opset_14" in at_13[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,12 @@ class ExporterEnd:
         if self.first is None:
             return False
         return opset is None or self.exporter == Exporter.DYNAMO.value or self.first <= opset
+
+    @property
+    def opsets(self) -> list[int]:
+        """The opsets at which all of them pass, ascending."""
+        spans = [part.split("-") for part in re.findall(r"\d+(?:-\d+)?", self.passing)]
+        return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
 
     @property
     def differs(self) -> bool:

@@ -19,13 +19,15 @@ from caniexport.answers.torch_operators import operators_beside
 from caniexport.home import NEWEST
 from caniexport.match.error_index import exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
-from caniexport.match.evidence import only_wraps
+from caniexport.match.evidence import ErrorEvidence, only_wraps
 from caniexport.match.judged import CaseAt, FixAt, judge_case
+from caniexport.match.older_packages import seen_with_older
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
+from caniexport.match.runtimes import RuntimeSpan, runtime_span, span_elsewhere
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
+from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, FixKind, Stage, Status
 from caniexport.names import plural
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
@@ -51,6 +53,13 @@ _OF_TORCH = ("aten::", "prim::", "prims::", "quantized::")
 #: exporters, of which one may do what the other does not
 _BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
+#: stages at which the program that runs a file stops
+_BY_RUNTIME = (Stage.LOAD.value, Stage.RUN.value)
+#: how exporters name the nodes of a file
+_NODE_NAMES = {
+    Exporter.DYNAMO.value: re.compile(r"\bnode_[a-z]\w*"),
+    Exporter.TRACE.value: re.compile(r"(?<![\w.])/(?:[\w.]+/)*[A-Z]\w*"),
+}
 _NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
 
 
@@ -61,7 +70,10 @@ class AnsweredLead:
     ``other`` is the same release's other exporter, where the case works by that: ``dynamo, opset 18``; ``later`` the
     release from which on it works with the exporter and opset of the point; ``now``, where nobody named a release and
     neither is known, an exporter by which it works on the newest: ``torch 2.15.0 by dynamo, opset 20``. ``otherwise``:
-    at the point the case stops at another stage than where it has the error.
+    at the point the case stops at another stage than where it has the error. ``span``: at the point it works, and some
+    releases of a runtime give the error for its file, there or elsewhere. ``raised``: the error names the opset of the
+    point, and the case works on the same release at a higher one, in words: ``from opset 13 on``. ``is_alike``: at the
+    point it stops at such a stage and with such an exception as the error's.
     """
 
     lead: Lead
@@ -70,6 +82,9 @@ class AnsweredLead:
     later: str = ""
     now: str = ""
     otherwise: bool = False
+    span: RuntimeSpan | None = None
+    raised: str = ""
+    is_alike: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,11 +127,12 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     rows, where = load(dataset), index_errors(dataset)
     asked = {**_named_release(rows, text), **asked}
     match = match_error(where, text)
-    gave = exporter_of(where, match.evidence)
+    gave = _named_nodes(text) or exporter_of(where, match.evidence)
     rows.keep_cases(lead.case for lead in match.leads[:_LOOKED_AT])
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")
     answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
+    answered = [(_on_runtimes(dataset, rows, _held(item, match.evidence), match), notes) for item, notes in answered]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
@@ -144,6 +160,16 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
         return replace(kept, decision=cause.told, notes=())
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
+    is_sure = bool(leads) and leads[0].lead.confidence in _SURE
+    older = None if is_sure else seen_with_older(dataset, rows, where, match.evidence, _release_of(rows, asked))
+    if older is not None:
+        why = f"{Confidence.EXACT.value}, with {older.older}"
+        lead = Lead(
+            older.at.entry, Confidence.EXACT, why, 0.0, PLAIN, older.at.torch, older.at.exporter, older.at.opset
+        )
+        rest = [item for item in leads if item.lead.case != lead.case]
+        first = (AnsweredLead(lead, older.at), *rest)[:_MOST]
+        return replace(answer, decision=older.told, leads=first, notes=(), alike=older.cases)
     if not reasons and not leads and not operator:
         return replace(answer, decision=_NO_SENTENCE)
     if not leads and not operator and all(only_wraps(reason.line) for reason in reasons):
@@ -152,7 +178,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     decided = _decision(answer, bool(asked.get("torch")), beside_operator=other)
     exporter = leads[0].at.exporter if leads else gave
     beside = _measured_with(rows, answer, exporter, opset) if asked.get("torch") else ""
-    return replace(answer, decision=f"{decided} {beside}".rstrip())
+    raised = _raise_for_operator(answer, told[1] if told else "")
+    return replace(answer, decision=f"{decided}{raised} {beside}".rstrip())
 
 
 def _tell_fixed(dataset: Dataset, operator: OperatorAt, at: CaseAt) -> str:
@@ -178,6 +205,17 @@ def _measured_with(rows: Rows, answer: ErrorAnswer, exporter: str, opset: str) -
         f"That was measured with {beside}: where yours are older, `pip install -U onnxscript` and export again; "
         "`caniexport why … --here` compares yours."
     )
+
+
+def _raise_for_operator(answer: ErrorAnswer, opset: str) -> str:
+    """That torch's own calls of the operator pass at a higher opset than an error names, where no case says it."""
+    if not opset or answer.operator is None or any(item.raised or item.at.works for item in answer.leads[:1]):
+        return ""
+    for end in answer.operator.ends:
+        above = [number for number in end.opsets if number > int(opset)]
+        if end.exporter == Exporter.TRACE.value and above and not end.passes(int(opset)):
+            return f" Raise the opset: torch's own calls of it pass at opset {above[0]}, not at {opset}."
+    return ""
 
 
 def _release_of(rows: Rows, asked: Mapping[str, str]) -> str:
@@ -230,7 +268,42 @@ def _answered(
     at = _as_asked(judge_case(rows, lead.case, place.torch, place.exporter, place.opset), asked)
     other, later = _other_exporter(rows, at), _works_from(rows, at)
     now = "" if other or later or asked.get("torch") else _works_now(rows, at)
-    return AnsweredLead(lead, at, other, later, now, _ends_otherwise(rows, lead, at)), place.notes
+    raised = _works_above(rows, at) if opset == str(at.opset) else ""
+    return AnsweredLead(lead, at, other, later, now, _ends_otherwise(rows, lead, at), raised=raised), place.notes
+
+
+def _works_above(rows: Rows, at: CaseAt) -> str:
+    """From which higher opset on, or at which, a case works that fails at a point; empty where at none."""
+    where = {"torch": (at.torch,), "exporter": (at.exporter,), "provider": ("cpu",)}
+    cells = rows.cells(case=(at.entry.case,), variant=(PLAIN,), **where) if not at.works else ()
+    above = {cell.opset: cell for cell in cells if (cell.opset or 0) > (at.opset or 0)}
+    tried = [opset for opset, cell in sorted(above.items()) if cell.status is not Status.UNSUPPORTED]
+    working = [opset for opset in tried if above[opset].works]
+    if not working:
+        return ""
+    return f"from opset {working[0]} on" if working == tried[tried.index(working[0]) :] else f"at opset {working[0]}"
+
+
+def _named_nodes(text: str) -> str:
+    """The exporter that names nodes as a text does: ``node_expand_1`` dynamo, ``/encoder/Expand_1`` TorchScript."""
+    return next((exporter for exporter, named in _NODE_NAMES.items() if named.search(text)), "")
+
+
+def _held(answered: AnsweredLead, evidence: ErrorEvidence) -> AnsweredLead:
+    """A lead held against an error: whether it ends alike at its point. Export stops in one way for every operator."""
+    at, by_operator = answered.at, answered.lead.confidence is Confidence.OPERATOR
+    is_alike = bool(at.kind) and at.kind in evidence.kinds and not (by_operator and at.stage not in _BY_RUNTIME)
+    return replace(answered, is_alike=is_alike)
+
+
+def _on_runtimes(dataset: Dataset, rows: Rows, answered: AnsweredLead, match: ErrorMatch) -> AnsweredLead:
+    """A lead that works at its point with the releases of a runtime that give the error for its file."""
+    if not answered.at.works or answered.lead.confidence not in _SURE:
+        return answered
+    span = runtime_span(dataset, rows, answered.at, match.evidence)
+    if span is None and answered.lead.runtime:
+        span = span_elsewhere(dataset, rows, answered.at, match.evidence)
+    return replace(answered, span=span)
 
 
 def _as_asked(at: CaseAt, asked: Mapping[str, str]) -> CaseAt:
@@ -305,10 +378,14 @@ def _as_called(rows: Rows, asked: Mapping[str, str], opset: str, gave: str) -> d
 
 
 def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:
-    """Where an error was last seen; where only the operator is shared, the newest place at which the case fails."""
+    """Where an error was last seen; where only the operator is shared, the newest place at which the case fails. What a
+    runtime gave is looked at in the file that the newest release writes by trace.
+    """
     if lead.torch and lead.exporter in _NAMED:
         torch = _ended_alike(rows, lead, named.get("opset", "")) or lead.torch
         return _point(torch, lead.exporter, _taken_opset(rows, lead))
+    if lead.runtime and lead.confidence in _SURE:
+        return _point(rows.torch[-1], Exporter.TRACE.value, None)
     cells = [
         cell for cell in rows.cells(case=(lead.case,), variant=(PLAIN,), provider=("cpu",)) if _is_meant(cell, named)
     ]
@@ -408,10 +485,10 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
     if first.lead.confidence is Confidence.OPERATOR and answer.operators:
         is_named = operator_key(answer.operators[0]) in operator_keys(first.at.entry.ops)
         about = answer.operators[0] if is_named else first.at.entry.ops[0]
-        nearest = f"{_nobody(answer)}; the nearest about {about} is {what}. {_at(first, placed)}"
+        nearest = f"{_nobody(answer)}; the nearest about {about} is {what}{_of_another(first)}"
         return f"{nearest} {answer.operator.told}" if answer.operator and is_named else nearest
     if first.lead.confidence is Confidence.SIMILAR:
-        return f"{_nobody(answer)}; the most alike is {what}. {_at(first, placed)}"
+        return f"{_nobody(answer)}; the most alike is {what}{_of_another(first)}"
     if answer.alike > 1:
         same = "end with this error" if first.lead.confidence is Confidence.EXACT else "fail for this cause"
         many = ", which alone does not tell them apart;" if answer.alike > _FEW else ","
@@ -470,23 +547,32 @@ def _short(exporter: str) -> str:
     return EXPORTER_SHORT.get(exporter, exporter)
 
 
-def _of_another(at: CaseAt) -> str:
-    """What a case does at the point that is not the user's own: that it works there is no word about theirs."""
+def _of_another(answered: AnsweredLead) -> str:
+    """What a case does at the point that is not the user's own, behind its name: that it works there is no word about
+    theirs, nor is a fix where it ends otherwise.
+    """
+    at = answered.at
     if at.status is None:
-        return f"It was not measured at {at.place}."
+        return f". It was not measured at {at.place}."
     if at.works:
-        return f"It works at {at.place}, so it does not explain this error."
+        return f". It works at {at.place}, so it does not explain this error."
+    if not answered.is_alike:
+        ends = f"it ends with {at.kind} at {at.stage}" if at.kind else "it ends otherwise"
+        ends = "it gives wrong values" if at.status is Status.MISMATCH else ends
+        return f", which has another cause: at {at.place} {ends}."
     if at.helping:
         fix = at.helping[0]
-        return f"It fails at {at.place}, too; its fix `{fix.variant}` works there: {fix.told}."
-    return f"It fails at {at.place}, too, and no fix of it is measured to work there."
+        return f". It fails at {at.place}, too; its fix `{fix.variant}` works there: {fix.told}."
+    return f". It fails at {at.place}, too, and no fix of it is measured to work there."
 
 
 def _at(answered: AnsweredLead, placed: bool) -> str:
     """What to do at the point."""
     at, seen = answered.at, answered.lead
-    if seen.confidence not in _SURE:
-        return _of_another(at)
+    if answered.span:
+        is_there = answered.span.place == at.place
+        works = "exports" if is_there else "works with the runtime measured there"
+        return f"At {at.place} it {works}; {'' if is_there else f'at {answered.span.place} '}{answered.span.told}"
     if seen.runtime and not placed:
         return f"It was seen on {seen.runtime}, where its fixes are not judged."
     if at.status is None:
@@ -494,10 +580,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
     if at.works:
         last = f" It was last seen on torch {seen.torch}, {_short(seen.exporter)}." if seen.torch else ""
         return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
-    other = f" By {answered.other} it works there without a fix." if answered.other else ""
-    other += f" From torch {answered.later} on it works so without a fix." if answered.later else ""
-    other += f" On {answered.now} it works without a fix." if answered.now else ""
-    fix = at.helping[0] if at.helping else None
+    fix, other = at.helping[0] if at.helping else None, _otherwise(answered)
     if answered.otherwise:
         helps = f", where `{fix.variant}` works ({fix.told})" if fix else ""
         where = f"torch {seen.torch}, {_short(seen.exporter)}, {versions.opset_name(seen.opset)}"
@@ -510,4 +593,17 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         is_told = bool(fix.exporter) and answered.other.startswith(f"{_short(fix.exporter)},")
         beside = "" if is_told and fix.exporter != at.exporter else other
         return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{beside}"
-    return f"At {at.place} it fails, and no fix of it is measured to work there.{other}"
+    way = f"; {answered.raised} it works there: raise the opset" if answered.raised else ""
+    return f"At {at.place} it fails{way or ', and no fix of it is measured to work there'}.{other}"
+
+
+def _otherwise(answered: AnsweredLead) -> str:
+    """Where the case works without a fix: by the other exporter, at a higher opset, on a later release."""
+    other = f" By {answered.other} it works there without a fix." if answered.other else ""
+    other += f" From torch {answered.later} on it works so without a fix." if answered.later else ""
+    other += f" On {answered.now} it works without a fix." if answered.now else ""
+    fix = answered.at.helping[0] if answered.at.helping else None
+    is_told = not fix and not answered.otherwise
+    if not answered.raised or is_told or (fix and fix.kind == FixKind.RAISE_OPSET.value):
+        return other
+    return f" {answered.raised[:1].upper()}{answered.raised[1:]} it works there without a fix.{other}"

@@ -70,7 +70,8 @@ class FixAt:
 @dataclass(frozen=True)
 class CaseAt:
     """A case at a point. ``torch`` is the measured release that is used for it: the one asked for, or the nearest older
-    one; ``status`` is the failing form's there, ``None`` where it was not measured, and ``stage`` where it ended.
+    one; ``status`` is the failing form's there, ``None`` where it was not measured, ``stage`` where it ended, and
+    ``kind`` the exception that it ended with.
     """
 
     entry: CatalogueEntry
@@ -80,6 +81,7 @@ class CaseAt:
     status: Status | None
     fixes: tuple[FixAt, ...]
     stage: str = ""
+    kind: str = ""
 
     @property
     def works(self) -> bool:
@@ -109,8 +111,10 @@ def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | No
     fixes = [entry for entry in entries if entry.variant != PLAIN]
     told = words(cells, fixes, rows, exporter, opset)
     found = [_fix(entry, told[entry.variant][release], here.get(entry.variant)) for entry in fixes]
-    status, stage = (here[PLAIN].status, here[PLAIN].stage) if PLAIN in here else (None, "")
-    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)), stage)
+    mine = here.get(PLAIN)
+    status, stage, signature = (mine.status, mine.stage, mine.signature or "") if mine else (None, "", "")
+    kind = signature.split("|")[1] if signature.count("|") > 1 else ""
+    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)), stage, kind)
 
 
 def nearest_release(torch: str, measured: Sequence[str]) -> str:
