@@ -290,9 +290,12 @@ def _named_nodes(text: str) -> str:
 
 
 def _held(answered: AnsweredLead, evidence: ErrorEvidence) -> AnsweredLead:
-    """A lead held against an error: whether it ends alike at its point. Export stops in one way for every operator."""
-    at, by_operator = answered.at, answered.lead.confidence is Confidence.OPERATOR
-    is_alike = bool(at.kind) and at.kind in evidence.kinds and not (by_operator and at.stage not in _BY_RUNTIME)
+    """A lead held against an error: whether it ends alike at its point, at export for the sake of its own operator."""
+    at = answered.at
+    is_alike = bool(at.kind) and at.kind in evidence.kinds
+    if answered.lead.confidence is Confidence.OPERATOR and at.stage not in _BY_RUNTIME:
+        is_its_own = operator_key(evidence.operator) in operator_keys(at.entry.ops[:1])
+        is_alike = "::" in evidence.operator and is_its_own and at.stage == Stage.EXPORT.value
     return replace(answered, is_alike=is_alike)
 
 
