@@ -498,3 +498,30 @@ def test_a_fix_that_is_known_to_be_wrong_is_a_link_with_its_reason_in_words(kept
 
     link = r'<a [^>]*href="./case\?case=tensor-unfold-dynamic&amp;variant=static_axis"[^>]*>bad fix: static_axis</a>'
     assert re.search(rf"{link} the axis static, and one length only: a negative axis then gives transposed", shown)
+
+
+@pytest.mark.parametrize(
+    "query", ["grid_sample 5D", "Does grid_sample with 5D input work", "torch.nn.functional.grid_sample 5D input"]
+)
+def test_the_case_that_is_about_a_condition_answers_it_and_not_torchs_own_calls(kept_results, query):
+    shown = " ".join(html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body))).split())
+
+    for absent in ("No measured case", "Read as the error", "since torch 2.6.0", "grid-sample-bicubic"):
+        assert absent not in shown
+    assert re.search(r"grid-sample-volume · found by .*? dynamo \(torch.export\) from torch 2.8.0", shown)
+
+
+def test_beside_a_case_torchs_own_calls_are_not_the_bolder_claim_and_of_a_dtype_that_no_case_has_they_speak_first(
+    kept_results,
+):
+    body = str(page("search", {"q": "grid_sample torch 2.6"}, kept_results).body)
+    assert re.search(r'<p class="decision">At torch 2.6.0: .*<p>On torch 2.6.0 torch&#39;s own calls', body, re.DOTALL)
+    found = page("search", {"q": "float16 cumsum right values torch 2.9"}, kept_results)
+    body = html.unescape(re.sub("</?code>", "", str(found.body)))
+    first, *_ = re.findall(r'<p class="decision">(On torch .*?)</p>', body)
+    assert "No measured case is about float16: those below are about other types of tensors." in body
+    assert "right as well" not in body
+    assert "exports at opset 20, but gives float32 in place of float16, without an error" in first
+    (link,) = re.findall(r'href="./op\?([^"]*)">Every release, dtype and opset', first)
+    opened = page("op", dict(part.split("=") for part in link.split("&amp;" if "&amp;" in link else "&")), kept_results)
+    assert "torch's own calls of cumsum (float16) are exported by" in html.unescape(str(opened.body))

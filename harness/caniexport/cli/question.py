@@ -35,7 +35,8 @@ class QuestionAnswer:
     """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
     about without more words. ``nearest`` says that no case has all of the words, where the nearest answers;
     ``operator`` how torch's own calls end of the operator that the words are, or whether its files work on a provider;
-    ``own`` what answers of somebody's own file or model; ``runtime`` the release of one that the cases are told for.
+    ``own`` what answers of somebody's own file or model; ``runtime`` the release of one that the cases are told for;
+    ``calls`` how torch's own calls end where a case may fail that is about the operator.
     """
 
     read_as: str
@@ -46,6 +47,7 @@ class QuestionAnswer:
     operator: str = ""
     own: str = ""
     runtime: str = ""
+    calls: str = ""
 
 
 def show_question(
@@ -98,8 +100,17 @@ def show_question(
     read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
     calls = tell_calls(dataset, found.called, asks) if is_told and not asks.setting.get("opset") else ""
+    operator_first, beside = (calls, "") if any(map(dtypes_of, found.left_out)) else ("", calls)
     told = QuestionAnswer(
-        read_as, asks.unknown, answer, asks.opsets, found.nearest, calls, _tell_own(asks), asks.on_runtime
+        read_as,
+        asks.unknown,
+        answer,
+        asks.opsets,
+        found.nearest,
+        operator_first,
+        _tell_own(asks),
+        asks.on_runtime,
+        beside,
     )
     output.answer(told, partial(_show, show=show), as_json)
 
@@ -135,6 +146,8 @@ def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
         console.print(told.nearest, style="bold", highlight=False, soft_wrap=True)
     if told.operator:
         console.print(told.operator, style="bold", highlight=False, soft_wrap=True)
+    if told.calls:
+        console.print(told.calls, highlight=False, soft_wrap=True)
     if told.opsets:
         console.print(f"{told.opsets[:1].upper()}{told.opsets[1:]}.", style="bold", soft_wrap=True)
     show(told.answer, console)

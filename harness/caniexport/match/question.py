@@ -128,6 +128,10 @@ _FILLING = frozenset(
 )
 #: what somebody calls a file or a model of theirs, which no case is about
 _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
+#: a number of axes, with what has them
+_AXES = re.compile(rf"{_NAME}(?P<axes>\d)[- ]?d(?:imensional)?(?:\s+(?:input|tensor)s?)?{_END}", re.IGNORECASE)
+#: what is asked of every file, and is no word of a case
+_RIGHT = re.compile(rf"{_NAME}(?:right|correct|exact)\s+(?:values?|results?|numbers?|outputs?){_END}", re.IGNORECASE)
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
 
@@ -300,5 +304,6 @@ def _intention(text: _Text, kind: str, releases: tuple[str, ...]) -> Intention:
 
 def _words(left: str) -> str:
     """What is to be looked for."""
+    left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", left))
     every = (word.lstrip(_OUTER).rstrip(f"{_OUTER}.") for word in left.split())
     return " ".join(word for word in every if word not in _SIGNS and word.casefold() not in _FILLING)

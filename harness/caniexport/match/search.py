@@ -79,7 +79,10 @@ class SearchHits:
     @property
     def nearest(self) -> str:
         """That nothing has all of the words, and what answers; empty where no word was left out."""
-        return tell_missing(self.left_out)
+        types = [word for word in self.left_out if dtypes_of(word)]
+        others = tell_missing([word for word in self.left_out if word not in types])
+        told = f"No measured case is about {', '.join(types)}: those below are about other types of tensors."
+        return " ".join(filter(None, (others, told if types else "")))
 
 
 def tell_missing(words: Sequence[str]) -> str:
@@ -172,13 +175,19 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
 
 
 def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -> list[str]:
-    """Those of the words that some case has together, the one that weighs the most among them."""
+    """Those of the words that some case has together, the one that says the most among them."""
     find = partial(find_asked, where.words, listed=listed)
     if find(" ".join(every)):
         return list(every)
     leads = {word: find(word) for word in dict.fromkeys(every)}
     kept: list[str] = []
-    for word in sorted((word for word in leads if leads[word]), key=lambda word: -leads[word][0].score):
+
+    def rank(word: str) -> tuple[bool, float]:
+        """Operators first, of other words those that the fewest cases have, which say the most."""
+        is_operator = where.words.is_operator(word.casefold())
+        return not is_operator, -leads[word][0].score if is_operator else len(leads[word])
+
+    for word in sorted((word for word in leads if leads[word]), key=rank):
         if find(" ".join((*kept, word))):
             kept.append(word)
     return kept

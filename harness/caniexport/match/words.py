@@ -57,7 +57,8 @@ _Find = Callable[[WordIndex, Sequence[str]], tuple[Lead, ...]]
 def index_words(dataset: Dataset) -> WordIndex:
     """The words of a dataset's catalogue; the cases that check an environment are left out."""
     entries = {key: entry for key, entry in load(dataset).catalogue.items() if entry.corpus != CANARY}
-    return WordIndex(entries, {key: tuple(_texts(entry)) for key, entry in entries.items()})
+    records = {(row["case"], row["variant"]): row["records"] or () for row in dataset.records("cases")}
+    return WordIndex(entries, {key: tuple(_texts(entry, records.get(key, ()))) for key, entry in entries.items()})
 
 
 def is_list(text: str) -> bool:
@@ -183,13 +184,14 @@ def _weightiest(part: str, key: str, texts: Sequence[_Text]) -> tuple[float, str
     return max(named, default=None)
 
 
-def _texts(item: CatalogueEntry) -> Iterable[_Text]:
+def _texts(item: CatalogueEntry, records: Iterable[str]) -> Iterable[_Text]:
     named = [(item.case, 10.0, "name"), (item.title, 8.0, "title"), (item.theme, 5.0, f"theme {item.theme}")]
     for op in item.ops:
         bare = op.split("::")[-1]
         spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)), operator_key(op))
         named += [(name, 9.0, f"{_OPERATOR}{op}") for name in dict.fromkeys(filter(None, spelled))]
     named += [(source, 7.0, f"source {source}") for source in item.sources]
+    named += [(record, 3.0, f"what is documented, {record}") for record in records]
     if item.variant != PLAIN:
         named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, _ASIDE[1])]
         named += [(item.kind, 4.0, f"a fix of kind {item.kind}")]

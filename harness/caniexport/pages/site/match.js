@@ -498,7 +498,7 @@ window.makeSearch = data => {
     if (kind === 'move') return matrix && !upgrade && releases[0] ? 'matrix' : 'upgrade'
     return workarounds ? 'workarounds' : upgrade ? 'upgrade' : matrix ? 'matrix' : ''
   }
-  const _words_of = left => split(left).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`)).filter(word =>
+  const _words_of = left => split(left.replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`)).filter(word =>
     !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
 
   // --- search.py
@@ -535,8 +535,9 @@ window.makeSearch = data => {
   }
   const _words_together = (every, listed) => {
     if (find_asked(every.join(' '), listed).length) return every
-    const scored = unique(every).map(word => [word, find_asked(word, listed)[0]?.score]).filter(([, score]) => score !== undefined)
-    return scored.sort(([, mine], [, theirs]) => theirs - mine).reduce((kept, [word]) =>
+    const leads = unique(every).map(word => [word, find_asked(word, listed)]).filter(([, found]) => found.length)
+    const rank = ([word, found]) => is_operator(casefold(word)) ? [0, -found[0].score] : [1, found.length]
+    return leads.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce((kept, [word]) =>
       find_asked([...kept, word].join(' '), listed).length ? [...kept, word] : kept, [])
   }
   const _of_question = (found, question) => {

@@ -15,7 +15,7 @@ from caniexport.answers.matrix import MatrixRow, table
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.match.errors import Confidence, Lead
-from caniexport.operators import operator_key
+from caniexport.operators import dtypes_of, operator_key
 from caniexport.pages import grid, looks
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
@@ -46,11 +46,12 @@ def page(form: Form, kept: Kept) -> Page:
         lead = f"Operators of torch: {torch_op.LISTS[which]}."
         body = torch_op.one_list(kept, which, counted)
         return form.page("Operators", lead, body, sheet=torch_op.list_sheet(kept, which))
+    dtype = next(iter(dtypes_of(form.text("dtype"))), "")
     in_database = torch_op.names(kept, asked) if asked else ()
     if in_database and asked not in counted:
         asked = torch_op.page_names(kept, counted)[in_database[0]]
         if asked not in counted:
-            body = torch_op.timeline(kept, in_database, torch_op.told_at(kept, in_database, form.mine))
+            body = torch_op.timeline(kept, in_database, torch_op.told_at(kept, in_database, form.mine, dtype))
             sheet = _sheet(kept, (), in_database)
             return form.page(in_database[0], _LEAD, body, back=True, folds=True, sheet=sheet)
     op = asked if asked in counted else form.one_of("op", sorted(counted), "operator", linked=True)
@@ -83,7 +84,7 @@ def page(form: Form, kept: Kept) -> Page:
     worth = len(hits) >= _FEWEST
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)
-    at = torch_op.told_at(kept, in_database, form.mine)
+    at = torch_op.told_at(kept, in_database, form.mine, dtype)
     body = render(
         "op.html",
         places=torch_op.places(kept, in_database),

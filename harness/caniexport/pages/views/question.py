@@ -25,6 +25,7 @@ from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits, tell_missing
 from caniexport.match.words import choose_main
 from caniexport.model.case import PLAIN
+from caniexport.operators import dtypes_of
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -125,6 +126,8 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "failing": None,
             "nearest": " ".join(filter(None, (unmeasured, tell_missing(provider.missing)))),
             "told": "",
+            "dtype": "",
+            "no_case_has": False,
         }
         return render("asked.html", found=found, asks=asks, body=body, **only)
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
@@ -134,6 +137,8 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         "nearest": found.nearest,
         "cases": kept.answer(case_names),
         "newest": kept.rows().torch[-1],
+        "no_case_has": any(map(dtypes_of, found.left_out)),
+        "dtype": next((word for word in found.called.split() if dtypes_of(word)), ""),
         "called": next((word for word in asks.words.split() if torch_op.has_page(kept, word)), ""),
     }
     with links.carrying(inner.mine.address):

@@ -202,11 +202,15 @@ def places(kept: Kept, ops: Sequence[str]) -> list[OperatorPlace]:
     return [kept.answer(_place, op) for op in ops] if kept.operators() else []
 
 
-def told_at(kept: Kept, ops: Sequence[str], mine: Setting) -> dict[str, str]:
-    """What is said first of each: how its calls end at the reader's own release, exporters and opsets."""
+def told_at(kept: Kept, ops: Sequence[str], mine: Setting, dtype: str = "") -> dict[str, str]:
+    """What is said first of each: how its calls end at the reader's own release, exporters and opsets; in a dtype that
+    is asked for also at the newest release.
+    """
     torch, exporters = mine.one("torch"), mine.of("exporter")
     opsets = tuple(int(opset) for opset in mine.of("opset") if opset.isdigit())
-    found = {op: kept.answer(_at, op, torch, exporters, opsets) for op in ops} if torch and kept.operators() else {}
+    torch = torch or (kept.rows().torch[-1] if dtype else "")
+    is_known = torch and kept.operators()
+    found = {op: kept.answer(_at, op, torch, exporters, opsets, dtype) for op in ops} if is_known else {}
     return {op: text for op, text in found.items() if text}
 
 
@@ -269,8 +273,8 @@ def _place(kept: Kept, op: str) -> OperatorPlace:
     return torch_operator(_summary(kept), kept, op)[0]
 
 
-def _at(kept: Kept, op: str, torch: str, exporters: tuple[str, ...], opsets: tuple[int, ...]) -> str:
-    found = entry_at(_summary(kept), op, torch, exporters, opsets)
+def _at(kept: Kept, op: str, torch: str, exporters: tuple[str, ...], opsets: tuple[int, ...], dtype: str) -> str:
+    found = entry_at(_summary(kept), op, torch, exporters, opsets, dtype)
     return found.told if found else ""
 
 
