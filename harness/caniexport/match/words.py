@@ -24,6 +24,8 @@ _SEVERAL = 2
 _OPERATOR = "operator "
 #: texts of a case that say what it is about only together with others
 _ASIDE = ("its code", "a fix's note")
+#: the names under which a case's failure is documented, which say more of it beside another word alone
+_RECORD = "what is documented"
 #: what stands between things that are listed
 _LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: words between names of operators, though ONNX has operators of these names
@@ -151,7 +153,7 @@ def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
     for (case, variant), entry in where.entries.items() if parts else ():
         found = (_weightiest(*part, where.words[case, variant]) for part in parts)
         known = [item for item in takewhile(bool, found) if item]
-        if len(known) < len(parts):
+        if len(known) < len(parts) or all(what == _RECORD for _, what in known):
             continue
         score = round(sum(weight for weight, _ in known) / len(known) + (_FAILING if variant == PLAIN else 0), 4)
         why = ", ".join(dict.fromkeys(what for _, what in sorted(known, reverse=True)))
@@ -191,7 +193,7 @@ def _texts(item: CatalogueEntry, records: Iterable[str]) -> Iterable[_Text]:
         spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)), operator_key(op))
         named += [(name, 9.0, f"{_OPERATOR}{op}") for name in dict.fromkeys(filter(None, spelled))]
     named += [(source, 7.0, f"source {source}") for source in item.sources]
-    named += [(record, 3.0, f"what is documented, {record}") for record in records]
+    named += [(record, 3.0, _RECORD) for record in records]
     if item.variant != PLAIN:
         named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, _ASIDE[1])]
         named += [(item.kind, 4.0, f"a fix of kind {item.kind}")]

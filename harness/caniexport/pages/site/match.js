@@ -405,7 +405,7 @@ window.makeSearch = data => {
     const best = new Map()
     for (const {case: entry, variant, texts} of parts.length ? entries : []) {
       const found = parts.map(([part, key]) => _weightiest(part, key, texts))
-      if (!found.every(Boolean)) continue
+      if (!found.every(Boolean) || found.every(([, what]) => what === words._RECORD)) continue
       const sum = found.reduce((sum, [weight]) => sum + weight, 0)
       const score = round(sum / found.length + (variant === PLAIN ? words._FAILING : 0))
       const why = unique(found.sort(compare).reverse().map(([, what]) => what)).join(', ')
