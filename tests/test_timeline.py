@@ -37,7 +37,7 @@ def test_a_cell_that_passes_at_some_opsets_names_them_and_its_text_the_others():
 
     made = shown_timeline([line], RELEASES, 2)
 
-    assert [cell.read for cell in made.plain[0].cells] == ["", "~ 18", ""]
+    assert [cell.read for cell in made.plain[0].cells] == ["", "✓ 18", ""]
     assert [(end.anchor, end.where) for end in made.ends] == [("end-2-1", "torch 2.5.1, opset 20, trace")]
 
 

@@ -125,6 +125,17 @@ def test_cells_of_one_end_lead_to_its_text_which_stands_once(kept):
     assert text.count("words of op-fold") == 1
 
 
+@pytest.mark.published
+def test_an_operator_that_older_releases_call_otherwise_has_its_own_place():
+    published = Kept.open(homes.find().published, None)
+
+    found = torch_op.places(published, ["clamp", "clamp.scalar", "_masked.amax", "index_reduce"])
+    assert [place.op for place in found] == ["clamp", "clamp.scalar", "_masked.amax", "index_reduce"]
+    assert "clamp.scalar: the calls of torch's database" in str(page("op", {"op": "Clip"}, published).body).replace(
+        "&#39;", "'"
+    )
+
+
 def test_numbers_and_other_dtypes_are_folded_below_the_plain_calls(kept):
     assert "with a Python number, or another dtype" in body(kept, op="torch.sub")
 

@@ -270,7 +270,9 @@ def _listed(kept: Kept, which: str) -> list[ListedOperator]:
 
 
 def _place(kept: Kept, op: str) -> OperatorPlace:
-    return torch_operator(_summary(kept), kept, op)[0]
+    found = torch_operator(_summary(kept), kept, op)
+    # others have a part of the name, or are what it is called today
+    return next((place for place in found if place.op == op), found[0])
 
 
 def _at(kept: Kept, op: str, torch: str, exporters: tuple[str, ...], opsets: tuple[int, ...], dtype: str) -> str:
