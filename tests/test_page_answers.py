@@ -87,7 +87,10 @@ def test_an_operators_page_speaks_first_of_the_readers_own_release(published):
     other = read(published, "op", op="inverse", torch="1.13.1")
 
     assert at.startswith("On torch 1.13.1 no exporter exports torch's own calls of unflatten (float32): TorchScript ")
-    assert "calls of inverse (float32)" in other.partition("torch 1.13.1: ")[0]
+    assert (
+        "Torch 1.13.1 was not measured for it. On torch 1.12.1 no exporter exports torch's own calls of inverse"
+        in other
+    )
     assert read(published, "op", op="aten::unflatten").startswith("unflatten in float32, torch 2.15.0: ")
 
 
@@ -384,7 +387,7 @@ def test_a_question_that_names_a_runtime_is_answered_on_it_by_the_terminal_as_by
     told, shown = " ".join(ask("why", query).output.split()), read(published, "search", q=query)
 
     for said in (told, shown):
-        assert "no workaround that was measured helps for 5 cases" in said
+        assert "no workaround that was measured helps for 4 of 5 cases" in said
     table = ask("why", "cross table 2.8 ort 1.10").output
     assert "as installed together" not in table
     assert "≠" in table
@@ -483,7 +486,7 @@ def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
     [
         ({}, "operator", "abs"),
         ({"fails": "dynamo"}, "dynamo: passes at opset", ""),
-        ({"list": "silent"}, "how it ends", "Mismatch"),
+        ({"list": "silent"}, "how it ends", " gives wrong values"),
         ({"op": "acos"}, "case or operator", "acos"),
     ],
 )

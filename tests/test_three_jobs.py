@@ -49,7 +49,9 @@ def test_choose_between_two_releases_for_the_operators_of_a_model(kept):
     )
     assert "With `opset_version=17` (dynamo since 2.9.1): 6 of" in said
     points = {"from": "2.5.1", "from_opset": "17", "to": "2.9.1", "to_opset": "17"}
-    assert decided(kept, "upgrade", **points, ops=" ".join(OPS)) == said.replace("`", "")
+    # the way to go, the others beneath it
+    first = decided(kept, "upgrade", **points, ops=" ".join(OPS))
+    assert said.replace("`", "").startswith(first) and first.startswith("Move to torch 2.9.1")
 
 
 def test_whether_my_workaround_is_still_needed(kept):
