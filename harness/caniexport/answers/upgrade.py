@@ -140,8 +140,7 @@ class Upgrade(WayChanges, Shown):
     is the first point with the newest packages beside the same torch, ``None`` where it has them or the second point is
     that. ``other`` is a further way of calling the second point's release, by which nothing breaks and more works than
     by those of these two that break nothing, and ``other_changes`` what changes by it; ``None`` where there is none.
-    ``file_refused`` are sentences about runtimes at the two points that refuse
-    a model's file as it lies there.
+    ``file_refused`` are sentences about runtimes at the two points that refuse a model's file as it lies there.
     """
 
     before: MeasuredPoint = field(kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from caniexport import versions
 from caniexport.answers.rows import NO_EXPORTER
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, Status
@@ -127,11 +128,10 @@ def _harmless(dataset: Dataset, column: str) -> set[tuple[str, str]]:
 
 def _of_runtimes(dataset: Dataset) -> Iterator[tuple[str, SeenAt]]:
     by = ("message_id", "case", "variant", "runtime", "status")
-    for message_id, case, variant, runtime, status, version in dataset.run_groups(
-        by, {"version": "max(runtime_version)"}
-    ):
+    releases = {"releases": "list(DISTINCT coalesce(runtime_version, '0'))"}
+    for message_id, case, variant, runtime, status, found in dataset.run_groups(by, releases):
         if message_id and case and status not in _SILENT:
-            yield message_id, SeenAt(case, variant or PLAIN, "", "", None, f"{runtime} {version}")
+            yield message_id, SeenAt(case, variant or PLAIN, "", "", None, f"{runtime} {versions.ordered(found)[-1]}")
 
 
 def _newest(releases: Sequence[str]) -> str:
