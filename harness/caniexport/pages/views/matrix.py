@@ -275,10 +275,10 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases - beside)
     # both are named below the table
     of = f"{len(cases)} of " if missing else ""
-    installing = f" (+ {len(beside)} on installing)" if beside else ""
+    installing = f" (+ {len(beside)} about installing)" if beside else ""
     counted = f"{of}{plural(len(cases) + missing, 'case')} {at}{by}{installing}"
     each = "release" if asked.by is By.OPSET else "opset"
-    return f"{counted}. A place has a cell for each {each}, by how they ended:"
+    return f"{counted}. A place has one cell for each {each}; they ended:"
 
 
 def _one(value: str) -> tuple[str, ...]:
