@@ -286,7 +286,7 @@ def test_a_fix_without_the_row_of_its_case_names_it(published):
 def test_the_signs_of_a_table_explain_its_numbers_and_what_is_counted(small):
     said = read(small, "matrix", rows="cases")
 
-    assert "A place holds one measurement for each opset" in said
+    assert "A place has one cell for each opset" in said
     for part in ("18-26 works at these opsets", "all works at every opset", "two signs", "a line below a place"):
         assert part in said
     assert "3/5 of five cases three work" in read(small, "matrix", rows="themes")
