@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
-from typing import cast
 
 import streamlit as st
 
@@ -54,7 +53,7 @@ class Shelf:
 
     def _open(self, settled: str, at: float) -> Kept:
         self._settled, self._journals, self._opened = settled, self._seen(), at
-        self._kept = cast("Kept", Kept.open(*self._folders))
+        self._kept = Kept.open(*self._folders)
         return self._kept
 
 

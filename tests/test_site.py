@@ -6,8 +6,10 @@ import html
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -259,6 +261,54 @@ def test_the_same_rows_give_the_same_files_and_an_earlier_copy_is_replaced_whole
     files = {path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
     assert {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()} == files
     assert not list(tmp_path.glob(".again*"))
+
+
+#: the command, with every page written by a process beside
+_BESIDE = """
+import importlib
+from caniexport.cli import main
+
+build = importlib.import_module("caniexport.pages.site.build")
+build._FEW, build._TOGETHER = 0, 1
+if __name__ == "__main__":
+    main()
+"""
+
+
+def _copy_beside(home, tmp_path, target):
+    script = tmp_path / "copy_beside.py"
+    script.write_text(_BESIDE)
+    line = [sys.executable, str(script), "site", "-o", str(target)]
+    return subprocess.Popen(line, env={**os.environ, VARIABLE: str(home)}, stderr=subprocess.PIPE, text=True)
+
+
+def test_pages_that_other_processes_write_are_the_same(copy, home, tmp_path):
+    target = tmp_path / "beside"
+    process = _copy_beside(home, tmp_path, target)
+
+    assert process.wait() == 0, process.stderr.read()
+    files = {path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    assert {path.relative_to(target): path.read_bytes() for path in target.rglob("*") if path.is_file()} == files
+
+
+def test_a_killed_process_that_writes_pages_is_named_and_no_half_copy_stays(home, tmp_path):
+    process = _copy_beside(home, tmp_path, tmp_path / "beside")
+    while not (found := _children(process.pid)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(found[0], signal.SIGKILL)
+
+    assert "a process that wrote pages of the copy was ended" in process.communicate()[1]
+    assert process.returncode == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["copy_beside.py"]
+
+
+def _children(parent):
+    """The processes that write pages for this one."""
+    found = subprocess.run(
+        ["pgrep", "-P", str(parent), "-f", "spawn_main"], capture_output=True, text=True, check=False
+    )
+    return [int(number) for number in found.stdout.split()]
 
 
 def test_the_copy_does_not_tell_where_it_was_written(copy):

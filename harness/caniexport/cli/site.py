@@ -31,7 +31,7 @@ def command(output: Path, as_json: bool) -> None:
 
     home = homes.find()
     kept = Kept.open(home.published, home.local)
-    written = build(kept, output.resolve(), out.say)  # type: ignore[arg-type]  # open() of a subclass gives the subclass
+    written = build(kept, output.resolve(), out.say)
     for problem in kept.problems:
         click.echo(f"caution: {problem}", err=True)
     size = f"{written.files} files, {written.bytes / 1e6:.1f} MB"

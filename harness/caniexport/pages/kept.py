@@ -131,7 +131,7 @@ class Kept(Dataset):
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""
         try:
-            local = self._folders.get("local")
+            local = self.folder("local")
             return cast("Graph | None", self._once(("graph", bundle), lambda: graphs.find(self, local, bundle)))
         except StoreError as error:
             self._problems.append(str(error))
@@ -139,7 +139,7 @@ class Kept(Dataset):
 
     def graph_here(self, bundle: str) -> Graph | None:
         """The same, of the bundles on this machine alone."""
-        local = self._folders.get("local")
+        local = self.folder("local")
         return self.graph(bundle) if local is not None and graphs.file_of(local, bundle).is_file() else None
 
     def words(self, case: str, exporter: str, provider: str = "cpu", opset: int | None = None) -> Words:

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from caniexport import names
 from caniexport.home import NEWEST, PROFILES, holds_dataset
@@ -61,7 +61,7 @@ class Dataset:
         self._siblings: dict[str, Dataset] = {}
 
     @classmethod
-    def open(cls, published: Path | None, local: Path | None) -> Dataset:
+    def open(cls, published: Path | None, local: Path | None) -> Self:
         """Open a published and a local dataset; a folder that is ``None`` or not there is an empty one.
 
         Journals are read before the parquet files are listed: what is compacted in between is seen twice, not lost.
@@ -102,6 +102,14 @@ class Dataset:
             return self._folders
         return {origin: folder.parent.parent for origin, folder in self._folders.items()}
 
+    def folder(self, origin: str) -> Path | None:
+        """The folder of the ``published`` or of the ``local`` rows."""
+        return self._folders.get(origin)
+
+    def add_problems(self, problems: Iterable[str]) -> None:
+        """Name what another reader of the same files could not use."""
+        self._problems += problems
+
     def published_beside(self, name: str) -> Path | None:
         """The folder of another dataset that lies in that of the published rows of ``newest``."""
         folder = self._around.get("published")
@@ -126,7 +134,7 @@ class Dataset:
 
     def fingerprint(self) -> str:
         """Changes when the files of the dataset do; looks at their names, sizes and times only."""
-        return fingerprint(self._folders.get("published"), self._folders.get("local"))
+        return fingerprint(self.folder("published"), self.folder("local"))
 
     def cells(
         self,

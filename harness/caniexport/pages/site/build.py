@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
+from threading import Lock
 
 from caniexport import home as homes
 from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
-from caniexport.answers.provider_runs import worse_elsewhere
-from caniexport.answers.torch_operators import ends_on_onnxruntime
 from caniexport.model.errors import CaniexportError
-from caniexport.pages import links, overview
-from caniexport.pages.charts import drawn_picture
+from caniexport.pages import overview
 from caniexport.pages.kept import Kept
-from caniexport.pages.page import PAGES, page
-from caniexport.pages.render import render
+from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads, index
-from caniexport.pages.site.paths import (
-    FEED,
-    addressing,
-    case_file,
-    list_file,
-    op_file,
-    picture_file,
-    release_file,
-    upgrade_file,
-)
-from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import alerts, search, torch_op, upgrade
-from caniexport.pages.views.op import names_of_one
+from caniexport.pages.site.paths import FEED, list_file, upgrade_file
+from caniexport.pages.site.writer import FILTERS, INDEX, SEARCH, TABLES, PageWriter
+from caniexport.pages.views import alerts, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
-_MARK = "search-index.js"
-#: a picture of numbers in a page
-_PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
-#: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
-_NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
+_MARK = INDEX
 #: pages between two words on how far it is
 _EACH = 100
-#: cases of which the cells are kept for their pages
-_TOGETHER = 60
-#: the scripts of the search, in the order in which they are loaded
-_SEARCH = ("evidence.js", "match.js", "site.js")
-_TABLES = ("cells.js", "newest.js")
-_FILTERS = ("filters.js",)
+#: cases, operators or releases that are written at once; copies of fewer pages are written by one process
+_TOGETHER, _FEW = 60, 200
+#: processes at most that write pages beside this one: each reads what all of them need
+_BESIDE = 3
 
 
 @dataclass(frozen=True)
@@ -78,8 +63,7 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        with ThreadPoolExecutor(1) as beside:
-            written = _Copy(kept, made, say, beside).write()
+        written = _Copy(kept, made, say).write()
         if folder.exists():
             shutil.rmtree(folder)
         made.chmod(0o755)
@@ -94,131 +78,142 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
 class _Copy:
     """One copy on its way."""
 
-    def __init__(self, kept: Kept, folder: Path, say: Callable[[str], None], beside: Executor) -> None:
+    def __init__(self, kept: Kept, folder: Path, say: Callable[[str], None]) -> None:
         self._kept = kept
-        self._beside = beside
-        self._packed: list[Future[None]] = []
         self._say = say
         self._pages = self._written = 0
+        self._counting = Lock()
         self._folder = folder
         rows = kept.rows()
         local = rows.local
         releases = f"{len(rows.torch)} torch releases, {rows.torch[0]} to {rows.torch[-1]}" if rows.torch else "none"
         own = f", {local:,} of them measured on one machine and not published" if local else ""
         self._stamp = f"Copied from {rows.count:,} measured cells of {releases}{own}."
+        self._writer = PageWriter(kept, folder, self._stamp, self._count)
 
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
         cases = [entry.case for entry in overview.cases(self._kept)]
         documented = {op for entry in overview.cases(self._kept) for op in entry.ops}
         ops = sorted(documented.union(torch_op.page_names(self._kept, documented).values()))
-        releases = self._kept.rows().torch
+        parts = [*_parts("operators", ops), *_parts("cases", cases), *_parts("releases", self._kept.rows().torch)]
         upgrades = upgrade.starts(self._kept)
-        self._pages = len(PAGES) + len(cases) + len(ops) + len(releases) + len(upgrades)
+        self._pages = len(PAGES) + sum(len(part.names) for part in parts) + len(upgrades)
         self._say(f"writing the tables as files, then {self._pages} pages")
-        self._kept.all_supports()
-        self._kept.read_cases(cases)
-        if summary := self._kept.operators():
-            summary.read_all()
-        self._assets()
-        # the search names what they open with, which is still kept here
-        for asked in upgrades:
-            self._page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
-        self._kept.all_sources()
-        for name in PAGES:
-            self._page("index.html" if name == "search" else f"{name}.html", name, _ASKED.get(name, {}))
-        self._feed()
-        api.write(self._kept, self._folder)
-        ends_on_onnxruntime(self._kept, cases)
-        worse_elsewhere(self._kept, cases)
-        self._operators(ops)
-        for torch in releases:
-            self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
-        pictures = Pictures(self._kept, self._folder)
-        for number, case in enumerate(cases):
-            if number % _TOGETHER == 0:
-                self._kept.read_cases(cases[number : number + _TOGETHER])
-            self._page(case_file(case), "case", {"case": case}, pictures.of(case, "../"))
-        for packed in self._packed:
-            packed.result()
+        with self._beside(parts), ThreadPoolExecutor(1) as packing:
+            _read_all(self._kept)
+            self._kept.read_cases(cases)
+            packed = self._assets(packing)
+            # the search names what they open with, which is still kept here
+            for asked in upgrades:
+                self._writer.write_page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
+            for name in PAGES:
+                file = "index.html" if name == "search" else f"{name}.html"
+                self._writer.write_page(file, name, _ASKED.get(name, {}))
+            for name in torch_op.LISTS if self._kept.operators() else ():
+                self._writer.write_page(list_file(name), "op", {"list": name})
+            self._feed()
+            api.write(self._kept, self._folder)
+            for each in packed:
+                each.result()
         return len(cases), len(ops)
 
-    def _operators(self, ops: Iterable[str]) -> None:
-        """The page of each operator, the files of its other names, and the lists."""
-        one = names_of_one(self._kept)
-        for op in ops:
-            told = one[op][0] if op in one else op
-            if told == op:
-                self._page(op_file(op), "op", {"op": op})
-            else:
-                self._forward(op_file(op), op, op_file(told), told)
-        for name in torch_op.LISTS if self._kept.operators() else ():
-            self._page(list_file(name), "op", {"list": name})
-
-    def _draw(self, names: Iterable[str]) -> None:
-        """The pictures of numbers that a page shows; pages with the same numbers share one."""
-        for name in names:
-            path = self._folder / picture_file(name)
-            path.parent.mkdir(exist_ok=True)
-            drawn = None if path.exists() else drawn_picture(name)
-            if drawn is not None:
-                path.write_text(drawn, encoding="utf-8")
+    @contextmanager
+    def _beside(self, parts: Sequence[_Part]) -> Iterator[None]:
+        """Have the parts written by other processes meanwhile; by this one, at the end, where there are few pages."""
+        if self._pages < _FEW:
+            yield
+            for part in parts:
+                part.write(self._writer)
+            return
+        given = (self._kept.folder("published"), self._kept.folder("local"), self._folder, self._stamp)
+        most = max(1, min(_BESIDE, (os.cpu_count() or 1) - 1))
+        # a fork would share the threads of the databases
+        pool = ProcessPoolExecutor(most, get_context("spawn"), initializer=_begin, initargs=given)
+        try:
+            written = [pool.submit(_write_part, part) for part in parts]
+            for part, future in zip(parts, written, strict=True):
+                future.add_done_callback(partial(self._count_part, len(part.names)))
+            yield
+            for future in written:
+                self._kept.add_problems(future.result())
+        except BrokenProcessPool as error:
+            raise CaniexportError(f"a process that wrote pages of the copy was ended from outside: {error}") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _feed(self) -> None:
         found = self._kept.answer(alerts.releases, noted.read(homes.find().root))
         text = feed.write(alerts.entries(found), self._kept.rows().measured_at, link="alerts.html")
         (self._folder / FEED).write_text(text, encoding="utf-8")
 
-    def _assets(self) -> None:
-        for name in ("style.css", "plain.css", "icon.svg", *_SEARCH, *_TABLES, *_FILTERS):
+    def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
+        for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES, *FILTERS):
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
-        (self._folder / _MARK).write_text(index.script(self._kept), encoding="utf-8")
-        self._packed = downloads.write(self._kept, self._folder / "data", self._beside)
+        (self._folder / INDEX).write_text(index.script(self._kept), encoding="utf-8")
+        return downloads.write(self._kept, self._folder / "data", packing)
 
-    def _page(self, file: str, name: str, asked: Mapping[str, str], below: str = "") -> None:
-        path = self._folder / file
-        path.parent.mkdir(exist_ok=True)
-        given: dict[str, object] = {"up": "../" * file.count("/"), "stamp": self._stamp, "feed": FEED, "pages": PAGES}
-        is_front = name == "search"
-        if is_front:
-            found = self._kept.answer(overview.overview)
-            given |= {
-                "entries": overview.cases(self._kept),
-                "found": found,
-                "files": downloads.WHAT.items(),
-                "label": search.LABEL,
-                "example": search.EXAMPLE,
-            }
-        with links.addressed(addressing(file)):
-            shown = page(name, asked, self._kept, whole=True)
-            fields = (field for bar in shown.bars for field in bar if file in _ASKING)
-            given["line"] = next((field for field in fields if field.name == "q"), None)
-            scripts: tuple[str, ...] = (_MARK, *_SEARCH, *_TABLES) if is_front else _TABLES
-            if file == "matrix.html":
-                scripts += _FILTERS
-            template = "file_front.html" if is_front else "file.html"
-            text = render(template, page=shown, below=below, scripts=scripts, **given)
-        path.write_text(_NO_END.sub("", text), encoding="utf-8")
-        self._draw(_PICTURE.findall(text))
-        self._count()
+    def _count_part(self, pages: int, done: Future[tuple[str, ...]]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            self._count(pages)
 
-    def _forward(self, file: str, name: str, target: str, told: str) -> None:
-        """A file that leads to the page of the same folder where another name of it is told."""
-        path = self._folder / file
-        path.parent.mkdir(exist_ok=True)
-        shown = {"name": name, "target": target.rpartition("/")[2], "told": told, "up": "../" * file.count("/")}
-        path.write_text(render("forward.html", **shown), encoding="utf-8")
-        self._count()
-
-    def _count(self) -> None:
-        self._written += 1
-        if self._written % _EACH == 0:
-            self._say(f"{self._written} of {self._pages} pages")
+    def _count(self, pages: int = 1) -> None:
+        with self._counting:
+            before, self._written = self._written, self._written + pages
+            if before // _EACH != self._written // _EACH:
+                self._say(f"{self._written} of {self._pages} pages")
 
 
-#: the files whose search is answered by the front page
-_ASKING = ("upgrade.html", "workarounds.html")
+@dataclass(frozen=True)
+class _Part:
+    """Pages that one process writes: of these cases, operators or releases."""
+
+    kind: str
+    names: tuple[str, ...]
+
+    def write(self, writer: PageWriter) -> None:
+        """Write them."""
+        if self.kind == "cases":
+            writer.write_cases(self.names)
+        elif self.kind == "operators":
+            writer.write_operators(self.names)
+        else:
+            writer.write_releases(self.names)
+
+
+def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
+    """Names in parts of :data:`_TOGETHER`."""
+    for begin in range(0, len(names), _TOGETHER):
+        yield _Part(kind, tuple(names[begin : begin + _TOGETHER]))
+
+
+def _read_all(kept: Kept) -> None:
+    """What pages of many cases and operators read, in one pass each."""
+    kept.all_supports()
+    kept.all_sources()
+    if summary := kept.operators():
+        summary.read_all()
+
+
+#: in a process beside: the dataset and what writes its pages
+_here: list[tuple[Kept, PageWriter]] = []
+
+
+def _begin(published: Path | None, local: Path | None, folder: Path, stamp: str) -> None:
+    """Open the dataset in a process beside."""
+    kept = Kept.open(published, local)
+    _read_all(kept)
+    _here.append((kept, PageWriter(kept, folder, stamp, lambda: None)))
+
+
+def _write_part(part: _Part) -> tuple[str, ...]:
+    """Write a part in a process beside; gives what could not be read so far."""
+    kept, writer = _here[0]
+    part.write(writer)
+    return kept.problems
+
+
 #: what a page is asked for that has no filters: all that there is
 _ASKED: Mapping[str, Mapping[str, str]] = {
     "matrix": {"rows": "cases"},

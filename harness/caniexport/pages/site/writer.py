@@ -1,0 +1,119 @@
+"""Writes pages of the static copy: each is what the dashboard shows at one address, with links between files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from caniexport.answers.provider_runs import worse_elsewhere
+from caniexport.answers.torch_operators import ends_on_onnxruntime
+from caniexport.pages import links, overview
+from caniexport.pages.charts import drawn_picture
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import PAGES, page
+from caniexport.pages.render import render
+from caniexport.pages.site import downloads
+from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, picture_file, release_file
+from caniexport.pages.site.pictures import Pictures
+from caniexport.pages.views import search
+from caniexport.pages.views.op import names_of_one
+
+#: what the search of the front page reads, as a script
+INDEX = "search-index.js"
+#: the scripts of the search, in the order in which they are loaded
+SEARCH = ("evidence.js", "match.js", "site.js")
+TABLES = ("cells.js", "newest.js")
+FILTERS = ("filters.js",)
+#: the files whose search is answered by the front page
+_ASKING = ("upgrade.html", "workarounds.html")
+#: a picture of numbers in a page
+_PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
+#: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
+_NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
+
+
+class PageWriter:
+    """Writes pages below a folder; ``stamp`` says what they were copied from, ``written`` is called after each."""
+
+    def __init__(self, kept: Kept, folder: Path, stamp: str, written: Callable[[], None]) -> None:
+        self._kept = kept
+        self._folder = folder
+        self._stamp = stamp
+        self._written = written
+        self._pictures: Pictures | None = None
+
+    def write_page(self, file: str, name: str, asked: Mapping[str, str], below: str = "") -> None:
+        """Write what the page ``name`` shows when it is asked that, with ``below`` at its end, and its pictures."""
+        given: dict[str, object] = {"up": "../" * file.count("/"), "stamp": self._stamp, "feed": FEED, "pages": PAGES}
+        is_front = name == "search"
+        if is_front:
+            given |= self._front()
+        with links.addressed(addressing(file)):
+            shown = page(name, asked, self._kept, whole=True)
+            fields = (field for bar in shown.bars for field in bar if file in _ASKING)
+            given["line"] = next((field for field in fields if field.name == "q"), None)
+            scripts: tuple[str, ...] = (INDEX, *SEARCH, *TABLES) if is_front else TABLES
+            if file == "matrix.html":
+                scripts += FILTERS
+            template = "file_front.html" if is_front else "file.html"
+            text = render(template, page=shown, below=below, scripts=scripts, **given)
+        self._draw(_PICTURE.findall(text))
+        self._write(file, _NO_END.sub("", text))
+
+    def write_operators(self, ops: Iterable[str]) -> None:
+        """The page of each operator, or the file that leads from another name of it to its page."""
+        self._read_ends()
+        one = self._kept.answer(names_of_one)
+        for op in ops:
+            told = one[op][0] if op in one else op
+            if told == op:
+                self.write_page(op_file(op), "op", {"op": op})
+            else:
+                target = op_file(told).rpartition("/")[2]
+                shown = {"name": op, "target": target, "told": told, "up": "../" * op_file(op).count("/")}
+                self._write(op_file(op), render("forward.html", **shown))
+
+    def write_cases(self, cases: Iterable[str]) -> None:
+        """The page of each case, with the pictures of its graphs."""
+        cases = list(cases)
+        self._read_ends()
+        self._kept.read_cases(cases)
+        self._pictures = self._pictures or Pictures(self._kept, self._folder)
+        for case in cases:
+            self.write_page(case_file(case), "case", {"case": case}, self._pictures.of(case, "../"))
+
+    def write_releases(self, releases: Iterable[str]) -> None:
+        """The page of each torch release: its matrix of all cases."""
+        for torch in releases:
+            self.write_page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
+
+    def _read_ends(self) -> None:
+        """What runtimes and providers make of every case's files: a question for each case takes many times as long."""
+        every = [entry.case for entry in overview.cases(self._kept)]
+        ends_on_onnxruntime(self._kept, every)
+        worse_elsewhere(self._kept, every)
+
+    def _front(self) -> dict[str, object]:
+        return {
+            "entries": overview.cases(self._kept),
+            "found": self._kept.answer(overview.overview),
+            "files": downloads.WHAT.items(),
+            "label": search.LABEL,
+            "example": search.EXAMPLE,
+        }
+
+    def _draw(self, names: Iterable[str]) -> None:
+        """The pictures of numbers that a page shows; pages with the same numbers share one."""
+        for name in names:
+            path = self._folder / picture_file(name)
+            path.parent.mkdir(exist_ok=True)
+            drawn = None if path.exists() else drawn_picture(name)
+            if drawn is not None:
+                path.write_text(drawn, encoding="utf-8")
+
+    def _write(self, file: str, text: str) -> None:
+        path = self._folder / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self._written()
