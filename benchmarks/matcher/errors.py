@@ -44,13 +44,14 @@ FILES = (
     "paths.jsonl",
     "trails.jsonl",
     "fields.jsonl",
+    "alleys.jsonl",
 )
 TEXTS = tuple(Path(__file__).with_name(name) for name in FILES)
 HALVES = (
     *("build", "held_out", "fresh", "final", "later", "mixed", "mixed_held_out", "threads", "threads_held_out"),
     *("projects", "projects_held_out", "reports", "reports_held_out", "pastes", "posts", "slice_images", "slice_words"),
     *("places_older", "places_newer", "streets", "roads_older", "roads_newer", "lanes_older", "lanes_newer", "paths"),
-    *("trails", "fields_older", "fields_newer"),
+    *("trails", "fields_older", "fields_newer", "alleys"),
 )
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
