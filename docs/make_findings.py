@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from failing_forms import FailingForm, failing_forms
 
 from caniexport import home as homes
-from caniexport.answers.beside_torch import differences_beside_torch
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_findings import OperatorFinding, read_findings, to_look_at
+from caniexport.answers.profile_differences import differences_beside_torch
 from caniexport.answers.reading import load
 from caniexport.answers.signs import EXPORTER_SHORT, WHY_NOT
 from caniexport.answers.standings import workarounds

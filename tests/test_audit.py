@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 import pytest
 from mini import build, runner
 
-from caniexport.audit import run, sample, saved
-from caniexport.audit.run import ReleaseAudit, ScriptOutcome
+from caniexport.audit import environments, judge, sample, saved
+from caniexport.audit.judge import ScriptOutcome
+from caniexport.audit.run import ReleaseAudit
 from caniexport.pages.render import render
 from caniexport.store import Dataset, digests, writer
 from caniexport.store.schema import to_arrow
@@ -237,7 +238,7 @@ def test_the_script_outlives_what_a_cell_does_and_leaves_no_process(tmp_path, mo
         for name in names
     ]
 
-    found = run.measured(python, asked, tmp_path, 2.0, 2)
+    found = environments.measured(python, asked, tmp_path, 2.0, 2)
 
     told = [(name, end["stage"], end["status"], end["kind"]) for name, end in zip(names, found, strict=True)]
     # which side of a fork comes first is chance
@@ -309,7 +310,7 @@ SAME = [
 
 @pytest.mark.parametrize(("status", "text", "found", "same"), SAME)
 def test_stage_status_and_the_words_of_the_innermost_cause_are_compared(status, text, found, same):
-    assert (run.difference(cell(stage="run", status=status), text, found) is None) == same
+    assert (judge.difference(cell(stage="run", status=status), text, found) is None) == same
 
 
 def test_no_cell_that_was_not_measured_counts_as_agreeing():

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from small_dataset import RELEASES, cell, environment, write
 
 from caniexport import api
-from caniexport.answers.beside_torch import differences_beside_torch
 from caniexport.answers.decision import decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
 from caniexport.answers.points import parse
+from caniexport.answers.profile_differences import differences_beside_torch
 from caniexport.answers.reading import load
 from caniexport.answers.upgrade import upgrade
 from caniexport.cli import main

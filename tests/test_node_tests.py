@@ -19,7 +19,8 @@ from store_rows import environment
 from test_runner import ends, field, rows, run
 
 from caniexport import home as homes
-from caniexport.answers.runtimes import operators, runtimes
+from caniexport.answers.node_tests import operators
+from caniexport.answers.runtimes import runtimes
 from caniexport.bundles import node_tests
 from caniexport.bundles.pack import archive_bytes, make_bundle
 from caniexport.cli import main

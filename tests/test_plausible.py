@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from store_rows import cell
 
-from caniexport.gate.held_back import COLUMNS, MANY_CASES, MANY_CELLS, implausible
+from caniexport.gate.plausible import COLUMNS, MANY_CASES, MANY_CELLS, implausible
 
 RELEASES = ("2.6.0", "2.7.1", "2.8.0")
 OWN = "export|TypeError|wrapper() got an unexpected keyword argument"

@@ -10,7 +10,7 @@ from onnx_bytes import MODEL, bundled, model, node
 from store_rows import TEXT, cell, environment, identities, write_cells, write_journal
 
 from caniexport.gate import held_back
-from caniexport.gate.held_back import own_name
+from caniexport.gate.own_names import own_name
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.journal import Journal

@@ -15,12 +15,12 @@ from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
 from caniexport.gate import held_back
+from caniexport.gate.unstable import COLUMNS, unstable
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import CANARY
 from caniexport.model.rows import MEASURING_VERSION
 from caniexport.model.status import FixKind
-from caniexport.publish.repeated import COLUMNS, unstable
 from caniexport.store import Dataset
 
 pytestmark = pytest.mark.published

@@ -12,7 +12,7 @@ from caniexport.answers.runtimes import runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.bundles.runtime_releases import find
-from caniexport.corpus.replays import Refusal, refusal
+from caniexport.corpus.refusals import Refusal, refusal
 from caniexport.measure.job import ReplayOptions
 from caniexport.measure.replays import measure_replays
 from caniexport.runner.archive import ArchiveEntry

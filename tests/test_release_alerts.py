@@ -12,10 +12,11 @@ import pytest
 from dashboard_data import HOSTILE, MARKED_ID, RELEASES, build
 from drawn_pages import markup, words
 
+from caniexport.alerts import noted
+from caniexport.alerts.between import between, runs
 from caniexport.alerts.expectations import Expectation
 from caniexport.alerts.lifecycle import AlertStage, KnownAlert
 from caniexport.alerts.releases import along
-from caniexport.alerts.report import between, read_noted, runs
 from caniexport.corpus.verdicts import Verdict
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import Status
@@ -115,7 +116,7 @@ def test_a_file_of_people_that_cannot_be_read_is_named(home):
     (home / "alerts.toml").write_text("[[alert]]\nid = 1")
 
     with pytest.raises(CorpusError, match=r"alerts\.toml"):
-        read_noted(home)
+        noted.read(home)
 
 
 def test_two_runs_are_compared_at_every_opset(home):

@@ -18,7 +18,7 @@ from caniexport.bundles import probes
 from caniexport.bundles.pack import make_bundle
 from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, chosen, find, target
 from caniexport.cli import main
-from caniexport.corpus.replays import Refusal, refusal
+from caniexport.corpus.refusals import Refusal, refusal
 from caniexport.gate.verdict import judge
 from caniexport.model import corpus as corpus_module
 from caniexport.model.errors import UnknownName

@@ -16,14 +16,14 @@ from caniexport.agents import Agent
 from caniexport.answers.filters import Filters
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reading import load
-from caniexport.answers.support import supported
+from caniexport.answers.supported import supported
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.locks import LockedInstall
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import MEASURED, WORKS
 from caniexport.pages.kept import Kept
-from caniexport.pages.site.downloads import case_address, case_files
+from caniexport.pages.site.api import case_address, case_files
 
 pytest_plugins = "pytester"
 

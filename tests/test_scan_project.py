@@ -15,11 +15,10 @@ from scanned_texts import GATE, PIN, SYMBOLIC, only
 from caniexport import scan_source
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround
-from caniexport.scan import files, gates, sites
+from caniexport.scan import files, gates, pins, sites
 from caniexport.scan.files import Skipped, SourceFile
 from caniexport.scan.forms import learn
 from caniexport.scan.judge import together
-from caniexport.scan.project import read_pins
 from caniexport.scan.ranked import Ranking
 
 pytestmark = pytest.mark.usefixtures("opened_once")
@@ -58,18 +57,18 @@ def test_the_projects_own_files_say_which_releases(tmp_path, rows):
 )
 def test_each_file_in_which_a_project_pins_torch_is_read(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert read_pins(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("1.13.1",)
+    assert pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("1.13.1",)
 
 
 def test_a_project_that_says_nothing_gets_the_newest_and_is_told(tmp_path):
     (tmp_path / ".git").mkdir()
-    found = read_pins(tmp_path, ("1.13.1", "2.0.1"))
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
     assert (found.torch, found.said) == (("2.0.1",), "the newest measured: the project names no torch")
 
 
 def test_a_pin_that_no_measured_release_meets_is_told(tmp_path):
     (tmp_path / "requirements.txt").write_text("torch==0.4\n", encoding="utf-8")
-    found = read_pins(tmp_path, ("1.13.1", "2.0.1"))
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
     assert found.torch == ("2.0.1",)
     assert "no measured release is within torch==0.4" in found.said
 
@@ -77,7 +76,7 @@ def test_a_pin_that_no_measured_release_meets_is_told(tmp_path):
 def test_a_file_of_pins_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / "pyproject.toml").write_text("[project\n", encoding="utf-8")
-    assert read_pins(tmp_path, ("2.0.1",)).problems == ("pyproject.toml: TOMLDecodeError",)
+    assert pins.read(tmp_path, ("2.0.1",)).problems == ("pyproject.toml: TOMLDecodeError",)
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):

@@ -16,7 +16,7 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.model.status import EXPORTERS, Stage, Status
 from caniexport.pages.kept import Kept
-from caniexport.pages.site import downloads
+from caniexport.pages.site import api
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def copy(home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(home))
-        downloads.write_answers(Kept.open(home / "results", None), folder)
+        api.write(Kept.open(home / "results", None), folder)
     return folder
 
 
@@ -135,16 +135,16 @@ def test_agents_are_told_of_addresses_that_are_there(copy):
 def test_operators_of_the_published_dataset_have_addresses_of_their_own(results):
     ops = {op for entry in load(results).catalogue.values() for op in entry.ops}
 
-    assert len({downloads.op_address(op).casefold() for op in ops}) == len(ops)
+    assert len({api.op_address(op).casefold() for op in ops}) == len(ops)
 
 
 @pytest.mark.published
 def test_agents_are_told_examples_that_are_in_the_published_copy(results):
-    text = (Path(downloads.__file__).parent / "llms.txt").read_text(encoding="utf-8")
+    text = (Path(api.__file__).parent / "llms.txt").read_text(encoding="utf-8")
     rows = load(results)
-    there = {downloads.case_address(case) for case, _ in rows.catalogue} | {*map(downloads.torch_address, rows.torch)}
-    there |= {downloads.op_address(op) for entry in rows.catalogue.values() for op in entry.ops}
-    there |= {downloads.badge_address(case) for case, _ in rows.catalogue}
+    there = {api.case_address(case) for case, _ in rows.catalogue} | {*map(api.torch_address, rows.torch)}
+    there |= {api.op_address(op) for entry in rows.catalogue.values() for op in entry.ops}
+    there |= {api.badge_address(case) for case, _ in rows.catalogue}
 
     told = re.findall(r"`api/v1/((?:case|op|torch|badge)/(?![A-Z]+\.json)\S+\.json)`", text)
 

@@ -6,7 +6,8 @@ import pytest
 from small_dataset import CROSS, GRID, write
 
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.support import CaseSupport, decide_support, support
+from caniexport.answers.support import support
+from caniexport.answers.supported import CaseSupport, decide_support
 from caniexport.match import search as searching
 from caniexport.model.status import Status
 from caniexport.store import Dataset

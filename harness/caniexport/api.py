@@ -47,7 +47,7 @@ from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load
 from caniexport.answers.shown import Answers
-from caniexport.answers.support import CaseSupport, supported
+from caniexport.answers.supported import CaseSupport, supported
 from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName

@@ -1,16 +1,11 @@
-"""Alerts as a job summary, as annotations of a pull request, and as a feed. Each is a pure function to text.
-
-The feed is Atom; the same entries give the same bytes, whenever it is asked.
-"""
+"""Alerts as a job summary, as annotations of a pull request, and as a feed. Each is a pure function to text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
-from xml.etree import ElementTree
 
 from caniexport import versions
+from caniexport.alerts import feed
 from caniexport.alerts.group import AlertKind, Member
 from caniexport.alerts.report import Report, ReportedAlert
 from caniexport.answers.annotations import annotation
@@ -20,11 +15,6 @@ from caniexport.answers.signs import EXPORTER_SHORT
 _CELLS = 5
 #: characters of a message's line
 _LONGEST = 200
-_ATOM = "http://www.w3.org/2005/Atom"
-#: where an identity in a feed begins; it names nothing on the network
-_URN = "urn:caniexport:"
-#: a state that was never measured has no time; a feed wants one
-_NO_TIME = "1970-01-01T00:00:00+00:00"
 
 
 def summary(found: Report) -> str:
@@ -109,62 +99,14 @@ def github(found: Report) -> str:
 def atom(found: Report) -> str:
     """A feed with an entry for each alert; the same data gives the same bytes, whenever it is asked."""
     updated = found.measured_at or ""
-    return write_feed([_entry(item, updated) for item in found.alerts], found.measured_at)
+    return feed.write([_entry(item, updated) for item in found.alerts], found.measured_at)
 
 
-def _entry(item: ReportedAlert, updated: str) -> FeedEntry:
+def _entry(item: ReportedAlert, updated: str) -> feed.FeedEntry:
     said = [*filter(None, [_cause(item)]), *(cell(member) for member in item.alert.members)]
     published = f"{item.since.isoformat()}T00:00:00+00:00"
-    return FeedEntry(item.alert.id, item.alert.title, item.alert.kind.value, published, updated, said)
+    return feed.FeedEntry(item.alert.id, item.alert.title, item.alert.kind.value, published, updated, said)
 
 
 def _md(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
-
-
-@dataclass(frozen=True)
-class FeedEntry:
-    """One alert: ``id`` is its identity, times are ISO 8601, ``lines`` are its text, ``links`` addresses of pages."""
-
-    id: str
-    title: str
-    kind: str
-    published: str
-    updated: str
-    lines: Sequence[str]
-    link: str = ""
-
-
-def write_feed(entries: Iterable[FeedEntry], updated: str | None, *, name: str = "alerts", link: str = "") -> str:
-    """The feed. ``updated`` is when its newest row was measured, ``link`` the page that shows the same."""
-    ElementTree.register_namespace("", _ATOM)
-    feed = ElementTree.Element(f"{{{_ATOM}}}feed")
-    _add(feed, "id", f"{_URN}{name}")
-    _add(feed, "title", "caniexport: regressions and workarounds")
-    _add(feed, "updated", updated or _NO_TIME)
-    _add(_add(feed, "author"), "name", "caniexport")
-    if link:
-        _add(feed, "link").set("href", link)
-    for item in entries:
-        entry = _add(feed, "entry")
-        _add(entry, "id", f"{_URN}alert:{item.id}")
-        _add(entry, "title", item.title)
-        _add(entry, "updated", item.updated or _NO_TIME)
-        _add(entry, "published", item.published or _NO_TIME)
-        _add(entry, "category").set("term", item.kind)
-        if item.link:
-            _add(entry, "link").set("href", item.link)
-        _add(entry, "content", "\n".join(item.lines)).set("type", "text")
-    ElementTree.indent(feed)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(feed, encoding="unicode") + "\n"
-
-
-def _add(parent: ElementTree.Element, name: str, text: str = "") -> ElementTree.Element:
-    made = ElementTree.SubElement(parent, f"{{{_ATOM}}}{name}")
-    made.text = _without_control(text) or None
-    return made
-
-
-def _without_control(text: str) -> str:
-    """XML has no place for most control characters, which errors of exporters may hold."""
-    return "".join(sign for sign in text if sign in "\n\t" or ord(sign) >= 32)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, narrowed, table
+from caniexport.answers.pandas_extra import import_pandas
 from caniexport.answers.select import load, select
-from caniexport.answers.shown import import_pandas
 from caniexport.store import Dataset
 
 if TYPE_CHECKING:

@@ -1,11 +1,8 @@
-"""A case along torch's releases: the stretches on which it ended alike, and the intervals in which that changed.
-
-And how long failures lived: from the first release on which a case failed to the one that mended it for good.
-"""
+"""A case along torch's releases: the stretches on which it ended alike, and the intervals in which that changed."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -15,16 +12,14 @@ from caniexport import versions
 from caniexport.answers.beside_torch import PackageVersion, cells_beside, one_release, versions_of
 from caniexport.answers.blame import blame
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import MatrixRow
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell, compared
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Key, Rows, load, select
 from caniexport.answers.signs import exporter_rank
-from caniexport.answers.summary import Summary
 from caniexport.corpus import verdicts
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.case import PLAIN
-from caniexport.model.status import MEASURED, WORKS, Exporter, Status
+from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
 from caniexport.store.elsewhere import Runtime
 
@@ -32,9 +27,6 @@ from caniexport.store.elsewhere import Runtime
 _Where = tuple[str, int | None, str | None]
 #: torch, exporter and opset -> cell, of one variant on one runtime
 _Grid = Mapping[tuple[str, str, int | None], MeasuredCell]
-#: releases that a failure lived: the most of each span, and its name
-SPANS = ((1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"), (16, "9-16"), (99, "17 or more"))
-NOT_MENDED = "not mended"
 
 
 @dataclass(frozen=True)
@@ -338,32 +330,3 @@ def _same(one: ReleaseStretch, other: ReleaseStretch) -> bool:
     if (one.torch[-1], one.stage, one.began) != (other.torch[-1], other.stage, other.began):
         return False
     return verdicts.alike(ComparedCell(one.status, one.signature), ComparedCell(other.status, other.signature))
-
-
-def count_lived(lines: Sequence[MatrixRow], columns: Sequence[str]) -> Mapping[str, Counter[str]]:
-    """By exporter: how many failures lived how many releases; a case that never failed is not counted."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for line in lines:
-        span = _span([_works(line.places[column]) for column in columns])
-        if span:
-            found[line.exporter or ""][span] += 1
-    return found
-
-
-def _works(place: Summary) -> bool | None:
-    """Whether it works at some opset; ``None`` where nothing was measured, or the exporter takes none of them."""
-    if place.status not in MEASURED or place.status is Status.UNSUPPORTED:
-        return None
-    return place.status in WORKS
-
-
-def _span(works: Sequence[bool | None]) -> str:
-    """The name of the span that a failure lived, counted in measured releases; empty where nothing failed."""
-    known = [item for item in works if item is not None]
-    if False not in known:
-        return ""
-    first = known.index(False)
-    last = len(known) - 1 - known[::-1].index(False)
-    if last == len(known) - 1:
-        return NOT_MENDED
-    return next(name for most, name in SPANS if last - first + 1 <= most)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import versions
 from caniexport.answers.rows import MeasuredCell
-from caniexport.corpus.replays import as_asked, refusal
+from caniexport.corpus.refusals import as_asked, refusal
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind, Status
 

@@ -1,17 +1,13 @@
-"""Operators over the torch releases: all of them in a table, and one with a line for each dtype, form and exporter.
-
-And what a case does not speak of: torch's own calls of its operator in other dtypes than most people use.
-"""
+"""Operators over the torch releases: all of them in a table, and one with a line for each dtype, form and exporter."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from caniexport import versions
-from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import (
     TOLD,
@@ -23,8 +19,6 @@ from caniexport.answers.torch_operators import (
 )
 from caniexport.answers.wrong_outputs import tell_wrong
 from caniexport.model.status import WORKS, Status
-from caniexport.names import some
-from caniexport.operators import operator_key, operator_keys
 
 _WORDS = [status.value for status in WORKS]
 #: the rows of plain calls, and of each operator the place of the dtype that it is told by
@@ -39,10 +33,6 @@ _TOLD_ROWS = (
     "list((opset, passing, calls) ORDER BY opset) "
     "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
 )
-#: dtypes that are named
-_NAMED = 4
-#: words of a case's name that an operator's name has at most
-_NAME_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -235,44 +225,3 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
 def _place_of(dtype: str) -> tuple[int, str]:
     """Where a dtype is told: the first that an operator has is the one that it is told by."""
     return TOLD.index(dtype) if dtype in TOLD else len(TOLD), dtype
-
-
-def tell_other_dtypes(
-    summary: OperatorsSummary | None, entry: CatalogueEntry, torch: str, exporters: Collection[str]
-) -> str:
-    """``Torch's own calls of cumsum differ from eager there, without an error, in other dtypes: int32 (trace).``
-
-    Of the operator that a case has in its name, at a release by the exporters: the dtypes in which no call passes at
-    any opset and the output is wrong (values, type or shape), beside that in which its calls are told. Empty where
-    there are none: an error tells itself.
-    """
-    if summary is None:
-        return ""
-    told = [sentence for op in _named(summary, entry) if (sentence := _tell(summary, op, torch, exporters))]
-    return told[0] if told else ""
-
-
-def _named(summary: OperatorsSummary, entry: CatalogueEntry) -> Iterator[str]:
-    """The operators of torch's database that a case uses and has in its name, the longest names first."""
-    own, words = operator_keys(entry.ops), entry.case.split("-")
-    for length in range(min(_NAME_WORDS, len(words)), 0, -1):
-        for begin in range(len(words) - length + 1):
-            name = "_".join(words[begin : begin + length])
-            if operator_key(name) in own:
-                meant = summary.meant(name)
-                # of the variants of one operator those that the name has, too: interpolate.bilinear
-                yield from meant if len(meant) == 1 else (op for op in meant if op.rpartition(".")[2] in words)
-
-
-def _tell(summary: OperatorsSummary, op: str, torch: str, exporters: Collection[str]) -> str:
-    usual = {line.dtype for line in told_lines(summary, op)}
-    wrong: dict[str, list[str]] = defaultdict(list)
-    for line in operator_lines(summary, op):
-        cell = line.cells.get(torch)
-        if cell is None or line.form or line.exporter not in exporters or line.dtype in usual:
-            continue
-        if cell.status is Status.MISMATCH and not cell.share:
-            wrong[line.dtype].append(EXPORTER_SHORT[line.exporter])
-    said = [f"{dtype} ({', '.join(by)})" for dtype, by in wrong.items()]
-    told = f"Torch's own calls of {op} differ from eager there, without an error, in other dtypes"
-    return f"{told}: {some(said, _NAMED)}." if said else ""

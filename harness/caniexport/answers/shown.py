@@ -1,29 +1,16 @@
-"""Answers in a notebook: a heading and a table as HTML, and the table as a pandas frame.
-
-The HTML is made of elements whose text is only ever text, for a notebook has no template engine.
-"""
+"""Answers in a notebook: a heading and a table as HTML, and the table as a pandas frame."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 from functools import singledispatch
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
-from xml.etree.ElementTree import Element, SubElement, tostring
-
-from caniexport.answers.signs import STATUS, WORKAROUND, Sign
-from caniexport.names import plural
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from caniexport.answers.html_table import AnswerTable
 
 _Answer = TypeVar("_Answer")
-#: rows that a notebook is shown; Jupyter's own style puts text to the right
-_MOST, _STYLE = 60, "text-align: left; vertical-align: top"
-_SIGNS: dict[Any, Sign] = {**STATUS, **WORKAROUND}
 
 
 @singledispatch
@@ -37,75 +24,17 @@ class Shown:
 
     def to_pandas(self) -> pd.DataFrame:
         """The table's rows; raises :class:`ModuleNotFoundError`, which names the extra, without pandas."""
+        from caniexport.answers.pandas_extra import import_pandas
         from caniexport.answers.plain import plain
 
         frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(plain(as_table(self).rows))
         return frame
 
     def _repr_html_(self) -> str:
+        from caniexport.answers.html_table import html_table
 
         return html_table(as_table(self))
 
 
 class Answers(list[_Answer], Shown):
     """A list of answers, which is one table."""
-
-
-@dataclass(frozen=True)
-class AnswerTable:
-    """What of an answer fits in a table: the sentence above it, its rows by column, the notes below."""
-
-    heading: str
-    rows: Sequence[dict[str, Any]]
-    notes: Sequence[str] = ()
-
-
-def html_table(table: AnswerTable) -> str:
-    """The heading, the table without its empty columns, the notes."""
-    return tostring(_draw(table), encoding="unicode", method="html")
-
-
-def _draw(table: AnswerTable) -> Element:
-    made = Element("div")
-    _add(made, "p", table.heading)
-    if table.rows:
-        drawn = SubElement(made, "table")
-        columns = [name for name in table.rows[0] if any(row[name] not in (None, "", ()) for row in table.rows)]
-        _line(SubElement(drawn, "thead"), "th", columns)
-        body = SubElement(drawn, "tbody")
-        for row in table.rows[:_MOST]:
-            _line(body, "td", [_text(row[name]) for name in columns])
-    left = len(table.rows) - _MOST
-    more = f"and {plural(left, 'more row')}: .to_pandas() has them" if left > 0 else ""
-    for text in filter(None, (more, *table.notes)):
-        _add(made, "p", text)
-    return made
-
-
-def _line(parent: Element, kind: str, texts: Sequence[str]) -> None:
-    row = SubElement(parent, "tr")
-    for text in texts:
-        _add(row, kind, text)
-
-
-def _add(parent: Element, kind: str, text: str) -> None:
-    SubElement(parent, kind, style=_STYLE).text = text
-
-
-def _text(value: Any) -> str:
-    """A value in words: a status with its sign, names in one line, nothing where there is none."""
-    if isinstance(value, Enum):
-        sign = _SIGNS.get(value)
-        return f"{sign.sign}\N{NO-BREAK SPACE}{value.value}" if sign else str(value.value)
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
-
-
-def import_pandas(what: str) -> ModuleType:
-    """Pandas; raises :class:`ModuleNotFoundError` that says what to install."""
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{what} needs pandas: pip install 'caniexport[frames]'", name=error.name) from None
-    return pandas

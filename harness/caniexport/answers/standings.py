@@ -12,7 +12,7 @@ from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
 from caniexport.answers.defaults import OpsetChoice
 from caniexport.answers.filters import Filters
-from caniexport.answers.operator_grid import tell_other_dtypes
+from caniexport.answers.other_dtypes import tell_other_dtypes
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, require_opsets, select
 from caniexport.answers.shown import Shown

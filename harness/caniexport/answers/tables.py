@@ -7,13 +7,14 @@ from dataclasses import asdict
 from caniexport import versions
 from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.decision import decide
+from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import Table
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import Why
-from caniexport.answers.shown import Answers, AnswerTable, as_table
+from caniexport.answers.shown import Answers, as_table
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Workarounds
-from caniexport.answers.support import CaseSupport
+from caniexport.answers.supported import CaseSupport
 from caniexport.answers.torch_operators import OperatorPlace
 from caniexport.answers.upgrade import Upgrade
 from caniexport.model.status import Status

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from caniexport.answers.model_file import refusal_by_version, written_versions
 from caniexport.answers.operator_at import calls_pass
 from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
 from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.runtime_limits import refusal_by_version, written_versions
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.corpus.verdicts import works

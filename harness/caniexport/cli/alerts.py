@@ -64,10 +64,10 @@ def command(
     """
     from datetime import UTC, datetime
 
+    from caniexport.alerts import baselines, formats, lifecycle
     from caniexport.alerts import expectations as expected
-    from caniexport.alerts import formats, lifecycle
     from caniexport.alerts import webhook as hook
-    from caniexport.alerts.report import report, sides
+    from caniexport.alerts.report import report
     from caniexport.answers.plain import plain
     from caniexport.store.writer import replace_file
 
@@ -79,7 +79,7 @@ def command(
     kept = states or home.root / homes.STATES
     known = _acknowledged(lifecycle.read(kept), acknowledge)
     with ExitStack() as stack:
-        before, after = sides(home, baseline, current, stack)
+        before, after = baselines.sides(home, baseline, current, stack)
         today = datetime.now(UTC).date()
         found = report(before, after, entries, known, today)
         problems = dict.fromkeys((*before[1].problems, *after[1].problems))

@@ -240,7 +240,7 @@ def _as_options(value: str) -> tuple[str, ...]:
 def _support(dataset: Dataset, cases: tuple[str, ...]) -> tuple[Any, Any]:
     """Where cases work, a line for each exporter, and what prints it."""
     from caniexport.answers.filters import Filters
-    from caniexport.answers.support import supported
+    from caniexport.answers.supported import supported
     from caniexport.cli.support import show
 
     return supported(dataset, Filters(cases=cases)), show
@@ -271,10 +271,10 @@ def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
 
 def _alerts(dataset: Dataset) -> tuple[Any, Any]:
     """What each release made worse than the one before it, and what prints it."""
+    from caniexport.alerts import noted
     from caniexport.alerts.releases import along, decide_alerts
-    from caniexport.alerts.report import read_noted
 
-    people = read_noted(homes.find().root)
+    people = noted.read(homes.find().root)
     found = along(dataset, people.expected, people.known)
 
     def show(steps: Any, console: Console) -> None:

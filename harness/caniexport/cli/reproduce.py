@@ -13,7 +13,7 @@ from caniexport.cli.options import filter_options, json_option, open_dataset
 from caniexport.cli.output import print_json
 
 if TYPE_CHECKING:
-    from caniexport.reproduce.write import Reproduction
+    from caniexport.reproduce.find import Reproduction
 
 
 @click.command("reproduce")
@@ -27,7 +27,7 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
     It is the cell that `why` shows whole; --torch, --exporter and --opset name it exactly. `uv run --script FILE`
     makes the environment and shows the same status and the same error.
     """
-    from caniexport.reproduce.write import reproduction
+    from caniexport.reproduce.find import reproduction
 
     home = homes.find()
     asked = read_filters("reproduce", {**given, "case": case})

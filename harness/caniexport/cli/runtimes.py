@@ -14,8 +14,10 @@ from caniexport.cli.options import json_option, open_dataset, several
 from caniexport.names import plural
 
 if TYPE_CHECKING:
+    from caniexport.answers.contributed import ContributedRun
+    from caniexport.answers.node_tests import OperatorLine
     from caniexport.answers.provider_runs import ProviderRuns
-    from caniexport.answers.runtimes import ContributedRun, OperatorLine, RuntimeLine
+    from caniexport.answers.runtimes import RuntimeLine
     from caniexport.cli.output import Console
 
 _Line = TypeVar("_Line", "OperatorLine", "RuntimeLine", "ContributedRun", "ProviderRuns")
@@ -54,9 +56,10 @@ def command(
     their files was run here too and agrees; --contributed shows all of them. With --provider, the operators of
     exported files that a provider such as CUDA leaves to the CPU, and the cases whose files end otherwise there.
     """
+    from caniexport.answers import node_tests
+    from caniexport.answers.contributed import contributed_runs
     from caniexport.answers.provider_runs import elsewhere, provider_runs
-    from caniexport.answers.runtimes import contributed_runs, runtimes
-    from caniexport.answers.runtimes import operators as operators_on_runtimes
+    from caniexport.answers.runtimes import runtimes
 
     if contributed:
         output.answer(_of(names, contributed_runs(open_dataset())), show_contributed, as_json)
@@ -65,7 +68,7 @@ def command(
         asked = known.require("provider", provider, elsewhere(dataset))
         output.answer(_of(names, provider_runs(dataset, asked, corpus or "")), show_provider, as_json)
     elif operators:
-        output.answer(_of(names, operators_on_runtimes(open_dataset(), operators)), show_operators, as_json)
+        output.answer(_of(names, node_tests.operators(open_dataset(), operators)), show_operators, as_json)
     else:
         output.answer(_of(names, runtimes(open_dataset(), corpus or "")), show, as_json)
 
@@ -136,7 +139,7 @@ def show_contributed(runs: list[ContributedRun], console: Console) -> None:
 
 def show(lines: list[RuntimeLine], console: Console) -> None:
     """Print the table."""
-    from caniexport.corpus.replays import Refusal
+    from caniexport.corpus.refusals import Refusal
 
     if not lines:
         console.print(_NOTHING)

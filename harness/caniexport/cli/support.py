@@ -15,7 +15,7 @@ from caniexport.names import plural
 
 if TYPE_CHECKING:
     from caniexport.answers.shown import Answers
-    from caniexport.answers.support import CaseSupport
+    from caniexport.answers.supported import CaseSupport
     from caniexport.cli.output import Console
     from caniexport.store import Dataset
 
@@ -29,7 +29,7 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
 
     An operator, a theme or several cases give these lines for each of the cases, --json the same as objects.
     """
-    from caniexport.answers.support import supported
+    from caniexport.answers.supported import supported
 
     dataset = open_dataset()
     given = with_measured(dataset, given)
@@ -41,7 +41,7 @@ def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], told: str,
     """Show how the cases of an operator stand, a line for each exporter, and how to ask about one of them, behind what
     is ``told`` of the operator itself.
     """
-    from caniexport.answers.support import supported
+    from caniexport.answers.supported import supported
 
     found = supported(dataset, Filters(cases=tuple(cases)))
     one = f"caniexport why {found[0].case}"
@@ -58,7 +58,7 @@ def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], told: str,
 
 def show(found: Sequence[CaseSupport], console: Console) -> None:
     """Print each case with its lines; of several one sentence first."""
-    from caniexport.answers.support import decide_support
+    from caniexport.answers.supported import decide_support
 
     if len(found) > 1:
         console.print(decide_support(found), highlight=False)

@@ -16,9 +16,9 @@ from caniexport.cli.output import grid, marked
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
-    from caniexport.answers.gathered import CountOfCases, ThemesTable
     from caniexport.answers.matrix import MatrixRow, Table
     from caniexport.answers.summary import Summary
+    from caniexport.answers.themes import CountOfCases, ThemesTable
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
 
@@ -52,8 +52,8 @@ def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
     Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter. Without any filter
     but --torch it is an overview by theme; --theme '*' and --json show every case.
     """
-    from caniexport.answers.gathered import themes
     from caniexport.answers.matrix import By, table
+    from caniexport.answers.themes import themes
 
     dataset = open_dataset()
     given = with_measured(dataset, given)

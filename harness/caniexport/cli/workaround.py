@@ -1,12 +1,9 @@
-"""``caniexport workaround``: is this fix still needed, and since when not.
-
-A scan is shown as the decision in one sentence, then the places by file with the measured case and a fix.
-"""
+"""``caniexport workaround``: is this fix still needed, and since when not."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +25,6 @@ from caniexport.cli.options import (
 )
 from caniexport.cli.output import grid, legend, marked, say_local, styled
 from caniexport.cli.project import is_setting
-from caniexport.corpus.verdicts import Workaround
 from caniexport.names import some
 
 if TYPE_CHECKING:
@@ -36,22 +32,8 @@ if TYPE_CHECKING:
     from caniexport.answers.standings import Standing, Workarounds
     from caniexport.cli.output import Console
     from caniexport.locks import LockedInstall
-    from caniexport.scan.judge import SiteFinding
-    from caniexport.scan.scan import SourceScan
-    from caniexport.scan.site import Site
-
 
 _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
-
-#: evidence, places and lines of a fix's code that are shown
-_MOST, _PLACES, _LINES = 2, 5, 12
-_DECISION = {
-    Workaround.NEEDED: "still needed",
-    Workaround.OBSOLETE: "can go",
-    Workaround.BROKEN: "does not help",
-    Workaround.HARMFUL: "does harm",
-    Workaround.UNKNOWN: "not judged",
-}
 
 
 @click.command("workaround")
@@ -128,7 +110,8 @@ def _scan(
     *,
     everything: bool,
 ) -> None:
-    from caniexport.scan import decision
+    from caniexport.cli.scanned import show_scan
+    from caniexport.scan import formats
     from caniexport.scan.scan import scan
 
     # the project that is scanned has settings of its own
@@ -146,7 +129,7 @@ def _scan(
     dataset, given = open_for(install, given)
     found = scan(dataset, tree, given["torch"], exporter, int(opset) if opset else None)
     if form in ("github", "sarif"):
-        click.echo({"github": decision.github, "sarif": decision.sarif}[form](found), nl=False)
+        click.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
     else:
         output.answer(found, partial(show_scan, everything=everything), form == "json")
     stopping = [item for item in found.findings if item.spoken and not item.is_lesser and item.word.value in fail_on]
@@ -274,120 +257,3 @@ def _cell(cell: MeasuredCell | None, item: Standing) -> str:
     elsewhere = f" (plain on torch {cell.torch})" if cell.torch != item.torch else ""
     beside = f" ({told(cell)})" if cell.unstable or (cell.works and cell.refused) else ""
     return f"{word(cell.status)}{stage}{elsewhere}{beside}"
-
-
-def show_scan(found: SourceScan, console: Console, *, everything: bool = False) -> None:
-    """Print the decision, the workarounds by file, the export calls' settings, and what was assumed or left out."""
-    from caniexport.scan.decision import decide, workarounds
-
-    console.print(decide(found), style="bold", soft_wrap=True)
-    console.print(f"{found.path}: {found.files} files that have to do with torch; {found.said}", soft_wrap=True)
-    told = workarounds(found)
-    shown: set[object] = set()
-    for path, items in _by_file([item for item in told if item.spoken or not item.site.runtime]).items():
-        console.print(f"\n{path}", style="bold", soft_wrap=True)
-        for item in items:
-            _finding(item, shown, console)
-    _settings([item for item in found.findings if item.is_setting], console)
-    _heaps(found.findings, console, everything=everything)
-    for note in found.notes:
-        console.print(f"- {note}", soft_wrap=True)
-    for skipped in found.skipped:
-        console.print(f"- not looked at: {skipped.path}: {skipped.reason}", soft_wrap=True)
-
-
-def _by_file(items: Iterable[SiteFinding]) -> dict[str, list[SiteFinding]]:
-    found: dict[str, list[SiteFinding]] = {}
-    for item in items:
-        found.setdefault(item.site.path, []).append(item)
-    return found
-
-
-def _finding(finding: SiteFinding, shown: set[object], console: Console) -> None:
-    """A place, its decision and its line; the evidence where nothing before had the same."""
-    site, sign = finding.site, WORKAROUND[finding.word]
-    head = styled(f"{sign.sign} {_DECISION[finding.word]:13} ", sign)
-    console.print(f"  {site.line:>5}  ", head, _named(site), sep="", soft_wrap=True)
-    console.print(f"         {site.text}", soft_wrap=True, markup=False, highlight=False)
-    key = (finding.word, finding.statement, site.kind, site.fixes or site.name, finding.evidence)
-    if key in shown:
-        return
-    shown.add(key)
-    why = [f"seen by {site.told}"] if site.told else []
-    why += [f"well known as {site.of}"] if site.of else []
-    console.print(f"         {'; '.join([finding.statement, *why])}", soft_wrap=True)
-    for item in finding.evidence[:_MOST]:
-        console.print(f"         {item.case}/{item.variant}: {item.text}", soft_wrap=True)
-    if len(finding.evidence) > _MOST:
-        console.print(f"         and {len(finding.evidence) - _MOST} more cases (--json has all)")
-    _remedy(finding, console)
-
-
-def _named(site: Site) -> str:
-    """What a place is: the fix that it is, or the operator that it is about where the case is not plain."""
-    from caniexport.scan.site import Sureness
-
-    what = site.kind.value.replace("-", " ")
-    if site.sure is Sureness.OPERATOR:
-        return f"{what} for {site.name}" if site.name else what
-    named = "/".join(site.fixes[0]).removesuffix("/?") if site.fixes else site.name
-    return f"{what}: {named}"
-
-
-def _remedy(finding: SiteFinding, console: Console) -> None:
-    remedy = finding.remedy
-    if remedy is None:
-        return
-    console.print(f"         measured to work there: {remedy.case}/{remedy.variant}: {remedy.note}", soft_wrap=True)
-    lines = remedy.code.splitlines()
-    for line in lines[:_LINES]:
-        console.print(f"           {line}", soft_wrap=True, markup=False, highlight=False)
-    if len(lines) > _LINES:
-        console.print(f"           … (caniexport why {remedy.case} has all)")
-
-
-def _settings(found: Sequence[SiteFinding], console: Console) -> None:
-    """The arguments of export calls: equal ones in one line, with what the rows say of them."""
-    if not found:
-        return
-    console.print("\nArguments of export calls", style="bold")
-    told: dict[tuple[str, str], list[SiteFinding]] = {}
-    for item in found:
-        told.setdefault((item.site.name, item.statement), []).append(item)
-    for (name, statement), items in told.items():
-        head = styled(f"  {WORKAROUND[items[0].word].sign} {name}", WORKAROUND[items[0].word])
-        console.print(head, f": {statement} ({_places(items)})", sep="", soft_wrap=True)
-
-
-def _heaps(found: Iterable[SiteFinding], console: Console, *, everything: bool) -> None:
-    """What is told by its number alone: other runtimes, other gates, what may be ordinary code."""
-    heaps: dict[str, list[SiteFinding]] = {}
-    for item in found:
-        heap = _heap(item)
-        if heap:
-            heaps.setdefault(heap, []).append(item)
-    if heaps:
-        console.print("\nBesides", style="bold")
-    for heap, items in heaps.items():
-        console.print(f"  {len(items)} {heap}: {_places(items)}", soft_wrap=True)
-        for item in items if everything else ():
-            named = f"{'/'.join(item.site.fixes[0])}: {item.word.value}" if item.site.fixes else item.site.name
-            console.print(f"    {item.site.path}:{item.site.line}  {named}  {item.site.text}", soft_wrap=True)
-
-
-def _heap(item: SiteFinding) -> str:
-    """What a finding is told together with; empty for a place of its own."""
-    if item.site.runtime and not item.spoken:
-        return f"written for {item.site.runtime}, which is not measured"
-    if item.is_elsewhere:
-        return "comparisons with torch's version that no measured case is about"
-    if item.is_lesser and item.site.fixes:
-        return "with the form of a fix where nothing speaks of an export, so maybe ordinary code (--all)"
-    return "with words on an export that name no operator (--all)" if item.is_lesser else ""
-
-
-def _places(items: Sequence[SiteFinding]) -> str:
-    """``a.py:3, b.py:7 and 4 more``."""
-    places = [f"{path}:{line}" for path, line in Counter((item.site.path, item.site.line) for item in items)]
-    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    return ", ".join(places[:_PLACES]) + more

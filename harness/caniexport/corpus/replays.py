@@ -1,26 +1,20 @@
-"""Cells as their files end on the versions of a runtime that a claim names, from the runs of their bundles.
-
-A runtime's own words on why it did not load a file are brought into few reasons.
-"""
+"""Cells as their files end on the versions of a runtime that a claim names, from the runs of their bundles."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport import versions
 from caniexport.bundles.runtime_releases import RUNTIMES
-from caniexport.model.case import PLAIN
+from caniexport.corpus.refusals import Refusal, as_asked, refusal
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import Exporter, Stage, Status
+from caniexport.model.status import Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.store.dataset import Dataset
-
 
 Row = Mapping[str, Any]
 
@@ -30,22 +24,9 @@ _BEFORE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value,
 _MOVED = ("runtime", "runtime_version", "provider", "stage", "status", "signature", "message_id", "unstable")
 #: columns that are read of a run
 COLUMNS = ("bundle", "session", *_MOVED)
-_CPU = "cpu"
-
-
-class Refusal(StrEnum):
-    """Why a runtime did not load a file."""
-
-    IR = "IR version too new"
-    OPSET = "opset too new"
-    KERNEL = "no kernel for the type"
-    OPERATOR = "unknown operator or domain"
-    MODEL = "invalid model"
-    OTHER = "another reason"
-
-
 #: refusals that say how old a runtime is, and nothing about the case
 _TOO_OLD = frozenset({Refusal.IR, Refusal.OPSET})
+_CPU = "cpu"
 
 
 class Named(NamedTuple):
@@ -129,37 +110,3 @@ def of_bundles(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:
     wanted = sorted(set(bundles))
     found = dataset.replays(wanted, COLUMNS) if wanted else []
     return [dict(zip(COLUMNS, row[:-1], strict=True)) for row in found]
-
-
-#: first match counts; onnxruntime's own words (the signature has numbers and names stripped)
-_WORDS: tuple[tuple[str, Refusal], ...] = (
-    (r"Unknown model file format version", Refusal.IR),
-    (r"Unsupported model IR version|IR version .* (?:higher|not supported)", Refusal.IR),
-    (r"official released onnx opset|opset .* (?:under development|not supported)", Refusal.OPSET),
-    (r"Could not find an implementation for|NOT_IMPLEMENTED|NotImplemented\|", Refusal.KERNEL),
-    (r"is not a registered function/op|No Op registered|No opset import for domain", Refusal.OPERATOR),
-    (r"No conversion rule found for operations|does not support the following ONNX operations", Refusal.OPERATOR),
-    (r"INVALID_GRAPH|InvalidGraph\||Type Error|ShapeInferenceError|not a valid model|invalid model", Refusal.MODEL),
-)
-
-
-@lru_cache(maxsize=4096)
-def refusal(stage: str, signature: str | None) -> Refusal | None:
-    """Why a file was not loaded; ``None`` for a row that came further."""
-    if stage not in (Stage.LOAD.value, Stage.PARSE.value, Stage.BUILD.value):
-        return None
-    return next((cause for words, cause in _WORDS if re.search(words, signature or "")), Refusal.OTHER)
-
-
-def as_asked(
-    status: str, variant: str, asked: tuple[str | None, int | None], written: tuple[str | None, int | None]
-) -> bool:
-    """Whether a file is of the exporter and the opset ``asked`` for: one that is not stays so wherever it runs.
-
-    A fix may ask for others itself, so only of the failing form do the columns tell; of any other its status does.
-    """
-    if status == Status.DEGRADED:
-        return False
-    if variant != PLAIN or asked[0] == Exporter.DEFAULT:
-        return True
-    return all(None in pair or pair[0] == pair[1] for pair in zip(asked, written, strict=True))

@@ -54,7 +54,7 @@ def moved(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series[bool]:
     """Which rows of ``after`` have another status or signature than a row of ``before`` with the same question.
 
     Both have :data:`COLUMNS`. Rows that measured nothing move nothing, and what is known to be unstable may differ.
-    Two outcomes of one and the same file are the runtime's (:mod:`caniexport.publish.repeated`).
+    Two outcomes of one and the same file are the runtime's (:mod:`caniexport.gate.unstable`).
     """
     import pandas as pd
 

@@ -17,13 +17,14 @@ from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.home import NEWEST
-from caniexport.match.elsewhere import RuntimeSpan, runtime_span, seen_with_older, span_elsewhere
 from caniexport.match.error_index import exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import ErrorEvidence, only_wraps
 from caniexport.match.judged import CaseAt, FixAt, judge_case
+from caniexport.match.older_packages import seen_with_older
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
+from caniexport.match.runtimes import RuntimeSpan, runtime_span, span_elsewhere
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, FixKind, Stage, Status

@@ -12,9 +12,10 @@ from caniexport.machine import interpreters
 from caniexport.measure.deliveries import write_delivery
 from caniexport.measure.done import done_cells, done_environment_cases, in_turn, measured_before
 from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
+from caniexport.measure.missing_rows import make_missing_rows
 from caniexport.measure.progress import Progress
 from caniexport.measure.resolve_profile import resolve
-from caniexport.measure.settle import SettledRun, make_missing_rows, settle
+from caniexport.measure.settle import SettledRun, settle
 from caniexport.measure.shards import CutShard, Shard, cut, digest, past_microseconds
 from caniexport.measure.tox_calls import (
     cells_variables,

@@ -1,4 +1,4 @@
-"""After a run of either table: rows for the planned cells that got none, the gate's verdict, and compaction."""
+"""After a run of either table: rows for what got none, the gate's verdict, and compaction."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from caniexport.gate.repeats import differing, identity
+from caniexport.gate.repeats import differing
 from caniexport.gate.verdict import judge
-from caniexport.measure.job import utc_now
-from caniexport.model.canaries import is_canary, surprises
+from caniexport.model.canaries import is_canary
 from caniexport.model.journal import Journal
-from caniexport.model.messages import describe
-from caniexport.model.rows import CELLS, MEASURING_VERSION
-from caniexport.model.status import Stage, Status
+from caniexport.model.status import Status
 from caniexport.store import Dataset, compact
 from caniexport.store.gates import GOOD
 from caniexport.store.journal_reader import read_journals
@@ -21,9 +18,7 @@ from caniexport.store.journal_reader import read_journals
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from caniexport.measure.job import CellsJob, Job
-    from caniexport.model.plan import Cell
-
+    from caniexport.measure.job import Job
 
 Row = dict[str, Any]
 #: a row and the texts that it refers to, by id
@@ -185,42 +180,3 @@ def environment_of(local: Path) -> Row:
 def timed(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row as a journal takes it: its time as text."""
     return dict(row, measured_at=str(row["measured_at"]))
-
-
-def make_missing_rows(job: CellsJob, rows: Sequence[Mapping[str, Any]], reason: str) -> list[MissingRow]:
-    """Rows, each with its texts, for the planned cells that have none among ``rows``.
-
-    For a run that wrote no row at all one alone, with the ``reason`` why tox ended with an error.
-    """
-    if not rows:
-        return [_missing_row(job, None, reason or "the environment wrote no row")]
-    measured = {identity(row) for row in rows}
-    lost = [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
-    surprise = next(surprises(rows), "")
-    why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"
-    return [_missing_row(job, cell, why) for cell in lost]
-
-
-def _missing_row(job: CellsJob, cell: Cell | None, text: str) -> MissingRow:
-    """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
-    stage = Stage.RESOLVE if cell is None else Stage.EAGER
-    kind = "Unavailable" if cell is None else "Lost"
-    signature, identifier, kept = describe(stage.value, kind, text)
-    row: dict[str, Any] = dict.fromkeys(column.name for column in CELLS)
-    row.update(
-        run_id=job.run_id,
-        measured_at=utc_now(),
-        torch=job.release.torch,
-        python=job.release.python,
-        corpus="documented",
-        measuring=MEASURING_VERSION,
-        provider=job.options.provider,
-        stage=stage.value,
-        status=(Status.NOT_RUN if cell is None else Status.INVALID).value,
-        signature=signature,
-        message_id=identifier,
-    )
-    if cell is not None:
-        row.update(case=cell.case, variant=cell.variant, exporter=cell.exporter, opset=cell.opset)
-        row.update(case_hash=cell.case_hash)
-    return row, {identifier: kept}

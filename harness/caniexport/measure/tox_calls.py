@@ -1,31 +1,22 @@
-"""Calls of tox for one job, and what went wrong in them.
-
-They run for long: their output is in a log, a full disk is told at once, and nothing of them is left running.
-"""
+"""Calls of tox for one job, and what went wrong in them."""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from caniexport import home as homes
 from caniexport import versions
-from caniexport.machine import guard
+from caniexport.machine import calls
 from caniexport.measure.progress import RowCount, note_plan
 from caniexport.model import releases
-from caniexport.model.errors import DiskFull, StoreError
 from caniexport.store.writer import guarded
 
 if TYPE_CHECKING:
@@ -34,22 +25,11 @@ if TYPE_CHECKING:
     from caniexport.home import Home
     from caniexport.measure.job import Job, MeasureOptions, Planned
     from caniexport.model.releases import Release
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 #: names the file with the table of releases that tox reads
 _TABLE = "CANIEXPORT_RELEASES"
 #: how tox itself ends its log: which command it was, and that it failed
 _SUMMARY = re.compile(r"^evaluation failed|^\S+: (exit \d|FAIL|commands|OK)")
-
-_POLL_SECONDS = 0.5
-#: seconds in which an interrupted command may finish in order, and in which the last of its output is read
-_PATIENCE = 30.0
-_DRAINED = 5.0
-_TAIL = 64 * 1024
-_NO_SPACE = re.compile(rb"[^\n]*(?:no space left|disk quota exceeded)[^\n]*", re.IGNORECASE)
-_KEPT = "everything measured is kept, and the same command continues from there"
 
 
 def run_job(job: Job, *, only: bool = False) -> int:
@@ -93,7 +73,7 @@ def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], Non
         folder = local / "scratch"
         guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
         variables["CANIEXPORT_FOLDER"] = str(folder)
-    return run(line, job.log, home.root, variables, tick, append)
+    return calls.run(line, job.log, home.root, variables, tick, append)
 
 
 def make_environment(home: Home, name: str, log: Path) -> int:
@@ -102,7 +82,7 @@ def make_environment(home: Home, name: str, log: Path) -> int:
     Its packages are compiled: a process that measures writes none of what it compiles, and imports take twice as long.
     """
     variables = {**_own_variables(), "UV_COMPILE_BYTECODE": "1"}
-    return run([*_tox_line(home, name), "--notest"], log, home.root, variables, lambda: None)
+    return calls.run([*_tox_line(home, name), "--notest"], log, home.root, variables, lambda: None)
 
 
 def make_shared_environment(job: Job) -> None:
@@ -206,87 +186,3 @@ def _reason(lines: list[str]) -> str:
     marks = ("could not find python", "No interpreter found", "error:", "Error:", "ERROR:")
     said = [line for line in lines if not _SUMMARY.search(line)] or lines
     return next((line for line in lines if any(mark in line for mark in marks)), said[-1])
-
-
-def run(
-    command: list[str],
-    log: Path,
-    cwd: Path,
-    environment: Mapping[str, str],
-    tick: Callable[[], None],
-    append: bool = False,
-) -> int:
-    """Exit code of a command whose output goes to ``log``; ``tick`` is called twice a second while it runs.
-
-    Raises :class:`DiskFull` where it, or its log, found no space. However this process ends, what was started does too.
-    """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab" if append else "wb", buffering=0) as file:
-        process = subprocess.Popen(
-            guard.guarded(command),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=dict(environment),
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        output = _Output(process.stdout, file)
-        try:
-            output.start()
-            while process.poll() is None and output.problem is None:
-                time.sleep(_POLL_SECONDS)
-                tick()
-        finally:
-            _end(process)
-            output.join(_DRAINED)
-    output.check(process.returncode, log)
-    return process.returncode
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt it where it still runs: pytest ends its workers then, and every finished cell is in a journal."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            process.wait()
-
-
-class _Output(threading.Thread):
-    """Reads output to its end, whatever becomes of the log: a pipe that nobody reads would stop its writer."""
-
-    def __init__(self, source: IO[bytes], log: IO[bytes]) -> None:
-        super().__init__(daemon=True)
-        self.problem: OSError | None = None
-        self._source, self._log = source, log
-        self._tail = b""
-
-    def run(self) -> None:
-        """Copy the output into the log until it ends; once that failed, only read on."""
-        for chunk in iter(lambda: os.read(self._source.fileno(), 1 << 16), b""):
-            self._tail = (self._tail + chunk)[-_TAIL:]
-            if self.problem is None:
-                self._write(chunk)
-
-    def _write(self, data: bytes) -> None:
-        try:
-            while data:
-                data = data[self._log.write(data) :]
-        except OSError as error:
-            self.problem = error
-
-    def check(self, code: int, log: Path) -> None:
-        """Raise :class:`DiskFull` where there was no space for the log, or where a command that failed had none."""
-        if self.problem is not None:
-            if self.problem.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(f"no space left for {log}; {_KEPT}")
-            raise StoreError(f"cannot write {log}: {self.problem.strerror}")
-        found = _NO_SPACE.findall(self._tail) if code else []
-        if found:
-            # pytest draws a line of exclamation marks around the reason of its end
-            line = found[-1].decode("utf-8", "replace").strip("! ").removeprefix("_pytest.outcomes.Exit: ")
-            raise DiskFull(f"{line.partition(';')[0]}; {_KEPT}")

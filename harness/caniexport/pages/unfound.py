@@ -1,11 +1,9 @@
-"""What stands instead of a table of which no row has the words that were looked for, and instead of an answer that
-would be about something else than what was asked for.
-"""
+"""What stands instead of a table of which no row has the words that were looked for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from markupsafe import Markup
@@ -43,9 +41,3 @@ def _known(rows: Rows) -> list[str]:
     named = [name for entry in entries for name in (entry.case, entry.theme, entry.variant)]
     every = dict.fromkeys((*named, *spellings(op for entry in entries for op in entry.ops)))
     return [name for name in every if name and name != PLAIN]
-
-
-def undecided(form: Form, page: str, parts: Collection[str]) -> Markup:
-    """What of these parameters was not measured, and the nearest that was, as links; empty where all was."""
-    near = {name: found for name, found in form.missing.items() if name in parts}
-    return render("undecided.html", page=page, near=near, asked=form.asked) if near else Markup()

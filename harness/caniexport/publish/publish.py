@@ -3,9 +3,6 @@
 A file of cells or replays is written only when its rows change, so that a release that was not measured again keeps its
 bytes. Texts and environments go first and are trimmed last: wherever publishing is cut off, every published row has its
 own. What may not be published, and why, is in :mod:`caniexport.gate.held_back`.
-
-Of times two digits say what a time on one machine can say. Every further digit is noise, and noise does not compress:
-three columns of seconds were a third of a release's file.
 """
 
 from __future__ import annotations
@@ -21,7 +18,8 @@ from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
 from caniexport.model.status import MEASURED, FixKind
-from caniexport.publish.promotion import CurrentCorpus, Promotion, Sides, promote
+from caniexport.publish.current import CurrentCorpus
+from caniexport.publish.promotion import Promotion, Sides, promote
 from caniexport.publish.repeated import marked
 from caniexport.store import digests, files, graphs, writer
 from caniexport.store.catalogue import case_rows
@@ -31,11 +29,11 @@ from caniexport.store.gates import GOOD, Gates, mask
 from caniexport.store.journal_reader import journals
 from caniexport.store.merge import in_order, newest, taken
 from caniexport.store.schema import schema, to_arrow
+from caniexport.store.shortening import shortened
 from caniexport.store.which_row import CELL, REPLAY
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 _UNJUDGED = "not judged: the run did not finish; measure its release again"
 _SILENT = "nothing was measured (invalid, skipped, not run, or a release that cannot be entered)"
@@ -46,8 +44,6 @@ _REFERENCES = ("message_id", "warning_id", "checker_id")
 
 #: rows by the name of their file: ``cells/torch-2.8.0-cpu.parquet``
 Files = Mapping[str, "pa.Table"]
-
-_SECONDS = ("seconds_export", "seconds_load", "seconds_run")
 
 
 @dataclass(frozen=True)
@@ -354,14 +350,3 @@ def _same_rows(have: pa.Table, want: pa.Table, table: str) -> bool:
 
 def _keys(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     return zip(*(rows[name].to_pylist() for name in names), strict=True)
-
-
-def shortened(rows: pa.Table) -> pa.Table:
-    """The rows with every column of seconds rounded to two significant digits."""
-    import pyarrow as pa
-
-    for name in _SECONDS:
-        field = rows.schema.field(name)
-        values = [None if value is None else float(f"{value:.2g}") for value in rows[name].to_pylist()]
-        rows = rows.set_column(rows.schema.get_field_index(name), field, pa.array(values, field.type))
-    return rows

@@ -2,7 +2,6 @@
 
 The file imports torch, onnx and onnxruntime and nothing of ours; it prints the status and the error, and ends with 0
 where they are those of the row. An environment case becomes its packages and its line.
-The cell that a user named is found in the dataset.
 """
 
 from __future__ import annotations
@@ -12,19 +11,16 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from caniexport.answers.filters import Filters
-from caniexport.answers.reasons import Why, why
 from caniexport.measure.environment_cases import wanted
 from caniexport.model.case import EnvironmentCase, Variant
 from caniexport.model.corpus import LoadedCase
-from caniexport.model.errors import CorpusError, StoreError, UnknownName
+from caniexport.model.errors import StoreError
 from caniexport.model.status import Status
 from caniexport.model.tensors import Spec
-from caniexport.reproduce import parts
+from caniexport.reproduce import parts, stages
 from caniexport.reproduce.call import Call
 from caniexport.reproduce.source import VariantSource
 from caniexport.reproduce.values import WIDTH, docstring, is_drawn, metadata, pins, quoted, written
-from caniexport.store import Dataset
 from caniexport.worker.cell import _OPSET_REFUSED  # the words by which a row is called unsupported
 from caniexport.worker.compare import TOLERANCES, tolerance
 from caniexport.worker.envinfo import TEST_TOOLS
@@ -137,7 +133,7 @@ def _import_order(line: str) -> tuple[bool, str]:
 
 def _body(loaded: LoadedCase, variant: Variant, source: VariantSource, call: Call, shown: ShownCell) -> Iterator[str]:
     """Top-level definitions in order; what they take from the case is asked for before its helpers are listed."""
-    run = parts.function(call, shown.provider)
+    run = stages.function(call, shown.provider)
     function = f"def export(model, args{', example' * call.needs_outputs}):\n{call.body()}"
     yield _constants(variant, call, shown)
     yield from source.helpers()
@@ -213,67 +209,3 @@ def _version(torch: str) -> tuple[int, int]:
     if numbers is None:
         raise StoreError(f"the row's torch is {torch!r}, which is no release: it cannot be reproduced")
     return int(numbers[1]), int(numbers[2])
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """One cell with its script. ``cells`` counts those that the filters took; this one was chosen among them."""
-
-    case: str
-    variant: str
-    torch: str
-    exporter: str
-    opset: int | None
-    stage: str
-    status: str
-    stale: bool
-    cells: int
-    script: str
-
-
-def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Filters) -> Reproduction:
-    """The script of the cell that ``why`` shows whole for the same filters.
-
-    Raises :class:`UnknownName` where the filters name no cell or several variants, and :class:`CorpusError` where the
-    corpus does not have the case (a row of a case that was removed).
-    """
-    found = why(dataset, filters)
-    if len(found) != 1:
-        several = ", ".join(f"{item.entry.case}/{item.entry.variant}" for item in found[:5])
-        raise UnknownName(f"one cell is shown at a time, and these are {len(found)} variants ({several}, …)")
-    return of_answer(found[0], dataset, corpus)
-
-
-def of_answer(item: Why, dataset: Dataset, corpus: Mapping[str, LoadedCase]) -> Reproduction:
-    """As :func:`reproduction`, for an answer of ``why``."""
-    entry, name = item.entry, f"{item.entry.case}/{item.entry.variant}"
-    if item.detail is None:
-        raise UnknownName(_unmeasured(name, entry.kind, entry.needs_torch))
-    if entry.case not in corpus:
-        raise CorpusError(f"case {entry.case}: its rows are there, its case file is not")
-    loaded, row = corpus[entry.case], item.detail.row
-    if entry.variant not in loaded.variant_names:
-        raise CorpusError(f"case {name}: its rows are there, the case no longer has this variant")
-    shown = ShownCell(
-        entry.variant,
-        row["torch"] or "",
-        ".".join(str(row["python"] or "").split(".")[:2]),
-        row["exporter"] or "",
-        None if row["opset"] is None else int(row["opset"]),
-        row["stage"],
-        row["status"],
-        row["provider"] or "cpu",
-        str(row["measured_at"] or ""),
-        dataset.message(row.get("message_id") or "") or "",
-        row["case_hash"] != loaded.case_hash(entry.variant),
-        item.detail.packages,
-    )
-    place = entry.case, entry.variant, shown.torch, shown.exporter, shown.opset
-    return Reproduction(*place, shown.stage, shown.status, shown.stale, item.cells, script(loaded, shown))
-
-
-def _unmeasured(name: str, kind: str, needs_torch: str) -> str:
-    if kind == "version-upgrade":
-        releases = f" --torch {needs_torch}" if needs_torch else ""
-        return f"{name} is an upgrade of torch and not measured itself: its plain form{releases} is what to reproduce"
-    return f"{name} has not been measured within these filters (`caniexport measure --case {name}` does)"

@@ -10,11 +10,11 @@ from caniexport import versions
 from caniexport.answers.select import load, require_exporter
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
-from caniexport.scan import files
+from caniexport.scan import files, pins
 from caniexport.scan.files import Skipped, SourceFile
 from caniexport.scan.forms import learn
 from caniexport.scan.judge import Judge, Seen, SiteFinding
-from caniexport.scan.project import Meant, Pins, meant, read_pins
+from caniexport.scan.project import Meant, meant
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.sites import find
@@ -93,11 +93,11 @@ def scan(
     )
 
 
-def _releases(torch: Sequence[str], own: ProjectSettings, path: Path, measured: Sequence[str]) -> Pins:
+def _releases(torch: Sequence[str], own: ProjectSettings, path: Path, measured: Sequence[str]) -> pins.Pins:
     if not torch and not own.torch:
-        return read_pins(path, measured)
+        return pins.read(path, measured)
     named = [item for text in torch or (own.torch,) for item in versions.resolve_each(text, measured)]
-    return Pins(tuple(versions.ordered(named)), "asked for" if torch else own.told("torch"))
+    return pins.Pins(tuple(versions.ordered(named)), "asked for" if torch else own.told("torch"))
 
 
 def _says(finding: SiteFinding) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from caniexport.store import elsewhere, sql
 from caniexport.store.elsewhere import On
 from caniexport.store.gates import Quarantined
-from caniexport.store.query import ORDER, Part, Query, Source, group_text, names, with_origin
+from caniexport.store.parts import Part
+from caniexport.store.query import ORDER, Query, Source, group_text, names, with_origin
 from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import CELL
 

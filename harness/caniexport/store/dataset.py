@@ -25,7 +25,8 @@ from caniexport.store.frames import to_frame
 from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
 from caniexport.store.merge import in_order
-from caniexport.store.query import Part, Query, find_parts, leave_out_damaged
+from caniexport.store.parts import Part, find_parts, leave_out_damaged
+from caniexport.store.query import Query
 from caniexport.store.schema import columns as columns_of
 from caniexport.store.schema import to_arrow
 from caniexport.store.summary import WrittenSummary

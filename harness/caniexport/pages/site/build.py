@@ -16,14 +16,13 @@ from tempfile import mkdtemp
 from threading import Lock
 
 from caniexport import home as homes
-from caniexport.alerts.formats import write_feed
+from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
-from caniexport.alerts.report import read_noted
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
-from caniexport.pages.site import downloads, index
+from caniexport.pages.site import api, downloads, index
 from caniexport.pages.site.paths import FEED, list_file, upgrade_file
 from caniexport.pages.site.writer import FILTERS, INDEX, SEARCH, TABLES, PageWriter
 from caniexport.pages.views import alerts, torch_op, upgrade
@@ -114,7 +113,7 @@ class _Copy:
             for name in torch_op.LISTS if self._kept.operators() else ():
                 self._writer.write_page(list_file(name), "op", {"list": name})
             self._feed()
-            downloads.write_answers(self._kept, self._folder)
+            api.write(self._kept, self._folder)
             for each in packed:
                 each.result()
         return len(cases), len(ops)
@@ -144,8 +143,8 @@ class _Copy:
             pool.shutdown(cancel_futures=True)
 
     def _feed(self) -> None:
-        found = self._kept.answer(alerts.releases, read_noted(homes.find().root))
-        text = write_feed(alerts.entries(found), self._kept.rows().measured_at, link="alerts.html")
+        found = self._kept.answer(alerts.releases, noted.read(homes.find().root))
+        text = feed.write(alerts.entries(found), self._kept.rows().measured_at, link="alerts.html")
         (self._folder / FEED).write_text(text, encoding="utf-8")
 
     def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:

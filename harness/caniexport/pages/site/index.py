@@ -1,19 +1,15 @@
 """What the search of the static copy reads, as a script: a page opened from a disk may load no other file.
 
 Everything that Python's matcher knows is written; what it works out of that, ``match.js`` works out anew.
-Python's constants are written as JavaScript reads them: regular expressions that find the same, numbers and words.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, reduce
-from pathlib import Path
-from types import ModuleType
+from functools import reduce
 from typing import Any
 
 from caniexport import names, operators
@@ -50,6 +46,7 @@ from caniexport.pages import looks
 from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
 from caniexport.pages.overview import EXPORTERS
+from caniexport.pages.site import javascript
 from caniexport.pages.site.paths import addressing, case_file, op_file, upgrade_file
 from caniexport.pages.views import torch_op, upgrade
 from caniexport.pages.views.hits import BESIDE, Place, working_fixes
@@ -73,14 +70,6 @@ _MODULES = (
 )
 #: characters of an error's first line that are shown
 _SHOWN = 220
-_CONSTANT = re.compile(r"\b_?[A-Z][A-Z_]*\b")
-#: what ``\s``, ``\w`` and ``\d`` mean in Python, as parts of a class of JavaScript; with ``re.ASCII`` the second ones
-SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_CLASSES = {"s": SPACE, "w": r"\p{L}\p{N}_", "d": r"\p{Nd}"}
-_ASCII_CLASSES = {"s": r"\t-\r\x20", "w": "A-Za-z0-9_", "d": "0-9"}
-#: the parts of an expression that the two languages spell differently
-_PART = re.compile(r"(?P<named>\(\?P<)|\\(?P<escaped>.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<mark>[.^$])", re.DOTALL)
-_SYNTAX = frozenset("^$\\.*+?()[]{}|/nrtfvxu")
 
 
 class _Table(dict[Any, int]):
@@ -163,9 +152,9 @@ def searched(where: SearchIndex) -> dict[str, Any]:
     own = [sorted(spoken.numbers(sorted(own_words(entry)))) for entry in cases.values()]
     described = ("case", "title", "theme", "ops", "sources")
     return {
-        "constants": {module.__name__.rpartition(".")[2]: constants(module) for module in _MODULES},
-        "rules": [[plain(pattern), new] for pattern, new in messages._SIGNATURE_RULES],
-        "space": SPACE,
+        "constants": {module.__name__.rpartition(".")[2]: javascript.constants(module) for module in _MODULES},
+        "rules": [[javascript.plain(pattern), new] for pattern, new in messages._SIGNATURE_RULES],
+        "space": javascript.SPACE,
         "confidence": {item.name: item.value for item in Confidence},
         "cases": [{name: getattr(entry, name) for name in described} for entry in cases.values()],
         "own": own,
@@ -318,72 +307,3 @@ def _answer(item: Support) -> tuple[str, str, str, str]:
     elsewhere = f" ({item.otherwise_text})" if item.otherwise_text else ""
     look = looks.STATUS[item.status]
     return look.css, look.name, looks.EXPORTER[item.exporter], item.told + elsewhere
-
-
-def constants(module: ModuleType) -> dict[str, Any]:
-    """The constants of a module by their names, as JSON has them; those that a script of the search reads."""
-    found = ((name, plain(value)) for name, value in vars(module).items() if name in _read_names())
-    return {name: value for name, value in found if value is not None}
-
-
-@cache
-def _read_names() -> frozenset[str]:
-    """The names in capitals that scripts beside this file have."""
-    scripts = Path(__file__).resolve().parent.glob("*.js")
-    return frozenset(name for script in scripts for name in _CONSTANT.findall(script.read_text(encoding="utf-8")))
-
-
-def plain(value: object) -> Any:
-    """A constant for JSON; ``None`` for what no page needs."""
-    if isinstance(value, re.Pattern):
-        return {"source": source(value), "flags": "dgu" + "i" * bool(value.flags & re.IGNORECASE)}
-    if isinstance(value, Mapping):
-        return {chr(key) if isinstance(key, int) else key: _character(item) for key, item in value.items()}
-    if isinstance(value, (tuple, frozenset)):
-        return [plain(item) for item in (sorted(value) if isinstance(value, frozenset) else value)]
-    return value if isinstance(value, (str, int, float)) else None
-
-
-def _character(item: object) -> object:
-    """What a table of ``str.translate`` puts in a character's place."""
-    return chr(item) if isinstance(item, int) else item
-
-
-def source(pattern: re.Pattern[str]) -> str:
-    """The expression in JavaScript, for its flag ``u``."""
-    classes = _ASCII_CLASSES if pattern.flags & re.ASCII else _CLASSES
-
-    def spell(part: re.Match[str]) -> str:
-        if part["named"]:
-            return "(?<"
-        if part["mark"]:
-            return _mark(part["mark"], pattern.flags)
-        if part["set"]:
-            return re.sub(r"\\(.)", lambda escaped: _in_set(escaped[1], classes), part["set"])
-        return _escaped(part["escaped"], classes)
-
-    return _PART.sub(spell, pattern.pattern)
-
-
-def _mark(mark: str, flags: int) -> str:
-    """``.``, ``^`` or ``$``: Python ends a line with ``\\n`` alone, and a text also before its last ``\\n``."""
-    if mark == ".":
-        return "[^]" if flags & re.DOTALL else r"[^\n]"
-    if mark == "^":
-        return r"(?<![^\n])" if flags & re.MULTILINE else "(?<![^])"
-    return r"(?![^\n])" if flags & re.MULTILINE else r"(?=\n?(?![^]))"
-
-
-def _in_set(letter: str, classes: Mapping[str, str]) -> str:
-    """An escaped character between brackets."""
-    return classes.get(letter) or (f"\\{letter}" if letter in _SYNTAX or letter == "-" else letter)
-
-
-def _escaped(letter: str, classes: Mapping[str, str]) -> str:
-    """An escaped character elsewhere."""
-    if letter.lower() in classes:
-        return f"[{'^' * letter.isupper()}{classes[letter.lower()]}]"
-    if letter in ("b", "Z"):
-        word = classes["w"]
-        return f"(?:(?<=[{word}])(?![{word}])|(?<![{word}])(?=[{word}]))" if letter == "b" else "(?![^])"
-    return f"\\{letter}" if letter in _SYNTAX else letter

@@ -11,14 +11,15 @@ from typing import Any
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.alerts import formats
-from caniexport.alerts.formats import FeedEntry
+from caniexport.alerts import formats, noted
+from caniexport.alerts.feed import FeedEntry
 from caniexport.alerts.group import Alert, AlertKind, opset_spans
 from caniexport.alerts.lifecycle import AlertStage
+from caniexport.alerts.noted import Noted
 from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along, decide_alerts
-from caniexport.alerts.report import Noted, Report, read_noted, report
+from caniexport.alerts.report import Report, report
 from caniexport.answers.filters import Filters
-from caniexport.answers.history import NOT_MENDED, SPANS, count_lived
+from caniexport.answers.lived import NOT_MENDED, SPANS, count_lived
 from caniexport.answers.matrix import table
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.select import Rows
@@ -53,7 +54,7 @@ _LEAD = (
 
 def page(form: Form, kept: Kept) -> Page:
     """The alerts that the filters take."""
-    people = read_noted(homes.find().root)
+    people = noted.read(homes.find().root)
     found = kept.answer(releases, people)
     asked = _filters(form, found, kept.rows())
     here = None

@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport import names, versions
-from caniexport.answers.beside_torch import ProfileDifference, differences_beside_torch
 from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import ON_CPU
+from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
 from caniexport.answers.provider_runs import ProviderEnd, worse_elsewhere
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
@@ -41,7 +41,7 @@ from caniexport.pages.overview import cases, overview
 from caniexport.pages.render import filled, opset_name, render
 from caniexport.pages.setting import PROFILE, PROFILE_WORDS
 from caniexport.profiles import PERIOD
-from caniexport.reproduce.write import of_answer
+from caniexport.reproduce.find import of_answer
 
 _EXPORTERS = [member.value for member in Exporter]
 #: what is told of a case above its cells

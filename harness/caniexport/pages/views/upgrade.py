@@ -29,7 +29,7 @@ from caniexport.pages.overview import case_names
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
 from caniexport.pages.sheet import Sheet, joined
-from caniexport.pages.unfound import undecided
+from caniexport.pages.undecided import undecided
 from caniexport.profiles import PERIOD
 
 TITLE = "Which torch may I move to?"

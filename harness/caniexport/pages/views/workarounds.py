@@ -32,7 +32,8 @@ from caniexport.pages.overview import case_names
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import NAMES
 from caniexport.pages.sheet import Sheet
-from caniexport.pages.unfound import undecided, unfound
+from caniexport.pages.undecided import undecided
+from caniexport.pages.unfound import unfound
 
 TITLE = "Is this workaround still needed?"
 _EXPORTERS = [member.value for member in Exporter]

@@ -1,0 +1,14 @@
+"""pandas, which an extra of the package installs."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def import_pandas(what: str) -> ModuleType:
+    """Pandas; raises :class:`ModuleNotFoundError` that says what to install."""
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{what} needs pandas: pip install 'caniexport[frames]'", name=error.name) from None
+    return pandas

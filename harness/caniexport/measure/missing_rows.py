@@ -1,0 +1,57 @@
+"""Rows for the planned cells that got none in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from caniexport.gate.repeats import identity
+from caniexport.measure.job import utc_now
+from caniexport.model.canaries import surprises
+from caniexport.model.messages import describe
+from caniexport.model.rows import CELLS, MEASURING_VERSION
+from caniexport.model.status import Stage, Status
+
+if TYPE_CHECKING:
+    from caniexport.measure.job import CellsJob
+    from caniexport.measure.settle import MissingRow
+    from caniexport.model.plan import Cell
+
+
+def make_missing_rows(job: CellsJob, rows: Sequence[Mapping[str, Any]], reason: str) -> list[MissingRow]:
+    """Rows, each with its texts, for the planned cells that have none among ``rows``.
+
+    For a run that wrote no row at all one alone, with the ``reason`` why tox ended with an error.
+    """
+    if not rows:
+        return [_missing_row(job, None, reason or "the environment wrote no row")]
+    measured = {identity(row) for row in rows}
+    lost = [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
+    surprise = next(surprises(rows), "")
+    why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"
+    return [_missing_row(job, cell, why) for cell in lost]
+
+
+def _missing_row(job: CellsJob, cell: Cell | None, text: str) -> MissingRow:
+    """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
+    stage = Stage.RESOLVE if cell is None else Stage.EAGER
+    kind = "Unavailable" if cell is None else "Lost"
+    signature, identifier, kept = describe(stage.value, kind, text)
+    row: dict[str, Any] = dict.fromkeys(column.name for column in CELLS)
+    row.update(
+        run_id=job.run_id,
+        measured_at=utc_now(),
+        torch=job.release.torch,
+        python=job.release.python,
+        corpus="documented",
+        measuring=MEASURING_VERSION,
+        provider=job.options.provider,
+        stage=stage.value,
+        status=(Status.NOT_RUN if cell is None else Status.INVALID).value,
+        signature=signature,
+        message_id=identifier,
+    )
+    if cell is not None:
+        row.update(case=cell.case, variant=cell.variant, exporter=cell.exporter, opset=cell.opset)
+        row.update(case_hash=cell.case_hash)
+    return row, {identifier: kept}

@@ -1,0 +1,90 @@
+"""A dataset's rows as they lie in its folders: which file, or which lines of journals, a question needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport.store import files
+from caniexport.store.schema import from_normalised
+from caniexport.store.writer import file_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: tables of which a dataset has several files
+WITH_FILES = ("cells", "runs")
+
+Filters = Mapping[str, frozenset[Any]]
+
+
+@dataclass
+class Part:
+    """All rows of a table, of cells and replays those of one release: files by origin, and rows still in journals."""
+
+    table: str
+    name: str
+    paths: dict[str, Path] = field(default_factory=dict)
+    fresh: pa.Table | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether no two of its rows can have the same identity: the writer keeps them apart within a file."""
+        return self.fresh is None and len(self.paths) < 2
+
+    def takes(self, filters: Filters) -> bool:
+        """Whether a row of this part could pass the filters, by the part's name alone."""
+        release, _, provider = self.name.removesuffix(".parquet").rpartition("-")
+        if self.table not in WITH_FILES:
+            return True
+        if self.table == "runs":
+            return _allows(filters, "runtime", release) and _allows(filters, "provider", provider)
+        if not release.startswith("torch-"):
+            return "torch" not in filters or None in filters["torch"]
+        torch = release.removeprefix("torch-")
+        return _allows(filters, "torch", torch) and _allows(filters, "provider", provider)
+
+
+def find_parts(
+    table: str, folders: Mapping[str, Path], fresh: Iterable[dict[str, Any]], problems: list[str]
+) -> list[Part]:
+    """The parts of a table in these folders by origin, by name; ``fresh`` rows are local ones that journals hold.
+
+    A file that cannot be used is told to ``problems``.
+    """
+    parts: dict[str, Part] = {}
+    for origin, folder in folders.items():
+        pattern = f"{table}/*.parquet" if table in WITH_FILES else f"{table}.parquet"
+        usable, lost = files.usable(sorted(folder.glob(pattern)))
+        problems += lost
+        for path in usable:
+            parts.setdefault(path.name, Part(table, path.name)).paths[origin] = path
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for row in fresh:
+        name = file_name(table, row) if table in WITH_FILES else f"{table}.parquet"
+        by_name.setdefault(name, []).append(row)
+    for name, rows in by_name.items():
+        parts.setdefault(name, Part(table, name)).fresh = from_normalised(table, rows)
+    return [parts[name] for name in sorted(parts)]
+
+
+def leave_out_damaged(parts: Sequence[Part], problems: list[str], only: Collection[Path] | None = None) -> bool:
+    """Leave out the files that cannot be read to their end, and tell ``problems``; whether there was one.
+
+    ``only`` these are looked at, if any are named.
+    """
+    found = False
+    for part in parts:
+        for origin, path in list(part.paths.items()):
+            problem = files.fault(path, part.table) if only is None or path in only else ""
+            if problem:
+                problems.append(problem)
+                del part.paths[origin]
+                found = True
+    return found
+
+
+def _allows(filters: Filters, name: str, value: str) -> bool:
+    return name not in filters or value in filters[name]
