@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
 CROSS = "RuntimeError: Exporting the operator aten::cross to ONNX opset version 11 is not supported."
 
+ANY_EXPORTER = ("torchscript-trace", "torchscript-script", "dynamo")
 #: what a tracer's warning goes on with
 LATER = (
     "We can't record the data flow of Python values, so this value will be treated as a constant in the future. "
@@ -672,8 +673,40 @@ def test_words_that_cases_end_with_are_never_said_to_be_unknown(published):
     rows = published.messages(["c7d36f0ce267f5e4"])
     found = caniexport.explain_error(published, rows["c7d36f0ce267f5e4"], torch="2.14", exporter="dynamo", opset=19)
 
-    assert found.leads[0].at.entry.case in found.verbatim
+    assert found.leads[0].at.entry.case in found.ending
     assert "end with these words, which several causes can have" in found.decision
+
+
+UNFOLD = "SymbolicValueError: Unsupported: ONNX export of operator Unfold, input size not accessible."
+
+
+def test_a_rule_that_the_exporter_calls_as_an_operator_of_onnx_is_torchs(published):
+    said = caniexport.explain_error(published, UNFOLD, torch="2.4.1").decision
+
+    assert said.startswith("This is tensor-unfold-dynamic (")
+    assert "At torch 2.4.1, trace, opset 17 the fix `gathered` is measured to work" in said
+
+
+def _places_of_a_few(index):
+    """Of every sixtieth error that at most three cases have: its text and the newest place of a failing form."""
+    lines = {}
+    for item in index.known:
+        places = [place for place in item.seen.places if place.variant == "plain" and place.exporter in ANY_EXPORTER]
+        if places and len(item.seen.cases) <= 3:
+            lines.setdefault((item.told.lines, item.seen.cases), (item, places[0]))
+    return list(lines.values())[::60]
+
+
+def test_no_measured_error_is_unknown_or_has_another_cause_where_it_was_measured(published, index):
+    false = []
+    for item, place in _places_of_a_few(index):
+        point = {"torch": place.torch, "exporter": place.exporter, "opset": place.opset}
+        answer = caniexport.explain_error(published, item.seen.text, **point)
+        leads = bool(answer.leads) and answer.leads[0].at.entry.case in item.seen.cases
+        unknown = "No measured case has just this error" in answer.decision
+        if unknown or (leads and not place.runtime and "another cause" in answer.decision):
+            false.append((item.told.lines, point, answer.decision))
+    assert not false
 
 
 def test_why_takes_an_error_and_standard_input():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from caniexport.match.error_index import KnownError
 from caniexport.match.evidence import ErrorEvidence, Reason, speaks_alone
+from caniexport.operators import operator_key
 
 #: characters from which the beginning of a line stands for the whole
 _LEAST_BEGINNING = 48
@@ -12,6 +13,13 @@ _LEAST_BEGINNING = 48
 def speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
     """Whether a known error has a line or a pattern of the text's."""
     return any(same_line(reason, item) or (reason.tells and same_pattern(reason, item)) for reason in evidence.reasons)
+
+
+def has_line(evidence: ErrorEvidence, item: KnownError) -> bool:
+    """Whether a known error has a line of the text's, word for word, and is of its operator where both name one."""
+    if evidence.operator and item.key and item.key != operator_key(evidence.operator):
+        return False
+    return any(reason.exact in item.told.lines for reason in evidence.reasons)
 
 
 def same_line(reason: Reason, item: KnownError) -> str:

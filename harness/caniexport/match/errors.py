@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 
 from caniexport.answers.select import CatalogueEntry
-from caniexport.match.alike import same_line, same_pattern, speaks_alike
+from caniexport.match.alike import has_line, same_line, same_pattern, speaks_alike
 from caniexport.match.complete import add_mentioned, add_named, read_completed
 from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.evidence import LEAST_WORDS, ErrorEvidence, Reason, split_words
@@ -41,6 +41,8 @@ _OF_NUMPY = re.compile(
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
+#: what the TorchScript exporter says of a rule of its own, also where that is called as an operator of ONNX
+_OF_EXPORTER = re.compile(r"ONNX export of (?:operator )?\w|ONNX export failed on \w|\w to ONNX opset version \d")
 #: what the share of the words asked for counts, and that of a known error's, beside the share of both
 _OF_MINE, _OF_THEIRS = 0.95, 0.9
 #: what it counts that a case fails with nothing else
@@ -95,14 +97,14 @@ class ErrorMatch:
     """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
 
     ``cases`` is the number of all cases that share something with it, ``alike`` of those that share as much as the
-    first. ``verbatim`` are the cases that end with a line of it word for word, where they are few.
+    first. ``ending`` are the cases that end with a line of it, about its operator where both name one.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
     cases: int
     alike: int
-    verbatim: frozenset[str]
+    ending: frozenset[str]
 
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
@@ -126,7 +128,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     verbatim = _with_line(where, evidence)
     found.sort(key=partial(_rank, verbatim=verbatim))
     alike = sum(lead.confidence is found[0].confidence for lead in found)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike, verbatim)
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike, _ending(where, evidence))
 
 
 def _named_opset(evidence: ErrorEvidence) -> int | None:
@@ -146,6 +148,11 @@ def _with_line(where: ErrorIndex, evidence: ErrorEvidence) -> frozenset[str]:
     """The few cases that end with a line of a text, word for word."""
     lines = (where.cases_by_line.get(reason.exact, frozenset()) for reason in evidence.reasons if not reason.warns)
     return frozenset[str]().union(*(cases for cases in lines if len(cases) <= _MOST_CASES))
+
+
+def _ending(where: ErrorIndex, evidence: ErrorEvidence) -> frozenset[str]:
+    """The cases that end, or warn, with a line of a text."""
+    return frozenset(case for item in where.known if has_line(evidence, item) for case in item.seen.cases)
 
 
 def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:
@@ -251,7 +258,9 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
 
 def _is_rule(evidence: ErrorEvidence) -> bool:
     """Whether the operator is torch's: the exporter has no rule for it. ONNX's fail for what came before them."""
-    return "::" in evidence.operator or " " in evidence.operator
+    if "::" in evidence.operator or " " in evidence.operator:
+        return True
+    return any(_OF_EXPORTER.search(reason.line) for reason in evidence.reasons)
 
 
 def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:

@@ -19,12 +19,13 @@ from caniexport.answers.torch_operators import operators_beside
 from caniexport.home import NEWEST
 from caniexport.match.error_index import exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
-from caniexport.match.evidence import ErrorEvidence, only_wraps
+from caniexport.match.evidence import only_wraps
 from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.match.older_packages import seen_with_older
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
 from caniexport.match.runtimes import RuntimeSpan, runtime_span, span_elsewhere
+from caniexport.match.told import tell
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, FixKind, Stage, Status
@@ -96,7 +97,7 @@ class ErrorAnswer:
     ``tables`` say which rules torch itself lists for the operator, ``operator`` how torch's own calls of it end at the
     point's release, where they were measured. ``notes`` tell what was assumed. ``tool`` is the program beside torch and
     ONNX Runtime that gave the error, where the text shows one. ``alike`` counts the cases that share as much as the
-    first, ``verbatim`` are those that end with the same words. ``is_whole``: the text tells its cause, and no case is
+    first, ``ending`` are those that end with the same words. ``is_whole``: the text tells its cause, and no case is
     needed.
     """
 
@@ -110,7 +111,7 @@ class ErrorAnswer:
     tool: str = ""
     operator: OperatorAt | None = None
     alike: int = 0
-    verbatim: frozenset[str] = frozenset()
+    ending: frozenset[str] = frozenset()
     is_whole: bool = False
 
 
@@ -132,7 +133,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")
     answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
-    answered = [(_on_runtimes(dataset, rows, _held(item, match.evidence), match), notes) for item, notes in answered]
+    answered = [(_on_runtimes(dataset, rows, _held(dataset, item, match), match), notes) for item, notes in answered]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
@@ -147,15 +148,11 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
     tool, operators = match.evidence.tool, match.evidence.operators
-    answer = ErrorAnswer(
-        "", reason, operators, leads, others, tables, notes, tool, measured, match.alike, match.verbatim
-    )
+    answer = ErrorAnswer("", reason, operators, leads, others, tables, notes, tool, measured, match.alike, match.ending)
     cause = None if leads and leads[0].lead.confidence in _SURE else tell_cause(dataset, text, _release_of(rows, asked))
     if cause is not None:
         kept = (
-            answer
-            if cause.leads
-            else replace(answer, leads=(), others=(), alike=0, verbatim=frozenset(), is_whole=True)
+            answer if cause.leads else replace(answer, leads=(), others=(), alike=0, ending=frozenset(), is_whole=True)
         )
         return replace(kept, decision=cause.told, notes=())
     if match.evidence.only_named:
@@ -289,14 +286,20 @@ def _named_nodes(text: str) -> str:
     return next((exporter for exporter, named in _NODE_NAMES.items() if named.search(text)), "")
 
 
-def _held(answered: AnsweredLead, evidence: ErrorEvidence) -> AnsweredLead:
-    """A lead held against an error: whether it ends alike at its point, at export for the sake of its own operator."""
-    at = answered.at
+def _held(dataset: Dataset, answered: AnsweredLead, match: ErrorMatch) -> AnsweredLead:
+    """A lead held against an error: whether it ends alike at its point, at export for the sake of its own operator, or
+    with the very words.
+    """
+    at, evidence = answered.at, match.evidence
     is_alike = bool(at.kind) and at.kind in evidence.kinds
     if answered.lead.confidence is Confidence.OPERATOR and at.stage not in _BY_RUNTIME:
         is_its_own = operator_key(evidence.operator) in operator_keys(at.entry.ops[:1])
         is_alike = "::" in evidence.operator and is_its_own and at.stage == Stage.EXPORT.value
-    return replace(answered, is_alike=is_alike)
+    lines = {reason.exact for reason in evidence.reasons}
+    texts = dataset.messages([at.message_id]).values()
+    is_same = any(not lines.isdisjoint(tell(text).lines) for text in texts)
+    is_refused = at.refused and at.entry.case in match.ending
+    return replace(answered, is_alike=is_alike or is_same or is_refused)
 
 
 def _on_runtimes(dataset: Dataset, rows: Rows, answered: AnsweredLead, match: ErrorMatch) -> AnsweredLead:
@@ -512,10 +515,10 @@ def _there(answer: ErrorAnswer, first: AnsweredLead, placed: bool) -> str:
 
 def _nobody(answer: ErrorAnswer) -> str:
     """That no case has the error, or that some end with the same words, which several causes share."""
-    if not answer.verbatim:
+    if not answer.ending:
         return "No measured case has just this error"
-    verb = "ends" if len(answer.verbatim) == 1 else "end"
-    return f"{plural(len(answer.verbatim), 'measured case')} {verb} with these words, which several causes can have"
+    verb = "ends" if len(answer.ending) == 1 else "end"
+    return f"{plural(len(answer.ending), 'measured case')} {verb} with these words, which several causes can have"
 
 
 def _only_named(match: ErrorMatch) -> str:
@@ -559,14 +562,16 @@ def _of_another(answered: AnsweredLead) -> str:
         return f". It was not measured at {at.place}."
     if at.works:
         return f". It works at {at.place}, so it does not explain this error."
+    if at.status is Status.MISMATCH:
+        return f". At {at.place} it gives wrong values."
     if not answered.is_alike:
         ends = f"it ends with {at.kind} at {at.stage}" if at.kind else "it ends otherwise"
-        ends = "it gives wrong values" if at.status is Status.MISMATCH else ends
         return f", which has another cause: at {at.place} {ends}."
+    fails = f". It fails at {at.place}, too"
     if at.helping:
         fix = at.helping[0]
-        return f". It fails at {at.place}, too; its fix `{fix.variant}` works there: {fix.told}."
-    return f". It fails at {at.place}, too, and no fix of it is measured to work there."
+        return f"{fails}; its fix `{fix.variant}` works there: {fix.told}."
+    return f"{fails}, and no fix of it is measured to work there."
 
 
 def _at(answered: AnsweredLead, placed: bool) -> str:
@@ -582,6 +587,8 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         return f"It was not measured at {at.place}."
     if at.works:
         last = f" It was last seen on torch {seen.torch}, {_short(seen.exporter)}." if seen.torch else ""
+        if at.refused:
+            return f"At {at.place} onnx's checker refuses its file, and the runtime runs it.{last}"
         return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
     fix, other = at.helping[0] if at.helping else None, _otherwise(answered)
     if answered.otherwise:

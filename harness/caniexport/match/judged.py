@@ -82,6 +82,8 @@ class CaseAt:
     fixes: tuple[FixAt, ...]
     stage: str = ""
     kind: str = ""
+    message_id: str | None = None
+    refused: bool = False
 
     @property
     def works(self) -> bool:
@@ -114,7 +116,8 @@ def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | No
     mine = here.get(PLAIN)
     status, stage, signature = (mine.status, mine.stage, mine.signature or "") if mine else (None, "", "")
     kind = signature.split("|")[1] if signature.count("|") > 1 else ""
-    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)), stage, kind)
+    text, refused = (mine.message_id, mine.refused) if mine else (None, False)
+    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)), stage, kind, text, refused)
 
 
 def nearest_release(torch: str, measured: Sequence[str]) -> str:

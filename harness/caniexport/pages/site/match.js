@@ -279,7 +279,8 @@ window.makeSearch = data => {
     if (item.clauses.some(clause => read.patterns.includes(clause))) return CONFIDENCE.SIMILAR
     return _likeness(spoken, item) >= errors._ALIKE ? CONFIDENCE.SIMILAR : null
   }
-  const _is_rule = read => /::| /.test(read.operators[0] ?? '')
+  const _is_rule = read =>
+    /::| /.test(read.operators[0] ?? '') || read.reasons.some(reason => match(errors._OF_EXPORTER, reason.line))
   const same_line = (reason, item) => item.lines.find(line => {
     if (line === reason.exact) return true
     const [shorter, longer] = line.length <= reason.exact.length ? [line, reason.exact] : [reason.exact, line]
