@@ -283,6 +283,18 @@ def test_a_fix_without_the_row_of_its_case_names_it(published):
     assert not any(row.startswith("adaptive-avg-pool-fixed-7x7-swap-at-14x14 ↳") for row in whole)
 
 
+@pytest.mark.published
+def test_the_answer_to_an_error_stands_before_how_it_was_read_and_leads_to_the_place_it_tells_of(published):
+    error = "torch 2.4.1: SymbolicValueError: Unsupported: ONNX export of operator Unfold, input size not accessible."
+    body = str(page("search", {"q": error}, published).body)
+    order = [body.index(part) for part in ("This is <a", "The fix gathered", "Read as the error", ">operators: ")]
+
+    assert order == sorted(order)
+    link = re.search(r'This is <a href="([^"]*)"', body)[1]
+    for part in ("case=tensor-unfold-dynamic", "torch=2.4.1", "exporter=torchscript-trace", "opset=17"):
+        assert part in link
+
+
 def test_the_signs_of_a_table_explain_its_numbers_and_what_is_counted(small):
     said = read(small, "matrix", rows="cases")
 
@@ -316,7 +328,7 @@ def test_a_pasted_error_is_shown_whole_with_the_opset_that_it_names(small):
     error = "RuntimeError: Exporting the operator cross to ONNX opset version 12 is not supported"
     said = read(small, "search", q=error)
 
-    assert f"Read as the error: {error} , at the opset that it names, 12." in said
+    assert f"Read as the error: {error}, at the opset that it names, 12." in said
     assert "My opset" not in read(small, "search", q=error, opset="14")
 
 

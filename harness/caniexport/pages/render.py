@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from textwrap import shorten
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -111,12 +112,17 @@ def _ticked(text: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
-def _linked(text: str, cases: Collection[str]) -> Markup:
-    """A sentence whose cases are links to their pages, and its words between back-ticks code."""
+def _linked(
+    text: str, cases: Collection[str], places: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> Markup:
+    """A sentence whose cases are links to their pages, at the places that it tells of them; its words between
+    back-ticks are code.
+    """
 
     def link(found: re.Match[str]) -> str:
         name = found[0]
-        return Markup('<a href="{}">{}</a>').format(links.page("case", case=name), name) if name in cases else name
+        address = links.page("case", case=name, **places.get(name, {})) if name in cases else ""
+        return Markup('<a href="{}">{}</a>').format(address, name) if address else name
 
     return Markup(_CASE.sub(link, str(_ticked(text))))
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.match import search as searching
-from caniexport.match.explain import explain_error
+from caniexport.match.explain import ErrorAnswer, explain_error
 from caniexport.match.search import SearchHits
 from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.form import APP, Form, Page
@@ -104,9 +104,15 @@ def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     given = {"found": found, "ops": ops, "hits": hits, "query": query, "questions": _QUESTIONS, "answer": told}
     given["opset"] = named["opset"] if named and named["opset"] in map(str, kept.rows().opsets) else ""
-    given["cases"] = kept.answer(case_names)
+    given |= {"cases": kept.answer(case_names), "places": _places(told)}
     given["told"] = "" if found.error else torch_op.tell(kept, query, form.mine)
     return render("found.html", fix="" if found.error else decide_named_fix(form, kept, query), **given)
+
+
+def _places(told: ErrorAnswer | None) -> dict[str, dict[str, str]]:
+    """By case: the place that an answer tells of it."""
+    leads = [lead.at for lead in told.leads if lead.at.opset] if told else []
+    return {at.entry.case: {"torch": at.torch, "exporter": at.exporter, "opset": str(at.opset)} for at in leads}
 
 
 def _operators(kept: Kept, query: str, found: Sequence[str]) -> list[str]:

@@ -27,6 +27,7 @@ from caniexport.answers.wrong_outputs import WrongOutput
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Exporter
+from caniexport.names import plural
 from caniexport.operators import operator_key
 from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
@@ -179,8 +180,24 @@ def one_list(kept: Kept, which: str, documented: Iterable[str]) -> Markup:
     if which == OperatorList.SILENT:
         tables = {title: [item for item in found if item.wrong == wrong] for wrong, title in _WRONG.items()}
     pages = page_names(kept, documented)
-    shown = {"tables": tables, "which": which, "lists": LISTS, "pages": pages, "words": words}
+    shown = {
+        "tables": tables,
+        "which": which,
+        "lists": LISTS,
+        "pages": pages,
+        "words": words,
+        "told": _tell(which, found),
+    }
     return render("op_list.html", **shown, stands_for=STANDS_FOR)
+
+
+def _tell(which: str, found: Sequence[ListedOperator]) -> str:
+    """What a list says in one sentence: how many operators it has, by each exporter."""
+    if not found:
+        return ""
+    ops = {exporter: {item.op for item in found if item.exporter == exporter} for exporter in EXPORTERS}
+    by = ", ".join(f"{EXPORTER_SHORT[exporter]} {len(known)}" for exporter, known in ops.items() if known)
+    return f"{plural(len({item.op for item in found}), 'operator')} of torch, in some dtype ({by}): {LISTS[which]}."
 
 
 def names(kept: Kept, name: str) -> tuple[str, ...]:
