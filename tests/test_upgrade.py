@@ -225,9 +225,11 @@ def test_the_command_ends_with_1_where_something_breaks_and_with_0_where_not(loc
 
     good = run(main, ["upgrade", "--from", "1.12.1", "--to", "2.0.1"])
     bad = run(main, ["upgrade", "--from", "2.0.1", "--to", "1.12.1", "--ops", str(tmp_path / "ops.txt")])
+    named = run(main, ["upgrade", "--from", "2.0.1", "--to", "1.12.1", "--ops", "aten::cross, cross"])
     data = json.loads(run(main, ["upgrade", "--from", "1.12.1", "--to", "2.0.1", "--json"]).stdout)
 
     assert (good.exit_code, bad.exit_code) == (0, 1)
+    assert named.output == bad.output
     assert "cross: fail → pass" in good.output
     assert "works there: cross/stack_rewrite" in bad.output
     assert [group["verdict"] for group in data["groups"]] == ["fixed"]

@@ -129,7 +129,12 @@ def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[s
 
 
 def read_ops(path: Path) -> list[str]:
-    """The operators of a file, one a line, ``#`` begins a comment. Raises :class:`CorpusError`."""
+    """The operators of a file, one a line, ``#`` begins a comment; or names between commas, where there is no such file.
+
+    Raises :class:`CorpusError`.
+    """
+    if "," in str(path) and not path.exists():
+        return [name for name in map(str.strip, str(path).split(",")) if name]
     try:
         lines = read_list(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
