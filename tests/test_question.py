@@ -125,6 +125,29 @@ def test_of_words_that_no_case_has_together_it_is_said_first_that_the_nearest_an
     assert ">aten::cross</a>" in body
 
 
+@pytest.mark.parametrize(
+    ("query", "words", "case"),
+    [
+        ("topk float16 onnx", "topk", "topk-int64"),
+        ("onnx export lstm", "lstm", "lstm-beside-gru"),
+        ("searchsorted onnx", "searchsorted", ""),
+    ],
+)
+def test_names_of_operators_among_words_that_fill_a_sentence_are_no_error(results, query, words, case):
+    found = search.search(results, query)
+
+    assert not found.error
+    assert found.question.words == words
+    assert [hit.case for hit in found.hits[:1]] == [case] * bool(case)
+
+
+def test_a_question_in_place_of_a_command_is_led_to_the_one_that_answers_it():
+    found = CliRunner().invoke(main, ["cross torch 2.8"])
+
+    assert found.exit_code == 2
+    assert "caniexport why 'cross torch 2.8'" in found.output
+
+
 def test_beside_an_operator_a_word_of_a_cases_code_hides_none_of_its_cases(results):
     found = search.search(results, "is LSTM with batch_first ok in pytorch 2.9?")
 

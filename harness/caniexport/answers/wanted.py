@@ -129,7 +129,7 @@ def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[s
 
 
 def read_ops(path: Path) -> list[str]:
-    """The operators of a file, one a line, ``#`` begins a comment; or names between commas, where there is no such file.
+    """The operators of a file, one a line, ``#`` begins a comment; where there is none, names between commas.
 
     Raises :class:`CorpusError`.
     """

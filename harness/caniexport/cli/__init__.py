@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import importlib
 import io
+import shlex
 import sys
 
 import click
@@ -77,6 +78,9 @@ class Commands(WholeSentences):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest names for an unknown command."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            if len(args[0].split()) > 1:
+                why = f"caniexport why {shlex.quote(args[0])}"
+                raise click.UsageError(f"a question, or an error, is answered by: {why}", ctx)
             raise click.UsageError(str(names.unknown("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 

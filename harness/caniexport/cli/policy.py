@@ -26,7 +26,9 @@ _BESIDE = 8
 @several(
     "--runtime-version", "runtime_versions", metavar="VERSION", text="The files on this onnxruntime: 1.26; or all."
 )
-@click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line; or cross,lstm.")
+@click.option(
+    "--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line; or cross,lstm."
+)
 @click.option(
     "--format",
     "form",

@@ -41,7 +41,9 @@ _NOTHING = "No case of the corpus is about what is listed: nothing is known of w
 @click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
 @click.option("--to-lock", type=click.Path(path_type=Path), metavar="FILE", help="--to what this lock file installs.")
 @install_options("Where you are")
-@click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line; or cross,lstm.")
+@click.option(
+    "--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line; or cross,lstm."
+)
 @click.option(
     "--model",
     type=click.Path(path_type=Path),

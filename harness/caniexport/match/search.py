@@ -15,10 +15,11 @@ from caniexport import names
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
+from caniexport.match.mentions import every_operator
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question, read_release
 from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_list
-from caniexport.operators import dtypes_of
+from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -115,7 +116,9 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return SearchHits("", False, ())
     if is_error(query):
         return _of_error(query, match_error(where.errors, query))
-    question = read_question(query)
+    question, plain = read_question(query), read_plain(query)
+    if question is None and plain is not None and plain.words != query and _names_operators(where, plain.words):
+        return _of_question(where, query, plain)
     # what has no part of a setting by its name may be nothing but words
     if question is None or not (question.named or is_sentence(query)):
         hits = find_with_every(where.words, query)
@@ -126,12 +129,17 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return _of_error(query, match)
     if question is not None:
         return _of_question(where, query, question)
-    plain = read_plain(query)
     some = _of_question(where, query, plain) if plain is not None else None
     has_every = some is not None and _has_every(some)
     if match and match.leads and not has_every:
         return _of_error(query, match)
     return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
+
+
+def _names_operators(where: SearchIndex, words: str) -> bool:
+    """Whether words are names of operators and of types of tensors, and nothing else."""
+    known = where.errors.operators | every_operator()
+    return all(word in DTYPE_WORDS or operator_key(word) in known for word in words.casefold().split())
 
 
 def _has_every(found: SearchHits) -> bool:

@@ -508,7 +508,8 @@ window.makeSearch = data => {
     const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: []}
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
-    const question = read_question(query)
+    const question = read_question(query), plain = read_plain(query)
+    if (!question && plain && plain.words !== query && _names_operators(plain.words)) return _of_question(found, plain)
     if (!question || !(question.named || is_sentence(query))) {
       const hits = _with_every(_parts(query))
       if (hits.length) return _of_words(found, query, hits)
@@ -517,12 +518,13 @@ window.makeSearch = data => {
     const is_sure = told?.leads.length && [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(told.leads[0].confidence)
     if (is_sure) return _of_error(found, told)
     if (question) return _of_question(found, question)
-    const plain = read_plain(query)
     const some = plain && _of_question(found, plain)
     const has_every = some && _has_every(some)
     if (told?.leads.length && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
   }
+  const _names_operators = words =>
+    split(casefold(words)).every(word => data.dtypes.includes(word) || is_known(operator_key(word)) || every_operator.has(operator_key(word)))
   const _has_every = found =>
     found.hits.length > 0 && !found.left_out.length && 2 * split(found.question.words).length >= split(found.query).length
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
