@@ -222,3 +222,31 @@ class LoopUntilLarge(torch.nn.Module):
 
 def loop_until_large():
     return LoopUntilLarge(), (torch.rand(2, 3) + 0.1,)
+
+
+class DroppedAtRandom(torch.nn.Module):
+    def forward(self, x):
+        return x * 2, torch.nn.functional.dropout(x, 0.5, training=True)
+
+
+def dropped_at_random():
+    return DroppedAtRandom(), (torch.rand(4, 5),)
+
+
+class BranchOnSize(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[1] > 1000 else x * 3
+
+
+def branch_on_size():
+    return BranchOnSize(), (torch.rand(2, 5),)
+
+
+class FarFromOthers(torch.nn.Module):
+    def forward(self, x, scores):
+        x = x[scores > 0.5]
+        return x[~((x[:, None] - x[None]).prod(-1) > 0.3).any(0)]
+
+
+def far_from_others():
+    return FarFromOthers(), (torch.rand(4, 4), torch.tensor([0.9, 0.1, 0.7, 0.6]))

@@ -514,6 +514,29 @@ def test_what_the_models_own_code_raises_is_compared_with_nothing(corpus):
     assert corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "eager", Status.FAIL, text)) == ()
 
 
+def test_a_case_of_an_operator_that_the_model_does_not_call_is_no_lead(corpus):
+    """A mask's indices are squeezed in the file: the model calls no squeeze that could be left out."""
+    text = (
+        "input set 3: Fail: [ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running Squeeze node. "
+        "Name:'node_Squeeze_118' Status Message: squeeze.h:53 static onnxruntime::TensorShapeVector onnxruntime::"
+        "SqueezeBase::ComputeOutputShape(const onnxruntime::TensorShape&, const onnxruntime::TensorShapeVector&) "
+        "input_shape[i] == 1 was false. Dimension of input 1 must be 1 instead of 2. shape={0,2}"
+    )
+    point = FailurePoint("2.15.0", "dynamo", 18, "run", Status.FAIL, text)
+    assert "squeeze-of-nonsingleton" in {match.case for match in corpus.matches(point)}
+    called = replace(point, calls=frozenset({"squeeze", "index"}))
+    assert "squeeze-of-nonsingleton" in {match.case for match in corpus.matches(called)}
+    assert corpus.matches(replace(point, calls=frozenset({"index"}))) == ()
+
+
+def test_what_stands_beside_the_operator_that_fails_is_no_lead(corpus):
+    text = (
+        "SymbolicValueError: ONNX symbolic expected node type prim::ListConstruct, got '%5 : Long(2, strides=[1], "
+        "device=cpu) = onnx::Constant[value= 1  2 [ CPULongType{2} ]]()\n'"
+    )
+    assert corpus.matches(FailurePoint("2.15.0", "torchscript-script", 18, "export", Status.FAIL, text)) == ()
+
+
 def test_a_model_whose_axes_are_named_is_not_told_to_name_a_cases_own(corpus):
     text = (
         "InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x for the "

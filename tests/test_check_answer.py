@@ -159,7 +159,7 @@ def test_a_trace_that_works_and_was_warned_of_a_branch_is_no_all_clear_in_the_fi
     ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (14, 18, 26))}
     told = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
 
-    warned = checked(ends | by_exporter(TRACE, ("pass", "done", "branch"), (7, 18, 23)))
+    warned = checked(ends | by_exporter(TRACE, ("pass", "done", "branch"), (7, 18, 23)), reads=True)
     assert warned.headline.startswith("works by trace; ")
     assert warned.headline.endswith(f"the way out is dynamo=False; {told}")
     assert told not in checked(ends | by_exporter(TRACE, PASSED, (7, 18, 23))).headline
@@ -243,16 +243,34 @@ def test_an_input_that_a_file_works_without_is_told_and_one_that_it_needs_is_nam
 
 
 @pytest.mark.parametrize(
-    ("kind", "reads", "fixed"),
+    ("kind", "reads", "varies", "fixed"),
     [
-        ("boolean", False, "an `if` on a value"),
-        ("number", True, "a number that is the value of a tensor"),
-        ("integer", True, "a number that is the value of a tensor"),
-        ("integer", False, ""),
+        ("boolean", True, False, "an `if` on a value"),
+        ("boolean", False, True, "an `if` on a size"),
+        ("boolean", False, False, ""),
+        ("number", True, False, "a number that is the value of a tensor"),
+        ("integer", True, False, "a number that is the value of a tensor"),
+        ("integer", False, True, ""),
     ],
 )
-def test_a_size_that_becomes_a_number_is_no_value_that_the_trace_fixed(kind, reads, fixed):
-    assert fixed_by_tracing(f"TracerWarning: Converting a tensor to a Python {kind} might cause", reads) == fixed
+def test_a_size_is_no_value_that_the_trace_fixed_and_decides_nothing_where_none_varies(kind, reads, varies, fixed):
+    warned = f"TracerWarning: Converting a tensor to a Python {kind} might cause"
+    assert fixed_by_tracing(warned, reads, varies) == fixed
+
+
+def test_values_that_are_drawn_at_random_are_not_judged_and_those_beside_them_are():
+    facts = {"facts": json.dumps({"drawn": [1]})}
+    lines = [f"input set 0, output {place}: 3 of 6 values differ, most at [0]: expected" for place in (0, 1)]
+    wrong = row(TRACE, 18, failed("drawn", "compare", "mismatch")) | facts
+    left_out, texts = told_as_measured(wrong, {"drawn": lines[1]})
+    assert left_out["status"] == "skip"
+    told = "each file runs, but what it gives is drawn at random, and cannot be compared: a limit of this check"
+    assert limit(texts[left_out["message_id"]]) == told
+    kept, texts = told_as_measured(wrong, {"drawn": "\n".join(lines)})
+    assert (kept["status"], texts[kept["message_id"]]) == ("mismatch", lines[0])
+    shape = "input set 0, output 1: shape [6] expected, onnxruntime gave [3]"
+    assert told_as_measured(wrong, {"drawn": shape})[0]["status"] == "mismatch"
+    assert told_as_measured(wrong | {"facts": None}, {"drawn": lines[1]})[0]["status"] == "mismatch"
 
 
 def test_an_axis_that_was_asked_to_vary_and_does_not_is_told_so(checked):

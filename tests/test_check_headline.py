@@ -53,6 +53,27 @@ def test_what_stops_it_is_named_with_a_fix_where_the_cause_is_the_same(why, help
     assert said(lines, failures) == f"works with the default call; by trace aten::adaptive_avg_pool2d stops it{helps}"
 
 
+def test_beside_a_fix_it_is_told_that_only_inputs_that_the_check_made_are_stopped():
+    match = Match("squeezed", "", "the same cause", "2.15.0", Status.FAIL, (FIX,))
+    failures = [failing(TRACE, stage="run", operator="Squeeze", matches=(match,), differs=("zeros (x)",))]
+    assert said([line(TRACE, Status.FAIL)], failures) == (
+        "by trace Squeeze stops it (for inputs that the check made: zeros (x)), as squeezed does; gathered helps there"
+    )
+
+
+def test_what_the_runtime_says_is_told_from_behind_the_place_in_its_source():
+    message = (
+        "input set 4: Fail: [ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running Loop node. "
+        "Name:'/Loop' Status Message: Non-zero status code returned while running Mul node. Name:'/Mul_3' Status "
+        "Message: element_wise_ops.h:583 void onnxruntime::BroadcastIterator::Append(ptrdiff_t, ptrdiff_t) axis == 1 "
+        "|| axis == largest was false. Attempting to broadcast an axis by a dimension other than 1. 4 by 7"
+    )
+    assert said([line(TRACE, Status.FAIL)], [failing(TRACE, stage="run", operator="Mul", message=message)]) == (
+        "by trace Mul stops it (axis == 1 || axis == largest was false. Attempting to broadcast an axis by a dimension "
+        "other than 1. 4 by 7)"
+    )
+
+
 def test_exporters_that_one_cause_stops_are_named_together_with_the_innermost_words():
     message = (
         "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3\n"

@@ -209,3 +209,23 @@ def test_a_tensor_beside_a_dictionary_keeps_its_name_to_itself(found_in):
     """Names of arguments given to the inputs one by one would name two of them alike."""
     assert found_in("dictionary_and_scale", DYNAMO, {}) == set()
     assert found_in.told[-1] == "works by dynamo"
+
+
+def test_what_is_drawn_at_random_is_not_judged(run):
+    found = run("silent_models.py:dropped_at_random", (18,), {}, (TRACE, DYNAMO), HERE, further=False)
+    told = "each file runs, but what it gives is drawn at random, and cannot be compared: a limit of this check"
+    assert found.headline == f"by trace and by dynamo not judged: {told}"
+    assert not found.findings
+
+
+def test_a_branch_on_a_size_is_told_where_sizes_vary(run):
+    told = "the trace has an `if` on a size as the first inputs decide it, so that others may come out wrong"
+    assert run("silent_models.py:branch_on_size", (18,), {}, (TRACE,), HERE).headline == "works by trace"
+    varied = run("silent_models.py:branch_on_size", (18,), {"x": {1: "n"}}, (TRACE,), HERE)
+    assert varied.headline == f"works by trace; {told}"
+
+
+def test_a_squeeze_that_only_the_file_has_is_no_squeeze_of_the_model(run):
+    found = run("silent_models.py:far_from_others", (18,), {}, (DYNAMO,), HERE)
+    (failure,) = found.failures
+    assert (failure.operator, failure.is_as_made, failure.matches) == ("Squeeze", True, ())

@@ -22,6 +22,7 @@ from caniexport.check.limits import fixed_by_tracing, ignored_inputs, limit, tol
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
+from caniexport.operators import operator_keys
 from caniexport.store import Dataset
 
 _SET = re.compile(r"input set (\d+)")
@@ -69,6 +70,7 @@ class ModelNotes:
     is_rough: bool = False
     goes_on: bool = False
     reads: bool = False
+    operators: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> ModelNotes:
@@ -77,7 +79,8 @@ class ModelNotes:
             return cls()
         sets, refused = tuple(found["sets"]), tuple(found["refused"])
         alone = found["is_rough"], found.get("goes_on", False), found.get("reads", False)
-        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"], *alone)
+        operators = tuple(found.get("operators", ()))
+        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"], *alone, operators)
 
 
 def answer(
@@ -102,7 +105,7 @@ def answer(
     explain = _Explain(mine, Corpus(corpus), cells, notes)
     failures = (*explain.failures(cells), *explain.failures(left_out))
     works = tuple(_works(cells, left_out))
-    fixed = _fixed(mine, cells, notes.reads)
+    fixed = _fixed(mine, cells, notes)
     return Checked(
         target,
         headline(works, failures, lost, is_rough=notes.is_rough, fixed=fixed, goes_on=notes.goes_on),
@@ -205,6 +208,7 @@ class _Explain:
             as_exported=GIVEN in differs,
             resized=shown.stage == Stage.RUN.value and bool(differs) and all(_OF_SIZE in words for words in differs),
             varies=bool(self.notes.axes),
+            calls=operator_keys(self.notes.operators),
         )
         why = told_cause(message, self.notes.axes)
         is_ours = shown.status is Status.SKIP
@@ -300,10 +304,10 @@ def _told(mine: Dataset, cell: MeasuredCell, column: str) -> list[Any]:
     return [item for (item,) in mine.select((column,), where)]
 
 
-def _fixed(mine: Dataset, cells: Iterable[MeasuredCell], reads: bool) -> str:
+def _fixed(mine: Dataset, cells: Iterable[MeasuredCell], notes: ModelNotes) -> str:
     """What the tracer fixed, in words, where its file agrees with eager on every set of inputs; empty for nothing."""
     told = (_warnings(mine, cell) for cell in cells if cell.works and cell.exporter in _TRACED)
-    return next(filter(None, (fixed_by_tracing(text, reads) for text in told)), "")
+    return next(filter(None, (fixed_by_tracing(text, notes.reads, bool(notes.axes)) for text in told)), "")
 
 
 def _ignored(mine: Dataset, cell: MeasuredCell) -> Mapping[str, int | None]:

@@ -40,6 +40,8 @@ _DIFFERS, _NEAR = re.compile(r"expected (-?\d[\d.e+-]*), \w+ gave (-?\d[\d.e+-]*
 #: how onnxruntime begins what it says
 _RUNTIMES_HEAD = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : (?:This is an invalid model\. (?:(?:Type )?Error: )?)?"
+    r"(?:Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: "
+    r"(?:\S+\.(?:cc|h):\d+ [^\n]*?\) (?=\S))?)*"
 )
 _ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
 _FIXED = "the trace has {} as the first inputs decide it, so that others may come out wrong"
@@ -203,7 +205,8 @@ def _reason(line: Support, failure: Failure | None, given: str) -> tuple[str, st
     if failure.is_ours:
         return f"{NOT_JUDGED}: {failure.hint}", ""
     help_ = _help(failure)
-    return (_lead(failure), help_) if help_ else (stopped_by(failure), "")
+    sets = _bracketed(told_sets(failure)) if failure.is_as_made else ""
+    return (f"{_lead(failure)}{sets}", help_) if help_ else (stopped_by(failure), "")
 
 
 def stopped_by(failure: Failure) -> str:

@@ -24,7 +24,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 from caniexport.check.file_facts import file_facts
 from caniexport.check.other_ways import other_values
 from caniexport.check.second_inputs import different, further_inputs
-from caniexport.check.trial import PATIENCE, Trial, evaluated, kind_of, outputs_of
+from caniexport.check.trial import PATIENCE, Trial, drawn_outputs, evaluated, kind_of, outputs_of
 
 #: names the file that says what was made of a factory
 NOTES = "CANIEXPORT_MODEL_NOTES"
@@ -51,7 +51,8 @@ class Made(NamedTuple):
     ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
     ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ, ``goes_on`` that a
     second call on the same inputs gives other values: forward changes what it keeps, ``reads`` that it makes a number
-    of Python's of a tensor's value.
+    of Python's of a tensor's value. ``drawn`` are the places of outputs that random numbers decide; ``operators`` are
+    those that it calls, empty where that is not known.
     """
 
     module: Any
@@ -64,6 +65,8 @@ class Made(NamedTuple):
     is_rough: bool
     goes_on: bool
     reads: bool
+    drawn: List[int]
+    operators: List[str]
 
 
 class Factory:
@@ -121,7 +124,8 @@ class Factory:
     def facts(self, model: Any, rtol: Optional[float], atol: Optional[float]) -> Dict[str, Any]:
         """What is noted of a file of the module: see :mod:`caniexport.check.file_facts`."""
         made = self.made()
-        return file_facts(model, made.names, made.sets, made.given, self._outputs, (rtol, atol))
+        found = file_facts(model, made.names, made.sets, made.given, self._outputs, (rtol, atol))
+        return {**found, "drawn": made.drawn} if made.drawn else found
 
     def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
         """What the module gives for inputs in eager."""
@@ -141,6 +145,7 @@ class Factory:
             "is_rough": made.is_rough,
             "goes_on": made.goes_on,
             "reads": made.reads,
+            "operators": made.operators,
             "asked": self._axes,
             "names": made.names,
             "files": read_files(),
@@ -164,7 +169,8 @@ class Factory:
         axes = self._varying(names, sets)
         words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
-        count, is_rough, goes_on, reads = len(sets), False, False, False
+        operators: List[str] = []
+        count, is_rough, goes_on, reads = len(sets), False, False, True
         if self._further:
             trial = Trial(lambda: self._copy(module), sets[0])
             if trial.no_array:
@@ -172,15 +178,16 @@ class Factory:
                     "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
                     "are wanted".format(self.label, trial.no_array)
                 )
-            is_rough, goes_on, reads = trial.is_rough, trial.goes_on, trial.reads
+            is_rough, goes_on, reads, operators = trial.is_rough, trial.goes_on, trial.reads, trial.operators
             for accepted, text, other in self._tried(trial, sets[0], axes, names):
                 (words if accepted else refused).append(text)
                 sets += [other] if accepted else []
+        drawn = drawn_outputs(lambda: self._copy(module), sets[0])
         if len(sets) == 1:
             # the harness runs two at least
             sets, words = sets * 2, words * 2
         sets[0] = _with_aliases(given[0], sets[0])
-        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads)
+        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads, drawn, operators)
 
     def _tried(
         self, trial: Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]

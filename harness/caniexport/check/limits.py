@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from caniexport.model.messages import describe
@@ -17,12 +17,17 @@ _DIMENSIONS = re.compile(
 #: how the tracer's warnings of values that it fixes begin, and what is then fixed
 _CONVERTED = "Converting a tensor to a Python"
 _BRANCH, _NUMBER = "an `if` on a value", "a number that is the value of a tensor"
+_SIZE = "an `if` on a size"
 _IGNORED = "the file does not have this input, and with these values of it eager gives others"
 
 #: the runtime's words for a name that a file gives twice
 _TWICE = "Duplicate definition of name ("
+#: wrong values of one output, and what is said of those that random numbers decide
+_OF_OUTPUT = re.compile(r"input set \d+, output (\d+): \d+ of \d+ values differ")
+_DRAWN = "drawn at random: "
 #: what a cell says that ends for how it was asked or fed, and why
 _LIMITS = {
+    _DRAWN: "each file runs, but what it gives is drawn at random, and cannot be compared",
     _TWICE: "this check named the file's inputs, and one that is an output as it is then has its name twice",
     "the file takes ": "the file's inputs could not be told from one another, so that it was not run",
     "Actual: (tensor(float)) , expected: (tensor(double))": (
@@ -39,6 +44,17 @@ def limit(message: str) -> str:
 def told_as_measured(row: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """A row as it is kept, with its texts: one that ended for a limit of the check was left out, and did not fail.
 
+    Nor did one whose only differences are in outputs that random numbers decide.
+    """
+    found, said = _told(row, texts)
+    drawn = _facts(row.get("facts")).get("drawn", ())
+    is_wrong = found["status"] == Status.MISMATCH.value
+    return _without_drawn(found, said, drawn) if drawn and is_wrong else (found, said)
+
+
+def _told(row: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A row with what its facts say of the file.
+
     A run that ended at inputs which nobody gave says nothing of others, whose values may be wrong; and a file
     without an input that the module's values depend on is wrong, whatever it was run on.
     """
@@ -52,6 +68,19 @@ def told_as_measured(row: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[
         return _as_wrong(row, texts, "\n".join(lines))
     is_ours = row["status"] == Status.FAIL.value and _is_ours(row, texts.get(row.get("message_id") or "", ""))
     return {**row, "status": Status.SKIP.value} if is_ours else dict(row), dict(texts)
+
+
+def _without_drawn(
+    row: Mapping[str, Any], texts: Mapping[str, str], drawn: Container[int]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """A mismatch without the values of outputs that are ``drawn``; left out where nothing else is wrong."""
+    lines = texts.get(row["message_id"], "").splitlines()
+    places = {line: _OF_OUTPUT.search(line) for line in lines}
+    others = [line for line, place in places.items() if not (place and int(place[1]) in drawn)]
+    if any("input set " in line for line in others):
+        return _as_wrong(row, texts, "\n".join(others))
+    found, said = _as_wrong(row, texts, _DRAWN + "\n".join(lines))
+    return {**found, "status": Status.SKIP.value}, said
 
 
 def _is_ours(row: Mapping[str, Any], text: str) -> bool:
@@ -77,13 +106,14 @@ def _facts(facts: str | None) -> dict[str, Any]:
     return dict(json.loads(facts or "{}"))
 
 
-def fixed_by_tracing(warnings: str, reads: bool) -> str:
+def fixed_by_tracing(warnings: str, reads: bool, varies: bool) -> str:
     """What a trace has as its first inputs had it, in words, by what the tracer warned of; empty for nothing.
 
     ``reads`` says that the model makes a number of Python's of a tensor's value: to the tracer a size is a tensor too.
+    Sizes decide nothing where no axis ``varies``.
     """
     if f"{_CONVERTED} boolean" in warnings:
-        return _BRANCH
+        return _BRANCH if reads else _SIZE if varies else ""
     return _NUMBER if reads and _CONVERTED in warnings else ""
 
 

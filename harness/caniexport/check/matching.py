@@ -17,6 +17,7 @@ from caniexport.match.evidence import read_error
 from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, FixKind, Stage, Status
+from caniexport.operators import operator_key
 from caniexport.store import Dataset
 
 #: cases named for one failure
@@ -28,6 +29,7 @@ _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 #: in the code of a fix that names axes that vary
 _DYNAMIC = re.compile(r"\bdynamic=|\bdynamic_(?:shapes|axes)\b")
 _TRACER = "TracerWarning:"
+_ATEN = "aten::"
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 #: what wrong values share with those of a case
 _WARNED = "wrong values, with a warning like this one"
@@ -55,7 +57,8 @@ class Match:
 class FailurePoint:
     """Where a model fails, and with which words; ``opset`` is ``None`` for the default call. ``as_exported`` says of
     wrong values that the very inputs of the export have them, ``resized`` of an error that only inputs of another size
-    have it, ``varies`` that axes of the model's inputs are named dynamic.
+    have it, ``varies`` that axes of the model's inputs are named dynamic; ``calls`` are the keys of the operators that
+    the model calls, empty where that is not known.
     """
 
     torch: str
@@ -68,6 +71,7 @@ class FailurePoint:
     as_exported: bool = False
     resized: bool = False
     varies: bool = False
+    calls: frozenset[str] = frozenset()
 
     @property
     def evidence(self) -> str:
@@ -149,8 +153,11 @@ class Corpus:
     def _of_errors(self, point: FailurePoint) -> Iterator[Lead]:
         found = match_error(self._index, point.evidence)
         for lead in found.leads:
-            # an operator that is named, and a case that only reads alike, have nothing to do with each other
-            if lead.confidence is not Confidence.SIMILAR or not found.evidence.operators:
+            # an operator that is named, and a case that only reads alike, or has one that stands beside it in the graph
+            # shown, have nothing to do with each other
+            fails = found.evidence.operator
+            is_beside = lead.confidence is Confidence.OPERATOR and not lead.why.endswith(f", {fails}")
+            if not (is_beside or (fails and lead.confidence is Confidence.SIMILAR)):
                 yield lead
 
     def _judged(self, lead: Lead, point: FailurePoint, own: Sequence[MeasuredCell]) -> CaseAt | None:
@@ -180,6 +187,9 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
     """Whether a case says something about the point: wrong values for wrong values, and where no cause is shared, a
     failure; of the same operator one at the same stage. One that works at the very release explains nothing there.
     """
+    names_it = point.stage == Stage.EXPORT.value and lead.confidence is not Confidence.SIMILAR
+    if not names_it and not _calls_its_operator(at, point):
+        return False
     if point.status is Status.MISMATCH:
         return at.status is Status.MISMATCH
     if at.works and at.torch == point.torch:
@@ -187,6 +197,16 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
     fails = at.status is not None and at.status not in WORKS
     alike = lead.confidence is not Confidence.OPERATOR or at.stage == point.stage
     return lead.confidence in _SURE or (fails and alike)
+
+
+def _calls_its_operator(at: CaseAt, point: FailurePoint) -> bool:
+    """Whether the model calls the operator that a case is about, the first that it names, as far as that is known.
+
+    An exporter names torch's own; a file fails in the names of ONNX, into which many of torch's are written.
+    """
+    its = [name for name in at.entry.ops if "::" in name]
+    is_known = bool(its and point.calls) and all(name.startswith(_ATEN) for name in its)
+    return not is_known or operator_key(its[0]) in point.calls
 
 
 def _names_axes(fix: FixAt) -> bool:

@@ -438,7 +438,9 @@ class _Measuring:
                 self._journal.cell(row, texts)
                 self._note(*(row[name] for name in ("case", "variant", "exporter", "opset", "status", "stage")))
                 is_trace = row["exporter"] == Exporter.TRACE.value and Status(row["status"]) in WORKS
-                self._is_fixed |= is_trace and bool(fixed_by_tracing(texts.get(row.get("warning_id") or "", ""), True))
+                self._is_fixed |= is_trace and bool(
+                    fixed_by_tracing(texts.get(row.get("warning_id") or "", ""), reads=True, varies=True)
+                )
                 self._tell(row)
                 self._hear(row)
         if count < expected and not self._pointless:

@@ -60,6 +60,9 @@ class Trial:
         others = [kind_of(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]
         if others:
             self.no_array, self._given = others[0], None
+        is_quick = self._given is not None and self.seconds < PATIENCE / 4
+        #: the operators that it calls, empty where that is not known
+        self.operators = self._called(given) if is_quick else []
         self._wide = self._in_double() if self.seconds < PATIENCE / 4 else None
         self._moved: Any = None
         #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
@@ -114,6 +117,12 @@ class Trial:
         # what it imports and prepares at its first call says nothing of the others
         self.seconds = self.seconds - first if first > PATIENCE / 4 else first
         return len(again) != len(outputs) or _differs(outputs, again)
+
+    def _called(self, given: Tuple[Any, ...]) -> List[str]:
+        try:
+            return called_operators(copy.deepcopy(self._module) if self.goes_on else self._module, given)
+        except Exception:  # a torch that has no such modes, or a module that does not run in them
+            return []
 
     def _is_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
         """Whether the least change of the inputs moves the outputs a little, as where a variance is all but zero.
@@ -170,20 +179,58 @@ class Trial:
         return found
 
 
-def outputs_of(module: Any, inputs: Tuple[Any, ...], walk: Optional[Walk] = None) -> List[Any]:
+def outputs_of(module: Any, inputs: Tuple[Any, ...], walk: Optional[Walk] = None, seed: int = 0) -> List[Any]:
     """What a module gives in eager; ``walk`` follows it."""
     import torch
 
     from caniexport.worker.subject import flatten, tensors
 
     arguments = [tensors(item) for item in inputs]
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     with torch.no_grad():
         if walk is None:
             return list(flatten(module(*arguments)))
         with walk:
             found = module(*arguments)
     return list(flatten(found))
+
+
+def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> List[int]:
+    """The places of the outputs that random numbers decide: another seed changes them."""
+    import torch
+
+    try:
+        torch.manual_seed(0)
+        before = torch.get_rng_state()
+        first = outputs_of(evaluated(copied()), inputs)
+        if torch.equal(before, torch.get_rng_state()):
+            return []
+        other = outputs_of(evaluated(copied()), inputs, seed=1)
+    except Exception:  # the measurement says it
+        return []
+    return [place for place, pair in enumerate(zip(first, other)) if _differs(*([item] for item in pair))]
+
+
+def called_operators(module: Any, inputs: Tuple[Any, ...]) -> List[str]:
+    """The operators that a module calls in eager, both as Python calls them and as they arrive at aten."""
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    found = set()
+
+    class Functions(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, function: Any, _: Any, args: Any = (), keywords: Any = None) -> Any:
+            found.add(function.__name__)
+            return function(*args, **(keywords or {}))
+
+    class Dispatched(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), keywords: Any = None) -> Any:
+            found.add(function._schema.name)
+            return function(*args, **(keywords or {}))
+
+    with Functions(), Dispatched():
+        outputs_of(module, inputs)
+    return sorted(found)
 
 
 def _differs(outputs: List[Any], others: List[Any]) -> bool:
