@@ -250,3 +250,13 @@ class FarFromOthers(torch.nn.Module):
 
 def far_from_others():
     return FarFromOthers(), (torch.rand(4, 4), torch.tensor([0.9, 0.1, 0.7, 0.6]))
+
+
+class Forces(torch.nn.Module):
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad((x**3).sum(), x)[0]
+
+
+def forces():
+    return Forces(), (torch.rand(2, 3),)

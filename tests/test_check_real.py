@@ -229,3 +229,11 @@ def test_a_squeeze_that_only_the_file_has_is_no_squeeze_of_the_model(run):
     found = run("silent_models.py:far_from_others", (18,), {}, (DYNAMO,), HERE)
     (failure,) = found.failures
     assert (failure.operator, failure.is_as_made, failure.matches) == ("Squeeze", True, ())
+
+
+def test_a_model_that_needs_gradients_is_not_told_to_fail_in_eager(run):
+    found = run("silent_models.py:forces", (18,), {}, (TRACE,), HERE)
+    told = (
+        "this check calls a model without gradients, and it needs some (torch.enable_grad() in its forward gives them)"
+    )
+    assert found.headline == f"by trace not judged: {told}: a limit of this check"

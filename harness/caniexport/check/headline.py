@@ -79,7 +79,7 @@ def headline(
 
 def _of_one(works: Works, failures: Sequence[Failure], fixed: str) -> str:
     lines = sorted(works.lines, key=lambda line: _ORDER.index(line.exporter))
-    early = next((failure for failure in failures if failure.stage == Stage.EAGER.value), None)
+    early = next((item for item in failures if item.stage == Stage.EAGER.value and not item.is_ours), None)
     if early is not None and not any(line.status in WORKS for line in lines):
         return f"the model itself does not run here: {early.message.splitlines()[0]}"
     return "; ".join(_clauses(lines, failures, fixed))

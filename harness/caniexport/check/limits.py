@@ -29,6 +29,9 @@ _DRAWN = "drawn at random: "
 _LIMITS = {
     _DRAWN: "each file runs, but what it gives is drawn at random, and cannot be compared",
     _TWICE: "this check named the file's inputs, and one that is an output as it is then has its name twice",
+    "does not require grad and does not have a grad_fn": (
+        "this check calls a model without gradients, and it needs some (torch.enable_grad() in its forward gives them)"
+    ),
     "the file takes ": "the file's inputs could not be told from one another, so that it was not run",
     "Actual: (tensor(float)) , expected: (tensor(double))": (
         "a Python number is an input of the file, in double precision, and could only be fed in single"
