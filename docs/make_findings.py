@@ -14,7 +14,7 @@ from failing_forms import FailingForm, failing_forms
 
 from caniexport import home as homes
 from caniexport.answers.filters import Filters
-from caniexport.answers.operator_findings import OperatorFinding, read_findings, to_look_at
+from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.profile_differences import differences_beside_torch
 from caniexport.answers.reading import load
 from caniexport.answers.signs import EXPORTER_SHORT, WHY_NOT
@@ -22,7 +22,6 @@ from caniexport.answers.standings import workarounds
 from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
 from caniexport.corpus.claims import (
-    ADJUDICATED,
     NOT_MEASURED,
     NOT_REPRODUCED,
     PARTLY,
@@ -47,10 +46,13 @@ if TYPE_CHECKING:
 
     from caniexport.answers.standings import Standing
     from caniexport.answers.upstream import SourceState
+    from caniexport.model.made_cases import DatabaseEntry
 
 ROOT = Path(__file__).resolve().parent.parent
 
 TARGET = ROOT / "docs" / "findings.md"
+#: ends of operators that somebody has to have looked at
+_LOOKED_AT = frozenset(status.value for status in (Status.MISMATCH, Status.CRASH, Status.TIMEOUT, Status.OOM))
 _MEASURABLE = ("torchscript-trace", "torchscript-script", "dynamo", "default")
 
 
@@ -74,7 +76,7 @@ def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     releases = ordered(cells["torch"].unique())
     counts = claims["outcome"].value_counts()
     named = _naming_an_installable_version(claims, releases)
-    judged = int(named["outcome"].isin(ADJUDICATED).sum())
+    judged = int(named["outcome"].isin((REPRODUCED, PARTLY, NOT_REPRODUCED)).sum())
     share = f" ({judged / len(named):.1%})" if len(named) else ""
     return (
         "# What measuring found\n\n"
@@ -120,6 +122,14 @@ def _by_exporter(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
         share = f" ({gone / len(failed):.0%})" if failed else ""
         yield f"| {EXPORTER_SHORT[exporter]} | {len(failed)} | {gone}{share} | {error} | {wrong} | {unknown} |"
     yield ""
+
+
+def to_look_at(summary: OperatorsSummary, entries: Sequence[DatabaseEntry]) -> list[OperatorRow]:
+    """The rows of the newest release with wrong values, a crash or late; not those of random operators."""
+    torch = summary.releases[-1]
+    random = {entry.name for entry in entries if entry.random and entry.holds(torch)}
+    rows = summary.rows("torch = ? AND exporter IS NOT NULL", [torch])
+    return [row for row in rows if row.status in _LOOKED_AT and row.op not in random]
 
 
 def _operators() -> Iterator[str]:

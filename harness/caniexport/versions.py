@@ -75,18 +75,18 @@ def is_range(asked: str) -> bool:
     return asked[:1] in tuple("<>=!~") or ".." in asked
 
 
-def resolve_each(asked: str, measured: Iterable[str], what: str = "torch") -> list[str]:
+def resolve_each(asked: str, measured: Iterable[str]) -> list[str]:
     """The measured versions that ``asked`` means, oldest first: all within a range, or the one of :func:`resolve`."""
     known = ordered(measured)
     if not is_range(asked):
-        return [resolve(asked, known, what)]
+        return [resolve(asked, known)]
     if ".." in asked:
-        first, last = sorted(known.index(resolve(end.strip("."), known, what)) for end in asked.split(".."))
+        first, last = sorted(known.index(resolve(end.strip("."), known)) for end in asked.split(".."))
         return known[first : last + 1]
     found = [text for text in known if within(text, asked)]
     if not found:
         span = f"{known[0]} to {known[-1]}" if known else "nothing yet"
-        raise UnknownName(f"no measured {what} is within {asked} (measured: {span})")
+        raise UnknownName(f"no measured torch is within {asked} (measured: {span})")
     return found
 
 

@@ -26,11 +26,11 @@ class FeedEntry:
     link: str = ""
 
 
-def write(entries: Iterable[FeedEntry], updated: str | None, *, name: str = "alerts", link: str = "") -> str:
+def write(entries: Iterable[FeedEntry], updated: str | None, *, link: str = "") -> str:
     """The feed. ``updated`` is when its newest row was measured, ``link`` the page that shows the same."""
     ElementTree.register_namespace("", _ATOM)
     feed = ElementTree.Element(f"{{{_ATOM}}}feed")
-    _add(feed, "id", f"{_URN}{name}")
+    _add(feed, "id", f"{_URN}alerts")
     _add(feed, "title", "caniexport: regressions and workarounds")
     _add(feed, "updated", updated or _NO_TIME)
     _add(_add(feed, "author"), "name", "caniexport")

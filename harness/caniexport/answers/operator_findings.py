@@ -12,13 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary
-from caniexport.model.made_cases import DatabaseEntry
-from caniexport.model.status import Exporter, Status
+from caniexport.answers.torch_operators import OperatorRow
+from caniexport.model.status import Exporter
 
 FILE = "findings.toml"
-#: ends that somebody has to have looked at
-_LOOKED_AT = frozenset(status.value for status in (Status.MISMATCH, Status.CRASH, Status.TIMEOUT, Status.OOM))
 
 
 @dataclass(frozen=True)
@@ -69,13 +66,3 @@ def findings_by_operator(cases: Path) -> dict[str, tuple[str, ...]]:
 
 def _finding(operators: Sequence[str], dtypes: Sequence[str] = (), **told: Any) -> OperatorFinding:
     return OperatorFinding(tuple(operators), dtypes=tuple(dtypes), **told)
-
-
-def to_look_at(
-    summary: OperatorsSummary, entries: Sequence[DatabaseEntry], release: str | None = None
-) -> list[OperatorRow]:
-    """The rows of a release, or the newest, with wrong values, a crash or late; not those of random operators."""
-    torch = release or summary.releases[-1]
-    random = {entry.name for entry in entries if entry.random and entry.holds(torch)}
-    rows = summary.rows("torch = ? AND exporter IS NOT NULL", [torch])
-    return [row for row in rows if row.status in _LOOKED_AT and row.op not in random]

@@ -27,10 +27,6 @@ CORPUS = "onnx-node"
 ONNX = "1.23.2"
 #: in the place of a release: the newest build of onnx's main branch
 WEEKLY = "weekly"
-#: a failure of a test so marked is not counted: values by chance, types that numpy has not (bfloat16, float8) or that
-#: are packed into less than a byte, values that are no tensors, files that are to be refused
-MARKS = ("random", "dtype", "sequence", "negative")
-
 _WRITER = Path(__file__).with_name("node_tests_writer.py")
 _PYTHON = "3.12"
 #: onnx's own tolerances are 1e-3 and 1e-7; sums of float32 in another order need more than the latter
@@ -45,7 +41,12 @@ class NoNodeTestsError(CaniexportError):
 
 @dataclass(frozen=True)
 class About:
-    """What a row's variant says: the operator, the opset of the file, the mark (empty for most)."""
+    """What a row's variant says: the operator, the opset of the file, the mark (empty for most).
+
+    A failure of a test with a mark is not counted: values by chance (``random``), types that numpy has not (bfloat16,
+    float8) or that are packed into less than a byte (``dtype``), values that are no tensors (``sequence``), files that
+    are to be refused (``negative``).
+    """
 
     operator: str
     opset: int

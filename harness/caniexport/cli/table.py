@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,12 +15,13 @@ from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, REFUSED, STAT
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset, with_measured
 from caniexport.cli.output import grid, marked
-from caniexport.model.status import Status
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, Status
 
 if TYPE_CHECKING:
+    from caniexport.answers.gathered import Gathered, Share
     from caniexport.answers.matrix import MatrixRow, Table
     from caniexport.answers.summary import Summary
-    from caniexport.answers.themes import CountOfCases, ThemesTable
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
 
@@ -52,36 +55,41 @@ def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
     Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter. Without any filter
     but --torch it is an overview by theme; --theme '*' and --json show every case.
     """
+    from caniexport.answers.gathered import by_theme
     from caniexport.answers.matrix import By, table
-    from caniexport.answers.themes import themes
+    from caniexport.answers.select import load, select
 
     dataset = open_dataset()
     given = with_measured(dataset, given)
     filters = read_filters("table", given)
     bare = by == By.TORCH.value and not any(values for name, values in given.items() if name != "torch")
-    overview = themes(dataset, filters) if bare and not as_json else None
-    if overview is not None and overview.themes:
-        show_themes(overview, output.console())
+    called = table(dataset, replace(filters, exporters=(Exporter.DEFAULT.value,))) if bare and not as_json else None
+    lines = by_theme(called.lines, called.columns) if called else []
+    found = [line for line in lines if any(share.measured for share in line.places.values())]
+    if called and found:
+        entries = select(load(dataset), filters).catalogue.values()
+        cases = Counter(entry.theme for entry in entries if entry.variant == PLAIN)
+        show_themes(sorted(found, key=lambda line: line.name), cases, called.columns, output.console())
     else:
         output.answer(table(dataset, filters, By(by)), show, as_json)
 
 
-def show_themes(found: ThemesTable, console: Console) -> None:
-    """Print the overview with as many of the newest releases as fit."""
-    wide = max(len(line.theme) for line in found.themes) + 2 + len("cases")
+def show_themes(found: Sequence[Gathered], cases: Mapping[str, int], releases: Sequence[str], console: Console) -> None:
+    """Print the overview with as many of the newest releases as fit; ``cases`` are counted by theme."""
+    wide = max(len(line.name) for line in found) + 2 + len("cases")
     fitting = max(1, (console.width - wide) // _THEME_COLUMN)
-    shown = found.releases[-fitting:]
+    shown = releases[-fitting:]
     made = grid("theme", "cases", *shown)
-    for line in found.themes:
-        made.add_row(line.theme, str(line.cases), *(_count(line.releases[torch]) for torch in shown))
+    for line in found:
+        made.add_row(line.name, str(cases[line.name]), *(_count(line.places[torch]) for torch in shown))
     console.print(made)
-    left = f"; the newest {len(shown)} of {len(found.releases)} releases" if len(shown) < len(found.releases) else ""
+    left = f"; the newest {len(shown)} of {len(releases)} releases" if len(shown) < len(releases) else ""
     console.print(f"- 12/17: of 17 cases measured 12 work as torch.onnx.export is called by default{left}")
     console.print("- the cases of one: caniexport table --theme NAME, --op OP or --case NAME; all: --theme '*'")
 
 
-def _count(count: CountOfCases) -> str:
-    return f"{count.work}/{count.measured}" if count.measured else NOT_MEASURED
+def _count(share: Share) -> str:
+    return f"{share.works}/{share.measured}" if share.measured else NOT_MEASURED
 
 
 def show(found: Table, console: Console) -> None:

@@ -56,8 +56,6 @@ REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
 PENDING = "pending"
 #: it cannot be measured here: a device that is not there, a release that cannot be entered, a cell that no plan has
 NOT_MEASURED = "not-measured"
-#: outcomes that rows decided
-ADJUDICATED = (REPRODUCED, PARTLY, NOT_REPRODUCED)
 
 #: an empty exporter in a claim means these
 _EXPORTERS = frozenset({Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value})

@@ -18,7 +18,7 @@ from caniexport.home import packaged_list
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind
 from caniexport.scan.normal import TermReader, functions, operator_of
-from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, CodeTerm, bits, text
+from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, CodeTerm, bits, text, unique
 
 _COMMUTING = frozenset({"add", "mul", "and", "or", "eq", "ne", "max", "min", "xor", "list", "stack", "cat"})
 #: operators of which a piece has every argument
@@ -232,18 +232,6 @@ def find(terms: Sequence[CodeTerm], candidates: Candidates) -> dict[int, list[in
             if len(found.get(number, ())) < _LINES and fits(piece, term):
                 found[number].append(term.line)
     return dict(found)
-
-
-def unique(terms: Iterable[CodeTerm]) -> Iterator[CodeTerm]:
-    """These terms and those in them, each once."""
-    seen: set[int] = set()
-    left = list(terms)
-    while left:
-        term = left.pop()
-        if id(term) not in seen:
-            seen.add(id(term))
-            yield term
-            left.extend(term.args)
 
 
 #: lines of one piece in one function

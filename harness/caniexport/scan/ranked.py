@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from caniexport.scan.files import ParsedFile
-from caniexport.scan.forms import FixForm, Knowledge, Profile, find, narrowed, unique
+from caniexport.scan.forms import FixForm, Knowledge, Profile, find, narrowed
 from caniexport.scan.normal import TermReader, functions, top_level
 from caniexport.scan.sides import LONG
-from caniexport.scan.terms import CONSTANT, VARIABLE, CodeTerm
+from caniexport.scan.terms import CONSTANT, VARIABLE, CodeTerm, unique
 from caniexport.scan.told import Told, ToldPlace
 
 

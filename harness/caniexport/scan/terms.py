@@ -32,14 +32,19 @@ class CodeTerm:
 
     def below(self) -> Iterator[CodeTerm]:
         """This term and those in it, each once."""
-        seen: set[int] = set()
-        left = [self]
-        while left:
-            term = left.pop()
-            if id(term) not in seen:
-                seen.add(id(term))
-                yield term
-                left.extend(term.args)
+        return unique([self])
+
+
+def unique(terms: Iterable[CodeTerm]) -> Iterator[CodeTerm]:
+    """These terms and those in them, each once."""
+    seen: set[int] = set()
+    left = list(terms)
+    while left:
+        term = left.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            yield term
+            left.extend(term.args)
 
 
 def text(term: CodeTerm) -> str:

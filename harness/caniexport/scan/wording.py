@@ -19,25 +19,24 @@ EXPORT = re.compile(
 )
 #: what a comment on a workaround has
 COMPLAINT = re.compile(
-    r"support|instead|avoid|work-? ?a?round|cannot|can't|can not|\bnot\b|n't|replac|rewrit|equivalent|compatib|friendly"
+    r"support|instead|avoid|work-? ?a?round|cannot|can not|\bnot\b|n't|replac|rewrit|equivalent|compatib|friendly"
     r"|issue|\bbug|fail|error|custom|fix|hack|requir|needed|need to|problem|explicit|constant|convenience|\bfor onnx"
     r"|allow|enable|convert|correct|\bmatch|\bno\b|without|missing|recorded"
-    r"|hard-?cod|support|trick|\bfor export|doesnt|prefer|differen|wrong"
-    r"|export",
+    r"|hard-?cod|trick|doesnt|prefer|differen|wrong|export",
     re.IGNORECASE,
 )
 #: what a sentence has that tells of something that fails, or of what takes its place
 AT_FAULT = re.compile(
-    r"\bnot\b|n't|cannot|\bno\b|unsupported|support|instead|rather than|in ?place of|replac|re-?implement|rewrit"
+    r"\bnot\b|n't|cannot|\bno\b|support|instead|rather than|in ?place of|replac|re-?implement|rewrit"
     r"|equivalent|work-?\s?a?rounds?|avoid|\bfail|error|\bbug|limitation|compatib|friendly|without|alternative|mimic"
-    r"|same as|\bhack|\btrick|\bissue|problem|\bbuggy|broken|custom|explicit|prefer|differen|wrong|need|requir|\ballow"
+    r"|same as|\bhack|\btrick|\bissue|problem|broken|custom|explicit|prefer|differen|wrong|need|requir|\ballow"
     r"|\benabl|exportable",
     re.IGNORECASE,
 )
 #: of these what only something that fails has by itself: an operator that is named in the same sentence is at fault
 HARD = re.compile(
-    r"(?:not|n't|cannot) (?:\w+ ){0,2}(?:support|export|handle|compatib|implement|allow|work|possible|friendly|trace)"
-    r"|(?:not|n't|cannot) (?:be )?(?:support|export|handle|convert|trace|us)ed|can ?not|can't|unsupported|incompatib"
+    r"(?:not|n't) (?:\w+ ){0,2}(?:support|export|handle|compatib|implement|allow|work|possible|friendly|trace)"
+    r"|(?:not|n't) (?:be )?(?:convert|us)ed|can ?not|can't|unsupported|incompatib"
     r"|to be supported|\bfails?\b|\bfailed|\berror|\bbugg?y?\b|\bbreaks?\b|broken|\bissues?\b|problematic|reject"
     r"|\bcrash|\bbakes?\b|\bmismatch|\bwrong (?:result|value|output)|to match (?:py)?torch"
     r"|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)|\bunbacked\b|data-?dependent|graph ?break",
@@ -45,7 +44,7 @@ HARD = re.compile(
 )
 #: what names an exporter, and not only an export
 _EXPORTER = re.compile(
-    r"onnx|torch\.(?:export|jit\.trace)|jit\.trace|export(?:ed|able)? (?:graph|program)|\btrac(?:ing|eable)\b",
+    r"onnx|torch\.export|jit\.trace|export(?:ed|able)? (?:graph|program)|\btrac(?:ing|eable)\b",
     re.IGNORECASE,
 )
 #: what operators are called

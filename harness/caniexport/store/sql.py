@@ -114,13 +114,13 @@ def keep(table: str, rows: pa.Table) -> None:
     cursor.close()
 
 
-def fetch_of(rows: pa.Table, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+def fetch_of(rows: pa.Table, query: str) -> list[tuple[Any, ...]]:
     """The rows of a query about the relation ``incoming``: these arrow rows with the column ``line``, their number."""
     importlib.import_module("duckdb")  # arrow is read by its Python layer
     cursor = connection().cursor()
     try:
         cursor.register("incoming", rows.append_column("line", [range(rows.num_rows)]))
-        return cursor.execute(query, list(values)).fetchall()
+        return cursor.execute(query).fetchall()
     finally:
         cursor.close()
 
