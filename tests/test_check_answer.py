@@ -264,7 +264,7 @@ def test_values_that_are_drawn_at_random_are_not_judged_and_those_beside_them_ar
     wrong = row(TRACE, 18, failed("drawn", "compare", "mismatch")) | facts
     left_out, texts = told_as_measured(wrong, {"drawn": lines[1]})
     assert left_out["status"] == "skip"
-    told = "each file runs, but what it gives is drawn at random, and cannot be compared: a limit of this check"
+    told = "each file runs, but what is drawn at random cannot be compared: a limit of this check"
     assert limit(texts[left_out["message_id"]]) == told
     kept, texts = told_as_measured(wrong, {"drawn": "\n".join(lines)})
     assert (kept["status"], texts[kept["message_id"]]) == ("mismatch", lines[0])

@@ -74,6 +74,16 @@ def test_what_the_runtime_says_is_told_from_behind_the_place_in_its_source():
     )
 
 
+def test_a_line_that_breaks_off_after_a_few_words_is_told_with_the_next():
+    message = (
+        "RuntimeError: output 1 (2\n[ torch.DoubleTensor{} ]) of traced region did not have observable data dependence "
+        "with trace inputs; this probably indicates your program cannot be understood by the tracer."
+    )
+    assert said([line(TRACE, Status.FAIL)], [failing(TRACE, message=message)]).startswith(
+        "by trace an error at export (output 1 (2 [ torch.DoubleTensor{} ]) of traced region did not have observable "
+    )
+
+
 def test_exporters_that_one_cause_stops_are_named_together_with_the_innermost_words():
     message = (
         "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3\n"

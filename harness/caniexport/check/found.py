@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from caniexport.answers.support import Support
 from caniexport.check.inside import GIVEN
 from caniexport.check.matching import Match
+from caniexport.match.evidence import LEAST_WORDS, split_words
 from caniexport.model.status import Status
 
 #: begins the line of an exception that another one was raised from
@@ -70,6 +71,16 @@ class Works:
     case: str
     variant: str
     lines: tuple[Support, ...]
+
+
+def first_words(message: str) -> str:
+    """The first line of a message; with those behind it where it has too few words to tell anything."""
+    told = ""
+    for line in filter(str.strip, message.splitlines()):
+        if line.startswith(_CAUSE) or len(split_words(told)) >= LEAST_WORDS:
+            break
+        told = f"{told} {line.strip()}".lstrip()
+    return told
 
 
 def last_cause(message: str) -> str:

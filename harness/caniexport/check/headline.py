@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import EVERYWHERE
-from caniexport.check.found import NOT_JUDGED, last_cause
+from caniexport.check.found import NOT_JUDGED, first_words, last_cause
 from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.match.errors import Confidence
 from caniexport.match.evidence import read_error
@@ -233,7 +233,7 @@ def _cause(message: str) -> str:
     runtimes = _RUNTIMES_HEAD.search(first)
     if runtimes:
         return first[runtimes.end() :]
-    return next((reason.line for reason in read_error(message).reasons), "")
+    return next((first_words(reason.text) for reason in read_error(message).reasons), "")
 
 
 def _lead(failure: Failure) -> str:

@@ -183,6 +183,7 @@ class Factory:
                 (words if accepted else refused).append(text)
                 sets += [other] if accepted else []
         drawn = drawn_outputs(lambda: self._copy(module), sets[0])
+        is_rough = is_rough and not drawn  # other precision draws other numbers
         if len(sets) == 1:
             # the harness runs two at least
             sets, words = sets * 2, words * 2

@@ -27,7 +27,7 @@ _OF_OUTPUT = re.compile(r"input set \d+, output (\d+): \d+ of \d+ values differ"
 _DRAWN = "drawn at random: "
 #: what a cell says that ends for how it was asked or fed, and why
 _LIMITS = {
-    _DRAWN: "each file runs, but what it gives is drawn at random, and cannot be compared",
+    _DRAWN: "each file runs, but what is drawn at random cannot be compared",
     _TWICE: "this check named the file's inputs, and one that is an output as it is then has its name twice",
     "does not require grad and does not have a grad_fn": (
         "this check calls a model without gradients, and it needs some (torch.enable_grad() in its forward gives them)"

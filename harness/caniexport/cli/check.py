@@ -200,10 +200,10 @@ def _place(place: Where) -> str:
 
 
 def _shortened(message: str) -> str:
-    """The first line of a message and, where there are causes behind it, the last of them."""
-    from caniexport.check.found import last_cause
+    """The first words of a message and, where there are causes behind it, the last of them."""
+    from caniexport.check.found import first_words, last_cause
 
-    first = next((line for line in message.splitlines() if line.strip()), "")
+    first = first_words(message)
     cause = last_cause(message)
     told = [first, f"caused by {cause}"] if cause else [first]
     return "\n".join(textwrap.shorten(line, _MESSAGE_WIDTH) for line in told)
