@@ -18,7 +18,8 @@ The packages' code is not in the repository: it is fetched with ``pip download``
 are scanned, since a gate's flag may be made in another file. A finding counts for a fragment if its line lies in it,
 and claims the case that it names first, or of a finding that is sure of the operator only that operator; one that is
 only similar claims nothing (``listed`` counts it, as ``--all`` tells it). Recall: the share of fragments with a
-known case (or another backend) that some claim has right. Precision: the share of claims within any fragment that are
+known case (or another backend) that some claim has right; wanted: of those among them of which no label accepts
+silence. Precision: the share of claims within any fragment that are
 right. Findings elsewhere are not judged.
 """
 
@@ -81,6 +82,11 @@ class Judged:
     def is_known(self) -> bool:
         """Whether a claim is wanted."""
         return "/" in self.fragment["answer"] or self.fragment["answer"] == _OTHER_BACKEND
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether silence is wrong: no label says that nothing need be told."""
+        return self.is_known and not {"none", "unrelated"}.intersection(self.fragment["also"])
 
     @property
     def is_found(self) -> bool:
@@ -216,6 +222,7 @@ def report(half: str, everything: Sequence[tuple[Judged, dict[str, Any]]], misse
     calls = [call_is_right(*pair) for pair in everything if pair[0].fragment["answer"] == "export-call"]
     yield f"{half}: {len(everything)} fragments of {len({one.fragment['package'] for one, _ in everything})} packages"
     yield f"  recall     {_share([one.is_found for one in known])} of fragments that the corpus knows"
+    yield f"  wanted     {_share([one.is_found for one in known if one.is_wanted])} of those where silence is wrong"
     yield f"  by case    {_share([one.has_case for one in known])} of them by the case, not by its operator alone"
     yield f"  listed     {_share([one.is_found or one.is_similar for one in known])} of them, with what --all lists"
     yield f"  precision  {_share(claims)} of claims"
