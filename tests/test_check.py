@@ -529,6 +529,25 @@ def test_a_case_of_an_operator_that_the_model_does_not_call_is_no_lead(corpus):
     assert corpus.matches(replace(point, calls=frozenset({"index"}))) == ()
 
 
+@pytest.mark.parametrize(
+    ("stage", "text", "case"),
+    [
+        ("export", "TypeError: Net.forward() missing 1 required positional argument: 'sizes'", "dict-as-last-input"),
+        (
+            "run",
+            "InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x for the "
+            "following indices\n index: 0 Got: 5 Expected: 2\n Please fix either the inputs/outputs or the model.",
+            "dynamic-axes-batch-2-input",
+        ),
+    ],
+)
+def test_a_case_about_the_call_is_a_lead_whatever_the_model_calls(corpus, stage, text, case):
+    point = FailurePoint("2.15.0", "torchscript-trace", 18, stage, Status.FAIL, text)
+    found = corpus.matches(point)
+    assert case in {match.case for match in found}
+    assert corpus.matches(replace(point, calls=frozenset({"sub"}))) == found
+
+
 def test_what_stands_beside_the_operator_that_fails_is_no_lead(corpus):
     text = (
         "SymbolicValueError: ONNX symbolic expected node type prim::ListConstruct, got '%5 : Long(2, strides=[1], "

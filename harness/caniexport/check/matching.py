@@ -187,8 +187,8 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
     """Whether a case says something about the point: wrong values for wrong values, and where no cause is shared, a
     failure; of the same operator one at the same stage. One that works at the very release explains nothing there.
     """
-    names_it = point.stage == Stage.EXPORT.value and lead.confidence is not Confidence.SIMILAR
-    if not names_it and not _calls_its_operator(at, point):
+    is_by_file = point.status is Status.MISMATCH or (point.stage != Stage.EXPORT.value and point.operator)
+    if is_by_file and not _calls_its_operator(at, point):
         return False
     if point.status is Status.MISMATCH:
         return at.status is Status.MISMATCH
@@ -202,7 +202,8 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
 def _calls_its_operator(at: CaseAt, point: FailurePoint) -> bool:
     """Whether the model calls the operator that a case is about, the first that it names, as far as that is known.
 
-    An exporter names torch's own; a file fails in the names of ONNX, into which many of torch's are written.
+    An exporter names torch's own; a file fails in the names of ONNX, into which many of torch's are written. Where no
+    operator is named, the case may be about the call, and what its model calls is no matter.
     """
     its = [name for name in at.entry.ops if "::" in name]
     is_known = bool(its and point.calls) and all(name.startswith(_ATEN) for name in its)
