@@ -31,7 +31,7 @@ SCRIPTS = Path(index.__file__).parent
 TEXTS = Path(__file__).resolve().parents[1] / "benchmarks" / "matcher"
 LABELLED = (
     *("errors", "fresh", "later", "mixed", "threads", "projects", "reports", "pastes", "posts", "slices", "places"),
-    *("streets", "roads", "lanes", "paths", "trails"),
+    *("streets", "roads", "lanes", "paths", "trails", "fields", "alleys"),
 )
 WORDS = (
     "", "  ", "cross", "torch.cross", "aten::cross", "corss", "grid_sample", "F.grid_sample", "GridSample",

@@ -19,6 +19,7 @@ from caniexport.cli import main
 from caniexport.match.error_index import index_errors
 from caniexport.match.errors import Confidence, match_error
 from caniexport.match.evidence import read_error
+from caniexport.match.explain import explain_error
 from caniexport.match.search import search
 from caniexport.match.sentences import find_parts, normal, read_parts
 from caniexport.operators import operator_key
@@ -832,6 +833,68 @@ def test_what_numpy_tells_any_program_is_called_the_same_error_as_nothing(index,
 )
 def test_where_no_sentence_names_an_operator_its_code_its_files_and_its_nodes_do(index, text, operator):
     assert operator_key(match_error(index, text).evidence.operator) == operator_key(operator)
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        ("the importer has three unknown types: **Range**, **Split** and **Where**", ("Range", "Split", "Where")),
+        ("Requesting an ONNX equivalent to torch_cluster::knn", ("torch_cluster::knn",)),
+        ("when converting it fails at\n out, x = selective_scan_cuda.fwd(u, delta)", ("selective_scan_cuda.fwd",)),
+        ("it stops at _C.natten2dav_forward(attn, value, dilation)", ("natten2dav_forward",)),
+        ("カスタムオペレータFurthestPointSamplingを利用している", ("FurthestPointSampling",)),
+        ("KeyError: 'No translation registered for op type onnx_einsum.'", ("aten::einsum",)),
+        (
+            "WARNING: The shape inference of mmdeploy::TRTBatchedNMS type is missing, so it may result in wrong shape",
+            ("mmdeploy::TRTBatchedNMS",),
+        ),
+        (
+            "Failed to export cumsum with half floats\n\nRuntimeException: invalid value index: -1 against size 5",
+            ("aten::cumsum",),
+        ),
+    ],
+)
+def test_what_a_text_only_names_is_told_as_an_operator_too(index, text, operators):
+    evidence = match_error(index, text).evidence
+    told = {operator_key(op) for op in (*evidence.operators, *evidence.beside)}
+    assert told >= {operator_key(op) for op in operators}
+
+
+def test_the_best_case_of_an_operator_that_is_only_named_stands_behind_the_first_two(index):
+    warned = (
+        "TracerWarning: Converting a tensor to a Python integer might cause the trace to be incorrect. We can't record "
+        "the data flow of Python values, so this value will be treated as a constant in the future.\n"
+        "  h = self.adaptive_avg_pool2d(x, np.array([height, width]))"
+    )
+    found = match_error(index, warned)
+    assert [lead.confidence for lead in found.leads[:2]] == [Confidence.SIMILAR] * 2
+    assert found.leads[2].case.startswith("adaptive-avg-pool")
+    assert found.leads[2].why == "it names aten::adaptive_avg_pool2d"
+
+
+def test_where_an_exception_names_its_operator_no_other_is_told_beside_it(index):
+    said = "UnsupportedOperatorError: Exporting the operator 'aten::trace' to ONNX opset version 17 is not supported."
+    found = match_error(index, f"einsum fails\n\n{said}")
+    assert found.evidence.operators[0] == "aten::trace"
+    assert found.evidence.beside == ()
+    assert Confidence.WORDS not in {lead.confidence for lead in found.leads}
+
+
+def test_a_case_of_an_operator_that_is_only_named_is_said_to_be_no_more(published):
+    said = "RuntimeException: allocation_planner.cc:230 n >= 0 was false. invalid value index: -1 against size 5"
+    decision = explain_error(published, f"Failed to export cumsum with half floats\n\n{said}", {}).decision
+    assert decision.startswith("No measured case fails like this; it names aten::cumsum, which cumsum-")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RuntimeError: Encountering a dict at the output of the tracer might cause the trace to be incorrect",
+        "tracing fails because the forward for detection models results in a list of dictionaries.",
+    ],
+)
+def test_a_dictionary_that_a_model_returns_leads_to_the_case_about_it(index, text):
+    assert "dict-as-output" in [lead.case for lead in match_error(index, text).leads[:3]]
 
 
 @pytest.mark.parametrize(

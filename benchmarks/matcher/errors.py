@@ -5,7 +5,8 @@
 ``README.md`` beside this file says what ``errors.jsonl`` and ``fresh.jsonl`` hold. Of each text it is asked:
 
 - right first: the first case is one of ``cases``, or the first operator named is one of ``operators``; where a text
-  has neither, that no case is called the same error or the same cause
+  has neither, that no case is called the same error or the same cause. An operator that is only named besides is first
+  where no case leads
 - right in three: the same of the first three
 - wrong «same error»: the texts with a case called «the same error» among the first three that is neither in ``cases``
   nor in ``similar``
@@ -73,9 +74,12 @@ def judge(index: ErrorIndex, label: dict[str, Any]) -> Judged:
     match = match_error(index, label["text"])
     right, wanted = set(label["cases"]), operator_keys(label["operators"])
     cases = [lead.case for lead in match.leads]
-    operators = [operator_key(operator) for operator in match.evidence.operators]
+    named, beside = (tuple(map(operator_key, ops)) for ops in (match.evidence.operators, match.evidence.beside))
+    # an operator that is only named leads where no case does
+    is_led = any(lead.confidence is not Confidence.WORDS for lead in match.leads[:1])
+    operators = (*named, *beside)
     silent = not right and not wanted and not any(lead.confidence in _SURE for lead in match.leads[:1])
-    first = silent or _meet(cases[:1], right) or _meet(operators[:1], wanted)
+    first = silent or _meet(cases[:1], right) or _meet((named if is_led else operators)[:1], wanted)
     three = silent or _meet(cases[:3], right) or _meet(operators[:3], wanted)
     same = [lead.case for lead in match.leads[:3] if lead.confidence is Confidence.EXACT]
     return Judged(label, match, first, three, bool(same), bool(set(same) - right - set(label["similar"])))

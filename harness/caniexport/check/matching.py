@@ -157,6 +157,7 @@ class Corpus:
             # shown, have nothing to do with each other
             fails = found.evidence.operator
             is_beside = lead.confidence is Confidence.OPERATOR and not lead.why.endswith(f", {fails}")
+            is_beside = is_beside or lead.confidence is Confidence.WORDS
             if not (is_beside or (fails and lead.confidence is Confidence.SIMILAR)):
                 yield lead
 

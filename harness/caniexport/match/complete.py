@@ -8,11 +8,27 @@ from dataclasses import replace
 
 from caniexport.match.alike import speaks_alike
 from caniexport.match.error_index import ErrorIndex
-from caniexport.match.evidence import ErrorEvidence, both_ends, mended, misspelt, read_attributes, read_error, spelled
-from caniexport.match.mentions import CODE_WORD, OF_TORCH, every_operator, read_mentions, read_said
+from caniexport.match.evidence import (
+    ErrorEvidence,
+    both_ends,
+    mended,
+    misspelt,
+    node_names,
+    read_attributes,
+    read_error,
+    spelled,
+)
+from caniexport.match.mentions import (
+    CODE_WORD,
+    OF_TORCH,
+    every_operator,
+    read_mentions,
+    read_of_extension,
+    read_said,
+)
 from caniexport.match.prose import read_words
 from caniexport.match.sentences import find_parts, normal
-from caniexport.operators import operator_key
+from caniexport.operators import dtypes_of, operator_key, operator_keys
 
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
 _MENTIONED = re.compile(
@@ -38,6 +54,8 @@ _WORDS_TOO = frozenset(
     "pow prod rand range remainder repeat reshape resize roll rope round scan scatter select shape sin size slice "
     "solve sort split squeeze std sub sum tensor trace transpose trunc uniform unique var view where xor zeros".split()
 )
+#: operators that are told of a text, those of which nothing says that they fail among them
+_MOST_NAMED = 3
 #: what is said of an attribute, with the node that made its value
 _MADE_BY = re.compile(r"Failed to export an ONNX attribute '")
 
@@ -130,6 +148,31 @@ def add_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Erro
     every = where.operators | every_operator()
     known = (name for name in read_mentions(text, evidence) if operator_key(name) in every)
     return replace(evidence, operators=tuple(dict.fromkeys(map(spelled, known))))
+
+
+def add_beside(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
+    """The operators that a text names besides: a library's own, those in its first line, in its code and its nodes, and
+    those that the lines shown call. A sentence that says which operator fails needs no others, a dump alone has none.
+    """
+    raised = (reason for reason in evidence.reasons if reason.kind and not reason.warns)
+    if not evidence.reasons or any(reason.names_operator for reason in raised):
+        return evidence
+    of_extension, known = read_of_extension(text), where.operators | operator_keys(node_names())
+    title = text.strip().partition("\n")[0]
+    said = (word for word in (*_joined(title), *read_words(title)) if operator_key(word) in where.by_operator)
+    named = (*said, *read_mentions(text, evidence), *map(str.casefold, evidence.called))
+    of_torch = (spelled(name) for name in named if operator_key(name) in known and not _is_word(name))
+    told = operator_keys(evidence.operators)
+    by_key: dict[str, str] = {}
+    for op in (*of_extension, *of_torch):
+        by_key.setdefault(operator_key(op), op)
+    beside = tuple(op for key, op in by_key.items() if key not in told)
+    return replace(evidence, beside=beside[: max(_MOST_NAMED - len(told), 0)])
+
+
+def _is_word(name: str) -> bool:
+    """Whether a name, as it is written, is a word of a sentence or of a heading, or a type, rather than an operator."""
+    return name in _WORDS_TOO or bool(dtypes_of(name)) or (name.isupper() and name.casefold() in _WORDS_TOO)
 
 
 def _joined(lines: str) -> Iterator[str]:

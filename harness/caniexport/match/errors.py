@@ -12,7 +12,7 @@ from functools import partial
 
 from caniexport.answers.select import CatalogueEntry
 from caniexport.match.alike import has_line, same_line, same_pattern, speaks_alike
-from caniexport.match.complete import add_mentioned, add_named, read_completed
+from caniexport.match.complete import add_beside, add_mentioned, add_named, read_completed
 from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.evidence import LEAST_WORDS, ErrorEvidence, Reason, split_words
 from caniexport.match.mentions import OF_TORCH
@@ -28,6 +28,8 @@ _ALIKE = 0.6
 #: words of so few letters (to, on, not) say nothing of what an error is about
 _SHORT = 3
 _MOST_LEADS = 12
+#: which lead is of an operator that is only named, where no case is surely meant
+_BESIDE_AT = 2
 #: what an exception that is the same adds to how alike two texts are
 _RAISED = 2.0
 #: share of a case's own words in a text that names no operator, from which the text is about the case
@@ -48,7 +50,7 @@ _OF_MINE, _OF_THEIRS = 0.95, 0.9
 #: what it counts that a case fails with nothing else
 _PURE = 2
 #: what it counts that a case has the operator's name: of cases with one error it is about that, the others meet it
-_HAS_ITS_NAME = {"the same error": 0.25, "the same cause": 0.25, "the same operator": 1.0, "a similar error": 0.0}
+_HAS_ITS_NAME = {"the same error": 0.25, "the same cause": 0.25, "the same operator": 1.0}
 _NUMBER = re.compile(r"(?<!index: )(?<!Got: )(?<!Expected: )\b\d+\b")
 #: the dimensions in an operator's name
 _DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
@@ -127,6 +129,8 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     found = [_weighed(lead, where, evidence, text) for lead in at_opset]
     verbatim = _with_line(where, evidence)
     found.sort(key=partial(_rank, verbatim=verbatim))
+    evidence = add_beside(where, evidence, text)
+    found = _with_beside(found, [_weighed(lead, where, evidence, text) for lead in _by_beside(where, evidence)])
     alike = sum(lead.confidence is found[0].confidence for lead in found)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike, _ending(where, evidence))
 
@@ -273,6 +277,31 @@ def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
             yield Lead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
 
 
+def _by_beside(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+    """Cases about the operators that a text names besides."""
+    for position, op in enumerate(evidence.beside):
+        for entry in where.by_operator.get(operator_key(op), ()):
+            score = 1 / (1 + position) / math.sqrt(len(entry.ops))
+            yield Lead(entry, Confidence.WORDS, f"it names {op}", score)
+
+
+def _with_beside(found: list[Lead], beside: list[Lead]) -> list[Lead]:
+    """The leads, and of each operator named besides the best case: the first of them third, where no lead is sure and
+    it is more about the text than the lead there.
+    """
+    known = {lead.case for lead in found}
+    best: dict[str, Lead] = {}
+    for lead in sorted(beside, key=lambda lead: (-lead.score, lead.case)):
+        if lead.case not in known and lead.why not in best:
+            best[lead.why] = lead
+            known.add(lead.case)
+    others = [best[why] for why in dict.fromkeys(lead.why for lead in beside) if why in best]
+    third = found[_BESIDE_AT:][:1]
+    closer = third and others and found[0].confidence is Confidence.SIMILAR and others[0].score > third[0].score
+    at = _BESIDE_AT if closer else len(found)
+    return [*found[:at], *others[:1], *found[at:], *others[1:]]
+
+
 def _by_called(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     """Cases about what the line shown calls, that end with an exception of the text, where it names no operator."""
     kinds = [reason.kind for reason in evidence.reasons if reason.kind and not reason.warns]
@@ -330,7 +359,7 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     )
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
     claimed = _claims(where, lead.case, text)
-    has_name = _HAS_ITS_NAME[lead.confidence.value] * _has_name(lead.case, evidence.operator)
+    has_name = _HAS_ITS_NAME.get(lead.confidence.value, 0.0) * _has_name(lead.case, evidence.operator)
     return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name, 4))
 
 

@@ -141,6 +141,12 @@ _OTHER_WORDS = (
         "Unsupported model IR version: N",
         "InvalidArgument: Unsupported model IR version: NUMBER, max supported IR version: N",
     ),
+    # what a strict trace says of what a model returns, and one without strictness in older releases
+    (
+        re.compile(r"Encountering a dict at the output of the tracer|Dictionary inputs to traced functions must have"),
+        "but got dict",
+        "RuntimeError: Only tuples, lists and Variables supported as JIT inputs, but got dict",
+    ),
     # what other libraries of C++ say of a key that a map has not
     (
         re.compile(r"_Map_base::at\b|invalid unordered_map<K, T> key"),
@@ -177,6 +183,11 @@ _MISSPELT = (
     *((misspelt(word), word) for word in _SPELLED),
     (re.compile(r"(?<=export )python(?= operator)"), "Python"),
 )
+#: where a name stands beside letters that no name has, without a gap, and how a page marks a name as one
+_NO_GAP = re.compile(
+    r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Za-z_])|(?<=[A-Za-z0-9_])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
+)
+_MARKED = re.compile(r"\*\*(?=\w+\*\*)|(?<=\w)\*\*(?!\w)")
 #: what no word is, and what no gap is: bytes that were printed, an emptied log
 _BLOB = re.compile(r"(\S{400})\S+|(\s)\s{199,}")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -432,7 +443,8 @@ class ErrorEvidence:
     """What an error text says. ``reasons`` has the innermost cause first; ``kinds`` are all exceptions named;
     ``operators`` are those that the text names, the one that fails first, as they are written; ``called`` are names
     that the user's own lines call, where the text shows the line that failed or was warned of. ``tool`` is the program
-    beside torch and ONNX Runtime that the error is of; empty where none is seen.
+    beside torch and ONNX Runtime that the error is of; empty where none is seen. ``beside`` are further operators that
+    it names, of which nothing says that they fail.
     """
 
     reasons: tuple[Reason, ...]
@@ -440,6 +452,7 @@ class ErrorEvidence:
     operators: tuple[str, ...]
     called: tuple[str, ...] = ()
     tool: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def operator(self) -> str:
@@ -526,10 +539,10 @@ def _measured_words(text: str) -> str:
 
 
 def mended(text: str) -> str:
-    """A text whose misspelt words are right and whose blobs are cut, and behind it torch's own words where it says in
-    others that an opset is refused.
+    """A text whose misspelt words are right, whose names stand alone and whose blobs are cut, and behind it torch's own
+    words where it says in others that an opset is refused.
     """
-    text = _BLOB.sub(r"\1\2", text)
+    text = _MARKED.sub("'", _NO_GAP.sub(" ", _BLOB.sub(r"\1\2", text)))
     for pattern, word in _MISSPELT:
         text = pattern.sub(word, text)
     return f"{text}\nValueError: {_REFUSAL}: N" if _REFUSAL not in text and _REFUSED.search(text) else text

@@ -138,7 +138,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
     leads = tuple(item for item, _ in answered)
-    own = bool(leads) and leads[0].lead.confidence is not Confidence.SIMILAR
+    own = bool(leads) and leads[0].lead.confidence not in (Confidence.SIMILAR, Confidence.WORDS)
     torch = asked.get("torch") or (leads[0].at.torch if own else rows.torch[-1])
     measured = _measured(dataset, rows, operator, torch)
     if measured and leads:
@@ -147,7 +147,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
-    tool, operators = match.evidence.tool, match.evidence.operators
+    tool, operators = match.evidence.tool, (*match.evidence.operators, *match.evidence.beside)
     answer = ErrorAnswer("", reason, operators, leads, others, tables, notes, tool, measured, match.alike, match.ending)
     cause = None if leads and leads[0].lead.confidence in _SURE else tell_cause(dataset, text, _release_of(rows, asked))
     if cause is not None:
@@ -169,7 +169,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
         return replace(answer, decision=older.told, leads=first, notes=(), alike=older.cases)
     if not reasons and not leads and not operator:
         return replace(answer, decision=_NO_SENTENCE)
-    if not leads and not operator and all(only_wraps(reason.line) for reason in reasons):
+    only_named = all(item.lead.confidence is Confidence.WORDS for item in leads)
+    if only_named and not operator and all(only_wraps(reason.line) for reason in reasons):
         return replace(answer, decision=_ONLY_WRAPS)
     other = bool(measured and asked.get("torch") and measured.passes(opset))
     decided = _decision(answer, bool(asked.get("torch")), beside_operator=other)
@@ -488,6 +489,8 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
     first = answer.leads[0]
     title = first.at.entry.title.rstrip(".")
     what = f"{first.at.entry.case} ({title})" if title else first.at.entry.case
+    if first.lead.confidence is Confidence.WORDS:
+        return f"No measured case fails like this; {first.lead.why}, which {what} is about{_of_another(first)}"
     if first.lead.confidence is Confidence.OPERATOR and answer.operators:
         is_named = operator_key(answer.operators[0]) in operator_keys(first.at.entry.ops)
         about = answer.operators[0] if is_named else first.at.entry.ops[0]

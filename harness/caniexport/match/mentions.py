@@ -46,6 +46,26 @@ _IN_CODE = (
     re.compile(r"\bnode \(?'?([a-z]\w*?)_\d+\b"),
     re.compile(r"(?:[/_]|\b)([A-Z][A-Za-z]*)_\d+(?:_output_\d+)?\b"),
     re.compile(r"/([A-Z][A-Za-z]*)_output_\d+\b"),
+    re.compile(r"\bonnx_([a-z]\w*)\b"),
+    re.compile(r"\w+Ops\.([A-Z]\w+) ?\("),
+    re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ([A-Z]\w+)(?= [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"),
+)
+#: operators of libraries beside torch: by their library's name, called of its compiled part, said to be one's own, or
+#: not to be supported
+_OF_EXTENSION = (
+    re.compile(
+        r"(?<![\w:.])((?!(?:std|at|c10|torch|cv|google|onnx\w*|ort|nv\w+|ngraph|ov|caffe2|absl|pybind11|thrust|boost"
+        r"|tensorrt|myelin|i[rR]|ml\w+|llvm|tvm|jit|prims?|aten|\w*map|vector|[A-Z_]\w*)::)[a-z]\w*::[A-Za-z]\w*)(?!\w|::|\()"
+    ),
+    re.compile(r"(?<![\w.])_C\.([a-z]\w+)\("),
+    re.compile(r"(?<![\w.])((?!torch_)\w+_(?:cuda|ext|ops)\.[a-z]\w*)\("),
+    re.compile(
+        r"(?:\b[Cc]ustom (?:op|operator|layer|kernel)s?:?|オペレータ|算子) ['`]?([A-Z][a-z]\w*[A-Z]\w*|[a-z]\w*_\w+)"
+    ),
+    re.compile(
+        r"\b(?!torch_|onnx|tensor)([a-z]\w*_\w+)\b(?=['`]? (?:(?:ops?|operators?|layers?) )?(?:(?:is|are|can|does|do)"
+        r" ?(?:currently )?(?:not|n't)|cannot|un) ?(?:yet |be )*(?:support|implement|convert|export|compatible))"
+    ),
 )
 #: a part of a tensor that is written to
 _WRITTEN = re.compile(r"\w\[[^\]\n=]{1,60}\] = ")
@@ -95,6 +115,11 @@ def _mentions(text: str, has_exception: bool) -> Iterator[str]:
     yield from ("prim::PythonOp" for _ in _FUNCTION.findall(text)[:1])
     yield from _node_in_name().findall(text)
     yield from _LAST_FUNCTION.findall(text[max(text.rfind(_FILE), 0) :])
+
+
+def read_of_extension(text: str) -> tuple[str, ...]:
+    """Operators of libraries beside torch that a text names as such."""
+    return tuple(dict.fromkeys(name for pattern in _OF_EXTENSION for name in pattern.findall(both_ends(text))))
 
 
 def read_said(said: str) -> list[str]:

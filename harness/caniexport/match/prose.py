@@ -29,6 +29,11 @@ PHRASES = tuple(
         ),
         (r"\bif[ /-]?else\b|\bif[- ]statement|\bcontrol[ -]flow\b", "branch-on-value"),
         (r"\bcustom (?:op|operator|layer|cuda|c\+\+)", "route-torchscript-custom-op"),
+        (
+            r"\b(?:outputs?|returns?|results? in)\b[^\n.]{0,40}\bdict(?:s|ionar(?:y|ies))?\b"
+            r"|\bdict(?:s|ionar(?:y|ies))?\b[^\n.]{0,40}\b(?:as|at) (?:the |an )?outputs?\b",
+            "dict-as-output",
+        ),
     )
 )
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")

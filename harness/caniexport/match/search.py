@@ -131,7 +131,7 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return _of_question(where, query, question)
     some = _of_question(where, query, plain) if plain is not None else None
     has_every = some is not None and _has_every(some)
-    if match and match.leads and not has_every:
+    if match and match.leads and match.leads[0].confidence is not Confidence.WORDS and not has_every:
         return _of_error(query, match)
     return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
 
@@ -203,7 +203,8 @@ def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -
 
 def _of_error(query: str, match: ErrorMatch) -> SearchHits:
     """The cases that an error is about, and the operators that it names."""
-    return SearchHits(query, True, match.leads, ops=match.evidence.operators[:_MOST_OPERATORS])
+    named = (*match.evidence.operators, *match.evidence.beside)
+    return SearchHits(query, True, match.leads, ops=named[:_MOST_OPERATORS])
 
 
 def is_error(query: str) -> bool:

@@ -109,7 +109,8 @@ window.makeReader = data => {
     return new RegExp(`\\b(?!${word}\\b)(?:${[...changed, ...longer, ...turned].join('|')})\\b`)
   }
   const mended = said => {
-    const text = evidence._MISSPELT.reduce((text, [pattern, word]) => sub(pattern, text, word), said.replace(evidence._BLOB, '$1$2'))
+    const apart = sub(evidence._MARKED, sub(evidence._NO_GAP, said.replace(evidence._BLOB, '$1$2'), ' '), "'")
+    const text = evidence._MISSPELT.reduce((text, [pattern, word]) => sub(pattern, text, word), apart)
     return !text.includes(evidence._REFUSAL) && match(evidence._REFUSED, text)
       ? `${text}\nValueError: ${evidence._REFUSAL}: N` : text
   }
@@ -188,6 +189,8 @@ window.makeReader = data => {
     const last = findall(mentions._LAST_FUNCTION, text.slice(Math.max(text.lastIndexOf(mentions._FILE), 0))).map(item => item[1])
     return unique([...all([...patterns, mentions.CODE_WORD]), ...own, ...all([node_in_name]), ...last])
   }
+  const read_of_extension = text => unique(mentions._OF_EXTENSION.flatMap(
+    pattern => findall(pattern, both_ends(text)).map(item => item[1])))
   const read_said = said => mentions._SAID_OF.filter(([words]) => said.includes(words)).map(([, op]) => op)
   const read_attributes = text =>
     findall(evidence._ATTRIBUTE, text).map(({groups}) => groups.name || groups.before)
@@ -213,6 +216,6 @@ window.makeReader = data => {
 
   return {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
-    mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
+    mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   }
 }

@@ -3,7 +3,7 @@
 window.makeSearch = data => {
   const {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
-    mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
+    mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
   const {alike, complete, error_index, errors, mentions, plain_causes, prose, words, search, seen, names, question: reading} = constants
   const CONFIDENCE = data.confidence
@@ -129,8 +129,10 @@ window.makeSearch = data => {
     const _form = lead => `${lead.case.case}\n${lead.variant}\n${lead.confidence}`
     const placed = new Map(opset ? shared.filter(lead => lead.opset === opset).reverse().map(lead => [_form(lead), lead]) : [])
     const at_opset = [...best.values()].map(lead => ({...(placed.get(_form(lead)) ?? lead), why: lead.why, score: lead.score}))
-    const leads = _weighed(at_opset, read, text).sort(
+    const found = _weighed(at_opset, read, text).sort(
       (mine, theirs) => compare(_rank(mine, verbatim), _rank(theirs, verbatim)))
+    read = add_beside(read, text)
+    const leads = _with_beside(found, _weighed(_by_beside(read), read, text))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
   }
   const _with_line = read => new Set(read.reasons.filter(reason => !reason.warns).map(
@@ -207,6 +209,44 @@ window.makeSearch = data => {
   const add_mentioned = (read, text) => {
     const known = read_mentions(text, read).filter(name => is_known(operator_key(name)) || every_operator.has(operator_key(name)))
     return {...read, operators: unique(known.map(spelled))}
+  }
+  const node_keys = operator_keys(data.nodes)
+  const add_beside = (read, text) => {
+    const is_said = read.reasons.some(reason => reason.kind && !reason.warns && reason.names_operator)
+    if (is_said || !read.reasons.length) return {...read, beside: []}
+    const title = strip(text).split('\n')[0]
+    const spoken = [..._joined(title), ...read_words(title)].filter(word => by_operator.has(operator_key(word)))
+    const names_in = [...spoken, ...read_mentions(text, read), ...read.called.map(casefold)].filter(name => {
+      const key = operator_key(name)
+      return (is_known(key) || node_keys.has(key)) && !_is_word(name)
+    })
+    const [told, by_key] = [operator_keys(read.operators), new Map()]
+    for (const op of [...read_of_extension(text), ...names_in.map(spelled)]) {
+      const key = operator_key(op)
+      if (!by_key.has(key)) by_key.set(key, op)
+    }
+    const beside = [...by_key].filter(([key]) => !told.has(key)).map(([, op]) => op)
+    return {...read, beside: beside.slice(0, Math.max(complete._MOST_NAMED - told.size, 0))}
+  }
+  const _is_word = name => {
+    const is_upper = name === name.toUpperCase() && name !== casefold(name)
+    return [name, ...is_upper ? [casefold(name)] : []].some(each => complete._WORDS_TOO.includes(each)) || is_dtype(name)
+  }
+  const _by_beside = read => read.beside.flatMap((op, position) => (by_operator.get(operator_key(op)) ?? []).map(
+    entry => Lead(entry, CONFIDENCE.WORDS, `it names ${op}`, 1 / (1 + position) / Math.sqrt(entry.ops.length), PLAIN)))
+  const _with_beside = (found, beside) => {
+    const [known_cases, best] = [new Set(found.map(lead => lead.case)), new Map()]
+    const order = lead => [-lead.score, lead.case.case]
+    for (const lead of [...beside].sort((mine, theirs) => compare(order(mine), order(theirs)))) {
+      if (known_cases.has(lead.case) || best.has(lead.why)) continue
+      best.set(lead.why, lead)
+      known_cases.add(lead.case)
+    }
+    const others = unique(beside.map(lead => lead.why)).filter(why => best.has(why)).map(why => best.get(why))
+    const third = found[errors._BESIDE_AT]
+    const closer = third && others.length && found[0].confidence === CONFIDENCE.SIMILAR && others[0].score > third.score
+    const at = closer ? errors._BESIDE_AT : found.length
+    return [...found.slice(0, at), ...others.slice(0, 1), ...found.slice(at), ...others.slice(1)]
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
   const SURE = [CONFIDENCE.EXACT, CONFIDENCE.CAUSE]
@@ -343,7 +383,7 @@ window.makeSearch = data => {
       const calls = [...keys].some(key => called.has(key))
       const has_name = named_so.some(name => _named_after(lead.case.case).has(name))
       const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text)
-      return {...lead, score: round(said + errors._HAS_ITS_NAME[lead.confidence] * has_name)}
+      return {...lead, score: round(said + (errors._HAS_ITS_NAME[lead.confidence] ?? 0) * has_name)}
     })
   }
   const _likeness = (mine, item) => {
@@ -520,7 +560,7 @@ window.makeSearch = data => {
     if (question) return _of_question(found, question)
     const some = plain && _of_question(found, plain)
     const has_every = some && _has_every(some)
-    if (told?.leads.length && !has_every) return _of_error(found, told)
+    if (told?.leads.length && told.leads[0].confidence !== CONFIDENCE.WORDS && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
   }
   const _names_operators = words =>
@@ -554,7 +594,7 @@ window.makeSearch = data => {
     return {..._of_words(found, asked, find_asked(asked, listed)), question: {...question, words: asked, listed}, left_out}
   }
   const _of_error = (found, told) =>
-    ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})
+    ({...found, error: true, hits: told.leads, ops: [...told.evidence.operators, ...told.evidence.beside].slice(0, search._MOST_OPERATORS)})
   const is_error = query =>
     strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || (query.length > search._LONG && !match(search._ASKS, query))
     || plain_causes.PATTERNS.some(pattern => match(pattern, query))
