@@ -260,3 +260,8 @@ class Forces(torch.nn.Module):
 
 def forces():
     return Forces(), (torch.rand(2, 3),)
+
+
+def lazily_made():
+    """A layer whose weights are drawn when it is first called."""
+    return torch.nn.Sequential(torch.nn.LazyLinear(3)), (torch.randn(2, 4),)

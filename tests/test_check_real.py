@@ -219,6 +219,10 @@ def test_what_is_drawn_at_random_is_not_judged(run):
     assert not [note for note in found.notes if "rounding" in note]
 
 
+def test_weights_that_are_drawn_at_the_first_call_are_no_random_output(run):
+    assert run("silent_models.py:lazily_made", (18,), {}, (TRACE,), HERE).headline == "works by trace"
+
+
 def test_a_branch_on_a_size_is_told_where_sizes_vary(run):
     told = "the trace has an `if` on a size as the first inputs decide it, so that others may come out wrong"
     assert run("silent_models.py:branch_on_size", (18,), {}, (TRACE,), HERE).headline == "works by trace"

@@ -200,15 +200,24 @@ def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> List[in
     import torch
 
     try:
+        module = _begun(copied, inputs)
         torch.manual_seed(0)
         before = torch.get_rng_state()
-        first = outputs_of(evaluated(copied()), inputs)
+        first = outputs_of(module, inputs)
         if torch.equal(before, torch.get_rng_state()):
             return []
-        other = outputs_of(evaluated(copied()), inputs, seed=1)
+        other = outputs_of(_begun(copied, inputs), inputs, seed=1)
     except Exception:  # the measurement says it
         return []
     return [place for place, pair in enumerate(zip(first, other)) if _differs(*([item] for item in pair))]
+
+
+def _begun(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Any:
+    """A module whose weights are there: a lazy one draws them when it is first called."""
+    module = evaluated(copied())
+    if any(hasattr(weight, "materialize") for weight in module.parameters()):
+        outputs_of(module, inputs)
+    return module
 
 
 def called_operators(module: Any, inputs: Tuple[Any, ...]) -> List[str]:
