@@ -667,7 +667,7 @@ def test_an_error_is_placed_at_the_newest_release_that_has_it_at_the_opset_it_na
     found = caniexport.explain_error(published, UNFLATTEN)
 
     assert "At torch 2.0.1, trace, opset 17" in found.decision
-    assert found.decision.endswith("From torch 2.1.2 on it works so without a fix.")
+    assert found.decision.endswith("From torch 2.1.2 on this call works without a fix.")
 
 
 def test_words_that_cases_end_with_are_never_said_to_be_unknown(published):
@@ -686,6 +686,35 @@ def test_a_rule_that_the_exporter_calls_as_an_operator_of_onnx_is_torchs(publish
 
     assert said.startswith("This is tensor-unfold-dynamic (")
     assert "At torch 2.4.1, trace, opset 17 the fix `gathered` is measured to work" in said
+
+
+BOUND = (
+    "Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from m.onnx failed:Type Error: Type parameter (T) of Optype "
+    "(Where) bound to different types (tensor({}) and tensor({}) in node (/encoder/Where_3)."
+)
+SIZES = "InvalidArgument: Got invalid dimensions for input: x for the following indices index: 0 Got: 4 Expected: 2"
+
+
+def test_the_name_of_a_node_hides_no_measured_error(published):
+    said = caniexport.explain_error(published, BOUND.format("int64", "float")).decision
+
+    assert "No measured case" not in said
+    assert re.search(r"where-int-and-float .* It fails at torch 2.2.2, trace, opset 19, too; its fix `one_type`", said)
+
+
+def test_a_case_that_works_at_the_point_is_not_what_fails_there(published):
+    text = BOUND.format("float", "double")
+
+    assert caniexport.explain_error(published, text).decision.startswith("This is where-python-scalar (")
+    said = caniexport.explain_error(published, text, torch="2.13").decision
+    assert re.match(r"where-python-scalar \(.*\) had this error, and has it no more\. At torch 2\.13\.0", said)
+
+
+def test_an_error_of_many_cases_is_looked_at_where_it_was_seen_last(published):
+    said = caniexport.explain_error(published, SIZES).decision
+
+    assert re.match(r"\d+ measured cases end with these words, which several causes can have", said)
+    assert "It fails at torch 2.15.0, trace, opset 23, too; its fix `axis_0` works there" in said
 
 
 def _places_of_a_few(index):

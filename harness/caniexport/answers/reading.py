@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from caniexport import versions
 from caniexport.answers import defaults
 from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OpsetChoice, OwnOpsets, choose_opset
+from caniexport.answers.fix_code import code_to_copy
 from caniexport.answers.installed import Installed, installations
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.bundles import probes
@@ -82,20 +82,8 @@ class CatalogueEntry:
 
     @property
     def code_to_copy(self) -> str:
-        """The code without the mark by which the corpus knows a fix: its kind and note stand beside it."""
-        try:
-            body = ast.parse(self.code).body
-        except SyntaxError:
-            return self.code
-        marks = [mark for node in body if isinstance(node, ast.FunctionDef) for mark in node.decorator_list]
-        left_out = {
-            line
-            for mark in marks
-            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "fix"
-            for line in range(mark.lineno, (mark.end_lineno or mark.lineno) + 1)
-        }
-        lines = self.code.splitlines(keepends=True)
-        return "".join(line for number, line in enumerate(lines, start=1) if number not in left_out)
+        """The code as a reader copies it: an option as the export call."""
+        return code_to_copy(self.code)
 
     @property
     def leaves_for(self) -> str:

@@ -16,10 +16,10 @@ def speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
 
 
 def has_line(evidence: ErrorEvidence, item: KnownError) -> bool:
-    """Whether a known error has a line of the text's, word for word, and is of its operator where both name one."""
+    """Whether a known error has a line or a pattern of the text's, and its operator where both name one."""
     if evidence.operator and item.key and item.key != operator_key(evidence.operator):
         return False
-    return any(reason.exact in item.told.lines for reason in evidence.reasons)
+    return speaks_alike(evidence, item)
 
 
 def same_line(reason: Reason, item: KnownError) -> str:

@@ -374,6 +374,12 @@ _OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
 _ARGUMENTS = re.compile(r"(?<=\bmissing )\d+ (?=required \w[\w-]* arguments?)|(?<=required positional argument)s?: .*")
 #: which file and which node an error of shapes is of
 _BEFORE = re.compile(r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])")
+#: the name of a node, which each file has its own
+_NODE_NAME = re.compile(
+    r"(?<=\bnode )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
+    r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -424,7 +430,7 @@ class Reason:
     @cached_property
     def pattern(self) -> str:
         """The first line without names, numbers and shapes: the same for all failures of one kind."""
-        line = _INPUT.sub("input: …", self._said)
+        line = _INPUT.sub("input: …", _NODE_NAME.sub("…", self._said))
         return signature("", "", line).split("|", 2)[-1].rstrip(". ")
 
     @cached_property
@@ -434,8 +440,8 @@ class Reason:
 
     @cached_property
     def exact(self) -> str:
-        """The first line with its names, without numbers and addresses."""
-        return " ".join(_QUOTED.sub("N", self._said).split()).rstrip(". ")[:300].casefold()
+        """The first line with its names but for those of nodes, without numbers and addresses."""
+        return " ".join(_QUOTED.sub("N", _NODE_NAME.sub("…", self._said)).split()).rstrip(". ")[:300].casefold()
 
 
 @dataclass(frozen=True)

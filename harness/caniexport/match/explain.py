@@ -17,7 +17,8 @@ from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.home import NEWEST
-from caniexport.match.error_index import exporter_of, index_errors
+from caniexport.match.alike import has_line
+from caniexport.match.error_index import ErrorIndex, KnownError, exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import only_wraps
 from caniexport.match.judged import CaseAt, FixAt, judge_case
@@ -25,6 +26,7 @@ from caniexport.match.older_packages import seen_with_older
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
 from caniexport.match.runtimes import RuntimeSpan, runtime_span, span_elsewhere
+from caniexport.match.seen import SeenError
 from caniexport.match.told import tell
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
@@ -132,7 +134,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     rows.keep_cases(lead.case for lead in match.leads[:_LOOKED_AT])
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")
-    answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
+    found = [_placed(rows, where, match, lead) for lead in match.leads[:_LOOKED_AT]]
+    answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in found])[:_MOST]
     answered = [(_on_runtimes(dataset, rows, _held(dataset, item, match), match), notes) for item, notes in answered]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
@@ -228,6 +231,19 @@ def _named_release(rows: Rows, text: str) -> dict[str, str]:
         return {}
 
 
+def _placed(rows: Rows, where: ErrorIndex, match: ErrorMatch, lead: Lead) -> Lead:
+    """A lead that is not sure, at the newest place where the case ends with a line of the text."""
+    if lead.confidence in _SURE or lead.case not in match.ending:
+        return lead
+    items = (item for item in where.known if has_line(match.evidence, item))
+    seen = [place for item in items for place in item.seen.places if (place.case, place.variant) == (lead.case, PLAIN)]
+    named = [place for place in seen if place.torch and place.exporter in _NAMED]
+    if not named:
+        return lead
+    newest = max(named, key=lambda place: rows.torch.index(place.torch))
+    return replace(lead, torch=newest.torch, exporter=newest.exporter, opset=newest.opset)
+
+
 def _helping_first(found: list[_Answered]) -> list[_Answered]:
     """Cases that have the error at the point before those that work there, which explain nothing; of the very same
     error, those with a fix that works at the point.
@@ -296,9 +312,8 @@ def _held(dataset: Dataset, answered: AnsweredLead, match: ErrorMatch) -> Answer
     if answered.lead.confidence is Confidence.OPERATOR and at.stage not in _BY_RUNTIME:
         is_its_own = operator_key(evidence.operator) in operator_keys(at.entry.ops[:1])
         is_alike = "::" in evidence.operator and is_its_own and at.stage == Stage.EXPORT.value
-    lines = {reason.exact for reason in evidence.reasons}
     texts = dataset.messages([at.message_id]).values()
-    is_same = any(not lines.isdisjoint(tell(text).lines) for text in texts)
+    is_same = any(has_line(evidence, KnownError(SeenError(text, ()), tell(text))) for text in texts)
     is_refused = at.refused and at.entry.case in match.ending
     return replace(answered, is_alike=is_alike or is_same or is_refused)
 
@@ -502,6 +517,8 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
         same = "end with this error" if first.lead.confidence is Confidence.EXACT else "fail for this cause"
         many = ", which alone does not tell them apart;" if answer.alike > _FEW else ","
         return f"{answer.alike} measured cases {same}{many} the first is {what}. {_there(answer, first, placed)}"
+    if first.at.works and not first.span and not first.at.refused:
+        return f"{what} had this error, and has it no more. {_there(answer, first, placed)}"
     return f"This is {what}. {_there(answer, first, placed)}"
 
 
@@ -613,7 +630,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
 def _otherwise(answered: AnsweredLead) -> str:
     """Where the case works without a fix: by the other exporter, at a higher opset, on a later release."""
     other = f" By {answered.other} it works there without a fix." if answered.other else ""
-    other += f" From torch {answered.later} on it works so without a fix." if answered.later else ""
+    other += f" From torch {answered.later} on this call works without a fix." if answered.later else ""
     other += f" On {answered.now} it works without a fix." if answered.now else ""
     fix = answered.at.helping[0] if answered.at.helping else None
     is_told = not fix and not answered.otherwise

@@ -67,8 +67,9 @@ window.makeReader = data => {
     const bare = sub(evidence._BEFORE, sub(evidence._ARGUMENTS, sub(evidence._OWNER, symbols, ''), ''), '')
     const naming = evidence._RULES.map(rule => match(rule, bare)).find(found => found && !is_helper(found.groups.op))
     const [start, end] = naming?.indices.groups.op ?? []
-    const said = naming
+    const named = naming
       ? `${rstrip(bare.slice(0, start), evidence._QUOTE)} operator ${lstrip(bare.slice(end), evidence._QUOTE)}` : bare
+    const said = sub(evidence._NODE_NAME, named, '…')
     const pattern = rstrip(signature(sub(evidence._INPUT, said, 'input: …')), '. ')
     const exact = casefold(head(rstrip(split(sub(evidence._QUOTED, said, 'N')).join(' '), '. '), 300))
     const [tells, alone] = [split_words(line).size >= evidence.LEAST_WORDS, speaks_alone(exact)]

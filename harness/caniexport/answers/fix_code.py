@@ -1,0 +1,69 @@
+"""The code of a fix as a reader copies it: without the marks by which the corpus knows a fix, an option as the call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from caniexport.model.status import Exporter
+
+_CALL = 'torch.onnx.export(model, args, "model.onnx"'
+_SCRIPTED = 'torch.onnx.export(torch.jit.script(model), args, "model.onnx"'
+#: what an export is called with, and from which release of torch on it is so
+_DYNAMO = ("dynamo=True", "  # before torch 2.5: torch.onnx.dynamo_export(model, *args)")
+_TORCHSCRIPT = ("dynamo=False", "  # before torch 2.5 without dynamo=")
+#: arguments of a mark that say nothing of the call
+_BESIDE = frozenset(("documented", "caution", "changes_values"))
+
+
+def code_to_copy(code: str) -> str:
+    """The code of a fix as its reader needs it; as it is where it cannot be read."""
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:
+        return code
+    if len(body) == 1 and isinstance(body[0], ast.Assign):
+        return _write_call(body[0].value) or code
+    return _without_marks(code, body)
+
+
+def _write_call(mark: ast.expr) -> str:
+    """The export call that an option means; empty for one that means more, or another thing."""
+    if not (isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "fix"):
+        return ""
+    given = {word.arg: word.value for word in mark.keywords if word.arg and word.arg not in _BESIDE}
+    if list(given) == ["torch"] and isinstance(given["torch"], ast.Constant):
+        return f'pip install "torch{given["torch"].value!s}"'
+    if not given or not given.keys() <= {"exporter", "opset", "dynamic", "export"}:
+        return ""
+    exporter = ast.literal_eval(given["exporter"]) if "exporter" in given else ""
+    first = _SCRIPTED if exporter == Exporter.SCRIPT.value else _CALL
+    option, remark = {"": ("", ""), Exporter.DYNAMO.value: _DYNAMO}.get(exporter, _TORCHSCRIPT)
+    options = [option] if option else []
+    return f"{', '.join([first, *options, *_options(given)])}){remark}"
+
+
+def _options(given: dict[str, ast.expr]) -> Iterator[str]:
+    """The options of a call, as they are written in it."""
+    if "opset" in given:
+        yield f"opset_version={ast.unparse(given['opset'])}"
+    if "dynamic" in given and ast.unparse(given["dynamic"]) != "{}":
+        yield f"dynamic_axes={ast.unparse(given['dynamic'])}"
+    export = given.get("export")
+    if isinstance(export, ast.Dict):
+        for name, value in zip(export.keys, export.values, strict=True):
+            if isinstance(name, ast.Constant):
+                yield f"{name.value!s}={ast.unparse(value)}"
+
+
+def _without_marks(code: str, body: list[ast.stmt]) -> str:
+    """The code without the marks above its functions: their kind and note stand beside it."""
+    marks = [mark for node in body if isinstance(node, ast.FunctionDef) for mark in node.decorator_list]
+    left_out = {
+        line
+        for mark in marks
+        if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "fix"
+        for line in range(mark.lineno, (mark.end_lineno or mark.lineno) + 1)
+    }
+    lines = code.splitlines(keepends=True)
+    return "".join(line for number, line in enumerate(lines, start=1) if number not in left_out)
