@@ -71,6 +71,20 @@ QUESTIONS = {
     "which operators fail with dynamo on 2.9": ("", "", "each", ("2.9",), "", "dynamo", ""),
     "choose between 2.5 and 2.9 for cross at opset 17": ("cross", "upgrade", "move", ("2.5", "2.9"), "17", "", ""),
     "where opset 16": ("where", "", "each", (), "16", "", ""),
+    "We are on torch 2.5 and think of 2.9. Our model uses grid_sample, SDPA, LSTM and index_put, we export at opset "
+    "17. Should we move, and how must we call the export then?": (
+        "grid_sample SDPA LSTM index_put", "upgrade", "move", ("2.5", "2.9"), "17", "", "",
+    ),
+    "is stack_rewrite still needed for torch.cross on torch 2.8 opset 18 with a batch of three vectors and no dim "
+    "argument given, since our product calls it that way everywhere?": (
+        "stack_rewrite torch.cross batch three vectors dim argument product",
+        "workarounds", "each", ("2.8",), "18", "", "",
+    ),
+    "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?": (
+        "stacks products hand where torch.cross", "", "each", ("2.8",), "18", "", "",
+    ),
+    "is grid_sample, where and max ok at opset 17": ("grid_sample where max", "", "each", (), "17", "", ""),
+    "We use SDPA and split the batch on torch 2.5, is it fine?": ("SDPA split batch", "", "each", ("2.5",), "", "", ""),
 }  # fmt: skip
 
 #: what has numbers and words of a setting, and asks nothing

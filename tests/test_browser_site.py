@@ -56,7 +56,7 @@ def find_in_python(where, query):
     ]
     question = found.question and asdict(found.question)
     told = [found.error, hits, found.ops, found.themes, found.sources, found.near, search.shorten(query)]
-    return [*told, question, found.left_out]
+    return [*told, question, found.left_out, found.missing]
 
 
 FIND_IN_THE_PAGE = """queries => queries.map(query => {
@@ -64,7 +64,7 @@ FIND_IN_THE_PAGE = """queries => queries.map(query => {
   const hits = found.hits.map(hit =>
     [hit.case.case, hit.confidence, hit.why, hit.variant, hit.torch, hit.exporter, hit.opset, hit.runtime])
   const told = [found.error, hits, found.ops, found.themes, found.sources, found.near, window.INDEX.shorten(query)]
-  return [...told, found.question, found.left_out]
+  return [...told, found.question, found.left_out, found.missing]
 })"""
 
 
@@ -196,7 +196,10 @@ def test_a_question_in_words_is_answered_in_the_copy_as_far_as_it_can_be(front):
     assert "torch 3.0 has not been measured" in front("?q=cross+torch+3.0").locator("#found").inner_text()
 
     bold = front("?q=cross+blorp+torch+2.8").locator("#found .decision").inner_text()
-    assert bold == "No measured case is about blorp as well; the nearest answers."
+    assert bold == "Answered without \u00abblorp\u00bb: no measured case is about it together with the rest."
+
+    bold = front("?q=from+1.10+to+2.8%3A+cross+and+flex_attention").locator("#found .decision").first.inner_text()
+    assert bold == "Nothing was measured of an operator called flex_attention. Of all cases:"
 
 
 def cells_of(page):

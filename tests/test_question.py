@@ -110,8 +110,8 @@ def test_the_nearest_patch_answers_for_one_that_was_not_measured(understood, hom
     assert "- torch 2.8.1 was not measured; 2.8.0 is answered" in one.output
 
 
-def test_of_words_that_no_case_has_together_it_is_said_first_that_the_nearest_answers(kept, home, shown):
-    said = "No measured case is about blorp as well; the nearest answers."
+def test_of_words_that_no_case_has_together_it_is_said_first_that_it_is_answered_without_them(kept, home, shown):
+    said = "Answered without \u00abblorp\u00bb: no measured case is about it together with the rest."
     body, _ = shown("cross blorp torch 2.8")
     bold = re.findall(r'<p class="decision">(.*?)</p>', body)
     assert bold[0] == said
@@ -251,11 +251,14 @@ def test_a_type_of_tensors_in_a_question_is_what_the_calls_are_told_in(opened_on
 
 def test_a_word_that_is_no_operator_does_not_narrow_an_upgrade_and_is_named(shown, home):
     body, _ = shown("from 1.10 to 2.8 resnet cross")
-    assert "resnet: no case is about an operator or theme of this name" in body
+    first, *_ = re.findall(r'<p class="decision">(.*?)</p>', body)
+    assert first == "Nothing was measured of an operator called resnet. Of the rest:"
     assert "ops=cross" in body or "ops=aten%3A%3Across" in body
 
     found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["why", "from 1.10 to 2.8 resnet"])
-    assert "nothing is narrowed by resnet" in found.output
+    lead, _, decided = found.output.splitlines()[1].partition(" Of all cases: ")
+    assert lead == "Nothing was measured of an operator called resnet."
+    assert decided.startswith("Mov")
 
 
 def test_the_links_of_an_answer_carry_its_setting(shown):
@@ -328,7 +331,7 @@ def test_a_theme_narrows_an_upgrade_to_its_cases(shown, home):
     assert "case=roll-negative" in both
 
     found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["why", "from 1.10 to 2.8 geometry"])
-    assert "nothing is narrowed by" not in found.output
+    assert "Nothing was measured" not in found.output
 
 
 @pytest.mark.parametrize(
@@ -549,3 +552,108 @@ def test_beside_a_case_torchs_own_calls_are_not_the_bolder_claim_and_of_a_dtype_
     (link,) = re.findall(r'href="./op\?([^"]*)">Every release, dtype and opset', first)
     opened = page("op", dict(part.split("=") for part in link.split("&amp;" if "&amp;" in link else "&")), kept_results)
     assert "torch's own calls of cumsum (float16) are exported by" in html.unescape(str(opened.body))
+
+
+LONG_MOVE = (
+    "We are on torch 2.5 and think of 2.9. Our model uses grid_sample, SDPA, LSTM and index_put, we export at opset "
+    "17. Should we move, and how must we call the export then?"
+)
+BY_HAND = "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?"
+
+
+def _text(kept, query):
+    return " ".join(html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept).body))).split())
+
+
+@pytest.mark.parametrize("long", [LONG_MOVE, LONG_MOVE.replace(". ", ".\n")])
+def test_a_long_text_that_asks_and_has_no_exception_is_read_as_the_short_form_is(kept_results, long):
+    short = search.search(kept_results, "from torch 2.5 to 2.9 opset 17: grid_sample, SDPA, LSTM, index_put").question
+    read = search.search(kept_results, long).question
+    parts = ("words", "asks", "kind", "releases", "opset")
+
+    assert [getattr(read, part) for part in parts] == [getattr(short, part) for part in parts]
+    for told in (_text(kept_results, long), asked(long)):
+        assert "from torch 2.5.1 to torch 2.9.1, opset 17, words: grid_sample SDPA LSTM index_put" in told
+        assert "just this error" not in told
+
+
+def test_a_long_question_about_a_workaround_is_answered_by_its_word(kept_results):
+    query = (
+        "is stack_rewrite still needed for torch.cross on torch 2.8 opset 18 with a batch of three vectors and no dim "
+        "argument given, since our product calls it that way everywhere?"
+    )
+
+    for told in (_text(kept_results, query), asked(query)):
+        assert "is a workaround needed, words: stack_rewrite torch.cross batch dim" in told
+        assert "a workaround is still needed" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LONG_MOVE} torch.onnx.errors.UnsupportedOperatorError: Exporting the operator 'aten::x' is not supported",
+        "RuntimeError: could not move the tensor from the old device to the new one. " * 3 + "Should we report this?",
+        "on torch 2.8 our export stops, it is not supported to give the batch a dynamic size here and there. " * 2
+        + "Can you help?",
+    ],
+)
+def test_a_long_text_with_an_exception_or_a_complaint_stays_an_error(text):
+    assert search.is_error(text)
+
+
+def test_an_operator_that_nothing_was_measured_of_is_in_the_first_sentence_of_an_upgrade(kept_results):
+    query = "from torch 2.5 to 2.9 opset 17: LSTM and flex_attention"
+    lead = "Nothing was measured of an operator called flex_attention. Of the rest:"
+    body = html.unescape(str(page("search", {"q": query}, kept_results).body))
+    own = page("upgrade", {"from": "2.5.1", "to": "2.9.1", "ops": "LSTM,flex_attention"}, kept_results)
+
+    assert asked(query).partition(". ")[2].startswith(f"{lead} Move to torch 2.9.1")
+    for shown in (body, html.unescape(str(own.body))):
+        assert re.findall(r'<p class="decision">(.*?)</p>', shown)[0] == lead
+
+
+def test_of_an_operator_without_a_case_torchs_own_calls_are_told_before_the_rest(kept_results):
+    told = "No case is about addmv. On torch 2.9.1 torch's own calls of addmv (float32) are exported by"
+    upgrade = [
+        *("upgrade", "--from", "torch=2.5,opset=17", "--to", "torch=2.9,opset=17,exporter=trace", "--op", "LSTM")
+    ]
+    of_both = CliRunner().invoke(main, [*upgrade, "--op", "addmv"])
+
+    assert told in asked("from torch 2.5 to 2.9 opset 17: LSTM and addmv").partition("Move to")[0]
+    assert told in _text(kept_results, "from torch 2.5 to 2.9: LSTM and addmv").replace("`", "").partition("Move to")[0]
+    assert of_both.output.startswith(told)
+    assert "Of the rest: " in of_both.output.splitlines()[0]
+    assert of_both.exit_code == 1
+    assert CliRunner().invoke(main, upgrade).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (BY_HAND, "stacks torch.cross"),
+        ("Is torch.cross still needed where we split the batch on 2.8?", "torch.cross batch"),
+        ("does torch.where work on 2.8", "torch.where"),
+        ("is where ok on 2.8?", "where"),
+        ("is grid_sample, where and max ok at opset 17", "grid_sample where max"),
+        ("can we export index_put and the where operator on 2.8?", "index_put where"),
+    ],
+)
+def test_a_word_of_plain_english_beside_an_operator_is_none_unless_it_is_listed(kept_results, query, words):
+    assert search.search(kept_results, query).question.words == words
+
+
+def test_words_of_a_sentence_that_no_case_has_are_told_in_plain_text_behind_the_decision(kept_results):
+    said = "Answered without \u00abproducts\u00bb, \u00abhand\u00bb: no measured case is about them together"
+    body = str(page("search", {"q": BY_HAND}, kept_results).body)
+
+    assert said in asked(BY_HAND)
+    assert f'<p class="hint">{said} with the rest.</p>' in body
+    assert body.index(said) > body.index('<p class="decision">At torch 2.8.0, opset 18')
+
+
+@pytest.mark.parametrize("name", ["flex_attention", "int4", "MyLayer"])
+def test_a_name_that_no_case_has_is_told_first(kept_results, name):
+    body = str(page("search", {"q": f"is torch.cross ok beside {name} on torch 2.8?"}, kept_results).body)
+    first, *_ = re.findall(r'<p class="decision">(.*?)</p>', body)
+
+    assert name in first

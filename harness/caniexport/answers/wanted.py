@@ -25,11 +25,14 @@ _NONE_ABOUT = "nothing is known of {}: no case of the corpus is about it"
 
 @dataclass(frozen=True)
 class WantedFilters:
-    """Filters that take what is depended on, what has to be said, and whether ``nothing`` of the corpus is about it."""
+    """Filters that take what is depended on, what has to be said, and whether ``nothing`` of the corpus is about it;
+    ``uncovered`` are the operators that no case is about.
+    """
 
     filters: Filters
     notes: tuple[str, ...] = ()
     nothing: bool = False
+    uncovered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,27 +72,30 @@ def wanted(
     Operators that torch or onnx know and no case is about are noted. Raises :class:`UnknownName` for an operator or
     case that nobody knows, :class:`CorpusError` for a list that cannot be read.
     """
-    filters, notes = _covered(dataset, filters)
+    filters, uncovered = _covered(dataset, filters)
     if op_list is None and cases is None:
-        return WantedFilters(filters, tuple(notes))
+        return WantedFilters(filters, _notes(uncovered), uncovered=tuple(uncovered))
     listed = _listed(cases)
     ops = [*(read_ops(op_list) if op_list else ()), *listed["ops"]]
     _require_ops(dataset, ops)
-    taken, uncovered = _with_ops(load(dataset).catalogue, ops)
+    taken, without_case = _with_ops(load(dataset).catalogue, ops)
+    uncovered += [op for op in without_case if op not in uncovered]
     if listed["cases"] or listed["themes"]:
         for asked in (Filters(cases=listed["cases"]), Filters(themes=listed["themes"])):
             if asked.any:
                 taken |= {case for case, _ in select(load(dataset), asked).catalogue}
-    if uncovered:
-        notes.append(_NONE_ABOUT.format(names.some(uncovered, _SHOWN)))
     narrowed = select(load(dataset), filters).catalogue if filters.any else load(dataset).catalogue
     both = tuple(sorted(taken & {case for case, _ in narrowed}))
-    return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)
+    return WantedFilters(replace(filters, cases=both), _notes(uncovered), nothing=not both, uncovered=tuple(uncovered))
+
+
+def _notes(uncovered: Sequence[str]) -> tuple[str, ...]:
+    return (_NONE_ABOUT.format(names.some(uncovered, _SHOWN)),) if uncovered else ()
 
 
 def _covered(dataset: Dataset, filters: Filters) -> tuple[Filters, list[str]]:
-    """The filters without those of several operators that no case is about, and a note that says so. Where none of them
-    has a case the filters stay as they are: :func:`select` refuses them.
+    """The filters without those of several operators that no case is about, and these. Where none of them has a case
+    the filters stay as they are: :func:`select` refuses them.
     """
     catalogue = load(dataset).catalogue
     if len(filters.ops) > 1:
@@ -98,7 +104,7 @@ def _covered(dataset: Dataset, filters: Filters) -> tuple[Filters, list[str]]:
     known = tuple(op for op in filters.ops if op not in uncovered)
     if not uncovered or not known:
         return filters, []
-    return replace(filters, ops=known), [_NONE_ABOUT.format(names.some(uncovered, _SHOWN))]
+    return replace(filters, ops=known), uncovered
 
 
 def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[str, tuple[str, ...]]:

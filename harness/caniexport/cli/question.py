@@ -36,7 +36,8 @@ class QuestionAnswer:
     about without more words. ``nearest`` says that no case has all of the words, where the nearest answers;
     ``operator`` how torch's own calls end of the operator that the words are, or whether its files work on a provider;
     ``own`` what answers of somebody's own file or model; ``runtime`` the release of one that the cases are told for;
-    ``calls`` how torch's own calls end where a case may fail that is about the operator.
+    ``calls`` how torch's own calls end where a case may fail that is about the operator; ``aside`` which
+    words of a sentence no case has.
     """
 
     read_as: str
@@ -48,6 +49,7 @@ class QuestionAnswer:
     own: str = ""
     runtime: str = ""
     calls: str = ""
+    aside: str = ""
 
 
 def show_question(
@@ -94,10 +96,7 @@ def show_question(
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     answer, show = _answer(dataset, found, asks, given, show_why)
-    left = ""
-    if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
-        left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
-    read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
+    read_as = "; ".join((asks.told, *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
     calls = tell_calls(dataset, found.called, asks) if is_told and not asks.setting.get("opset") else ""
     operator_first, beside = (calls, "") if any(map(dtypes_of, found.left_out)) else ("", calls)
@@ -111,6 +110,7 @@ def show_question(
         _tell_own(asks),
         asks.on_runtime,
         beside,
+        found.aside,
     )
     output.answer(told, partial(_show, show=show), as_json)
 
@@ -137,7 +137,7 @@ def answer_at_point(
 
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
-    console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
+    console.print(" ".join(filter(None, (f"Read as: {told.read_as}.", told.aside))), highlight=False, soft_wrap=True)
     if told.runtime:
         console.print(f"Cases are told as their files end on {told.runtime}.", highlight=False, soft_wrap=True)
     if told.own:
@@ -216,7 +216,7 @@ def _answer(
         name: values for name, values in given.items() if values
     }
     if asks.answer == "upgrade":
-        return _upgrade(dataset, asks)
+        return _upgrade(dataset, asks, found.missing)
     if asks.answer == "alerts":
         return _alerts(dataset)
     if "runtime" in asks.setting:
@@ -256,7 +256,9 @@ def _of_words(dataset: Dataset, words: str, cases: tuple[str, ...]) -> dict[str,
         return {"case": cases}
 
 
-def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
+def _upgrade(dataset: Dataset, asks: Understood, missing: Sequence[str]) -> tuple[Any, Any]:
+    from caniexport.answers.operator_at import tell_uncovered
+    from caniexport.answers.torch_operators import operators_beside
     from caniexport.answers.upgrade import upgrade
     from caniexport.cli.upgrade import show
 
@@ -266,7 +268,9 @@ def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
     before = {**setting, "torch": asks.before}
     after = {name: value for name, value in setting.items() if name == "runtime"}
     after |= {"torch": asks.after, **({"opset": to_opset} if to_opset else {})}
-    return upgrade(dataset, before, after, _named(dataset, asks.words).filters), show
+    named = _named(dataset, asks.words)
+    lead = tell_uncovered(operators_beside(dataset), missing, asks.after, others=bool(named.names)) if missing else ""
+    return upgrade(dataset, before, after, named.filters), partial(show, lead=lead)
 
 
 def _alerts(dataset: Dataset) -> tuple[Any, Any]:

@@ -77,9 +77,10 @@ def command(
 ) -> None:
     """Say what breaks, what is fixed, which workaround may go or must come, and which axis did it.
 
-    The first line is the decision. Exit code 1 where something that worked does not work afterwards, or nothing was
-    measured; of a model, where it is not known that it does: a known failure touches it or may, nothing was measured
-    there, its values may be wrong, it has an operator that no measured graph has, or another exporter wrote its file.
+    The first line is the decision. Exit code 1 where something that worked does not work afterwards, or no case that
+    was measured is about an operator that is named; of a model, where it is not known that it does: a known failure
+    touches it or may, nothing was measured there, its values may be wrong, it has an operator that no measured graph
+    has, or another exporter wrote its file.
     """
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
@@ -110,9 +111,22 @@ def command(
         found = measured(found, factory, dataset)
     # a model that was measured is the answer: the whole corpus, which nobody asked about, is counted only
     is_narrow = asked.filters.any or file is not None or factory is None
-    output.answer(found, partial(show if is_narrow else show_measured, first=asked.notes), as_json)
-    if found.breaks:
+    lead = _uncovered(dataset, asked.uncovered, found) if asked.uncovered and not as_json else ""
+    drawn = partial(show if is_narrow else show_measured, lead=lead, told=asked.notes)
+    output.answer(found, drawn, as_json)
+    if found.breaks or asked.uncovered:
         click.get_current_context().exit(1)
+
+
+def _uncovered(dataset: Dataset, names: Sequence[str], found: Upgrade | Plan) -> str:
+    """What is known of the operators that no case is about: at the target's release, of a plan at the newest."""
+    from caniexport.answers.operator_at import tell_uncovered
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
+    from caniexport.answers.upgrade import Upgrade
+
+    torch = found.after.torch if isinstance(found, Upgrade) else load(dataset).torch[-1]
+    return tell_uncovered(operators_beside(dataset), names, torch, others=True)
 
 
 def _target_install(lock: Path | None, named: Mapping[str, str]) -> LockedInstall | None:
@@ -163,45 +177,46 @@ def _answer(
     return upgrade(dataset, before, after or {}, filters, file)
 
 
-def show(found: Upgrade | Plan, console: Console, first: Sequence[str] = ()) -> None:
-    """Print what an upgrade changes, or a plan for one: the decision first, behind it the notes that limit it."""
+def show(found: Upgrade | Plan, console: Console, lead: str = "", told: Sequence[str] = ()) -> None:
+    """Print what an upgrade changes, or a plan for one: the decision first, before it ``lead``, which says what the
+    notes do that are ``told``.
+    """
     from caniexport.answers.plan import Plan
 
-    _decision(found, first, console)
+    _decision(found, lead, console)
     if isinstance(found, Plan):
         _plan(found, console)
     else:
         _changes(found, console)
-    _notes(found, first, console)
+    _notes(found, told, console)
 
 
-def show_measured(found: Upgrade | Plan, console: Console, first: Sequence[str] = ()) -> None:
+def show_measured(found: Upgrade | Plan, console: Console, lead: str = "", told: Sequence[str] = ()) -> None:
     """Print what came of a model that was measured, and of the corpus the counts alone."""
     from caniexport.answers.plan import Plan
 
     if isinstance(found, Plan):
-        show(found, console, first)
+        show(found, console, lead, told)
         return
-    _decision(found, first, console)
+    _decision(found, lead, console)
     _points(found, console)
     console.print(f"\nOf all {sum(found.counts.values())} cases of the corpus: {_counts(found)}", soft_wrap=True)
     console.print("- those about the model's operators: --op grid_sample --op lstm, or --model with an exported file")
-    _notes(found, first, console)
+    _notes(found, told, console)
 
 
-def _notes(found: Upgrade | Plan, first: Sequence[str], console: Console) -> None:
+def _notes(found: Upgrade | Plan, told: Sequence[str], console: Console) -> None:
     for note in found.notes:
-        if note not in first:
+        if note not in told:
             console.print(f"- {note}", soft_wrap=True)
 
 
-def _decision(found: Upgrade | Plan, first: Sequence[str], console: Console) -> None:
+def _decision(found: Upgrade | Plan, lead: str, console: Console) -> None:
     from caniexport.answers.decision import decide, decide_plan
     from caniexport.answers.plan import Plan
 
-    console.print(decide_plan(found) if isinstance(found, Plan) else decide(found), style="bold", soft_wrap=True)
-    for note in first:
-        console.print(f"{note[:1].upper()}{note[1:]}.", soft_wrap=True)
+    decided = decide_plan(found) if isinstance(found, Plan) else decide(found)
+    console.print(" ".join(filter(None, (lead, decided))), style="bold", soft_wrap=True)
     console.print()
 
 

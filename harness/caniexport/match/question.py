@@ -86,17 +86,30 @@ _WORKAROUNDS = re.compile(
     re.IGNORECASE,
 )
 _MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE)
-#: what an error says of itself; a question that has it begins as one, or ends as one
+#: what an error says of itself, and not of another release; a question that has it begins as one, or ends as one
 _COMPLAINS = re.compile(
-    rf"{_NAME}(?:(?:not|un)[ -]?(?:supported|implemented|available)|fail(?:s|ed|ure)?|could\s+not|cannot|\w*error"
-    rf"|expected|missing|regression|unrecognized|unknown|invalid){_END}",
+    rf"{_NAME}(?<!used\sto\s)(?:(?:not|un)[ -]?(?:supported|implemented|available)|fail(?:s|ed|ure)?|could\s+not"
+    rf"|cannot|\w*error|expected|missing|regression|unrecognized|unknown|invalid){_END}",
     re.IGNORECASE,
 )
 #: «where» that asks, and is not the operator
 _WHERE = re.compile(r"^\W*where(?=\s+(?:do|does|did|is|are|can|could|may|will|would)\b)", re.IGNORECASE)
 _ASKS = re.compile(
-    r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b(?!['\u2019])|\?\s*$",
+    r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since|should(?=\s+(?:we|i)\b))\b"
+    r"(?!['\u2019])|\?\s*$",
     re.IGNORECASE,
+)
+#: a sentence of a text that asks
+_ASKING = re.compile(
+    r"\?(?=\s|$)|^(?:is|are|does|do|can|could|may|which|what|how)\b"
+    r"|\b(?:should|shall|can|could|do|must|may)\s+(?:we|i)\b",
+    re.IGNORECASE,
+)
+#: characters of the longest question
+_LONGEST = 1500
+#: what sentences have and lists of names do not
+_PROSE = re.compile(
+    r"\b(?:the|an?|is|are|was|we|our|my|i|you|it|its|does|do|can|should|used|that|this|has|have)\b", re.IGNORECASE
 )
 #: how people call a provider of a runtime
 PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
@@ -123,7 +136,8 @@ _FILLING = frozenset(
     "has made years ago onnxruntime ort team plain wants torch.onnx.export "
     "remove drop delete keep call called calling calls failure failures problem problems colleague "
     "exportable convertible possible "
-    "ok okay fine did by unsupported breaks break breaking broke better best worse than many much write written writes "
+    "ok okay fine did by unsupported breaks break breaking broke better best worse than many much "
+    "no must natively back think thinking given way everywhere write written writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
@@ -232,6 +246,19 @@ def is_sentence(query: str) -> bool:
     return bool(_ASKS.search(query)) and not _COMPLAINS.search(query)
 
 
+def has_sentence(query: str) -> bool:
+    """Whether a text is a sentence, whose words need not be names."""
+    return bool(_PROSE.search(query) or _ASKING.search(query))
+
+
+def is_long_question(query: str) -> bool:
+    """Whether a text as long as an error's asks about releases or workarounds, and complains of nothing."""
+    question = read_question(query) if len(query) <= _LONGEST and _ASKING.search(query) else None
+    if question is None or _COMPLAINS.search(query):
+        return False
+    return bool(question.releases or (question.asks and "\n" not in query))
+
+
 def read_release(text: str) -> str:
     """The release of torch that a text names as such; empty where it names none, or several."""
     named = {item["one"] for item in _NAMED_RELEASE.finditer(text)}
@@ -279,7 +306,7 @@ def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str,
         return "move", (newest[0]["one"], ""), True
     source, target = ([item["one"] for item in text.take(pattern)] for pattern in (_FROM, _TO))
     named = text.take(_NAMED_RELEASE)
-    single = [item["one"] for item in (*named, *text.take(_BARE_RELEASE))]
+    single = list(dict.fromkeys(item["one"] for item in (*named, *text.take(_BARE_RELEASE))))
     if source or target:
         rest = [*single, ""]
         return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True

@@ -10,14 +10,24 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import dropwhile
 
 from caniexport import names
+from caniexport.answers.wanted import name_cases
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.mentions import every_operator
 from caniexport.match.plain_causes import PATTERNS
-from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question, read_release
+from caniexport.match.question import (
+    AskedQuestion,
+    has_sentence,
+    is_long_question,
+    is_sentence,
+    read_plain,
+    read_question,
+    read_release,
+)
 from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_list
 from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
 from caniexport.store import Dataset
@@ -41,6 +51,29 @@ _ASKS = re.compile(
     r"|can\s+(?:we|i)\s+(?:now\s+)?(?:delete|remove|drop))\b",
     re.IGNORECASE,
 )
+#: how a name is spelled that is no word of a sentence
+_CODE = re.compile(r"[\d_.:]|[A-Z].*[A-Z]|[a-z][A-Z]")
+#: words of plain English that are operators' names, too
+_ENGLISH = frozenset(
+    "abs add all any cast clear clip compress constant copy count data delete device empty equal expand extend fill "
+    "find fix flip float format full gather get greater identity if index insert int item items join keys less lift "
+    "like linear list loop lower max maximum mean min minimum mode narrow negative normal not ones optional outer "
+    "owner pad pop positive print product put random range real remove rename repeat replace reverse round save scan "
+    "scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip sub sum "
+    "take title to trace unique update upper values version view wait warn where zero zeros".split()
+)
+#: the one of them that begins a clause beside an operator in any spelling
+_CLAUSE = "where"
+#: words of a text, and signs alone
+_TOKEN = re.compile(r"\w[\w:]*(?:\.\w+)*|[^\s\w]")
+#: what stands between names of a list, and what stands behind its last one
+_JOINS = frozenset((",", "/", "&", "+", "and", "or"))
+_ENDS = frozenset(
+    "on at in with from to for by under as opset torch pytorch work works fail fails is are be still ok okay fine "
+    "supported needed exported exportable possible please then".split()
+)
+#: what says of the word beside it that it is an operator
+_SAYS_OPERATOR = frozenset(("op", "ops", "operator", "operators", "node", "nodes"))
 #: how an error is found that is surely one, though the text has a setting, too
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
@@ -50,7 +83,9 @@ class SearchHits:
     """What a query found: cases best first, and the names of other things that it means.
 
     ``error`` is whether the query was read as an error's text; ``near`` are known names where nothing was found.
-    ``question`` is what it asks beside its words, ``left_out`` those of its words that no case has.
+    ``question`` is what it asks beside its words, ``left_out`` those of its words that no case has, and ``missing``
+    those that were asked for and have to be told first: of an upgrade operators that no case is about, which stay
+    among its words.
     """
 
     query: str
@@ -62,6 +97,7 @@ class SearchHits:
     near: tuple[str, ...] = ()
     question: AskedQuestion | None = None
     left_out: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -79,16 +115,24 @@ class SearchHits:
 
     @property
     def nearest(self) -> str:
-        """That nothing has all of the words, and what answers; empty where no word was left out."""
-        types = [word for word in self.left_out if dtypes_of(word)]
-        others = tell_missing([word for word in self.left_out if word not in types])
+        """That no case has all that was asked for, and what answers; empty where nothing of it was left out."""
+        missing = [word for word in self.left_out if word in self.missing]
+        types = [word for word in missing if dtypes_of(word)]
+        others = tell_missing([word for word in missing if word not in types])
         told = f"No measured case is about {', '.join(types)}: those below are about other types of tensors."
         return " ".join(filter(None, (others, told if types else "")))
 
+    @property
+    def aside(self) -> str:
+        """Which words of a sentence no case has, where its operators are answered."""
+        return tell_missing([word for word in self.left_out if word not in self.missing])
+
 
 def tell_missing(words: Sequence[str]) -> str:
-    """That no case is about some words as well; empty where there are none."""
-    return f"No measured case is about {', '.join(words)} as well; the nearest answers." if words else ""
+    """Without which words it is answered; empty where there are none."""
+    left = ", ".join(f"\u00ab{word}\u00bb" for word in words)
+    each = "it" if len(words) == 1 else "them"
+    return f"Answered without {left}: no measured case is about {each} together with the rest." if words else ""
 
 
 @dataclass(frozen=True)
@@ -170,16 +214,62 @@ def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) 
 
 def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> SearchHits:
     """The cases that have the words of a question; those words are left out that no case has beside the others."""
+    question = replace(question, words=" ".join(_without_english(where, query, question.words.split())))
     every = question.words.split()
-    # an upgrade is about each of them
     listed = bool(every) and is_list(query[query.find(every[0]) : max(query.rfind(every[-1]), 0)])
-    kept = every if question.asks == "upgrade" else _words_together(where, every, listed=listed)
-    words = " ".join(word for word in every if word in kept or not kept)
-    left_out = tuple(word for word in every if kept and word not in kept)
+    # an upgrade is about each of them
+    if question.asks == "upgrade":
+        others = name_cases(every, where.words.entries.values()).others
+        kept = [word for word in every if word not in others or not has_sentence(query) or _is_name(word)]
+        missing = tuple(word for word in others if word in kept)
+    else:
+        kept = _words_together(where, every, listed=listed) or every
+        is_answered = has_sentence(query) and any(where.words.is_operator(word.casefold()) for word in kept)
+        missing = tuple(word for word in every if word not in kept and not (is_answered and not _is_name(word)))
+    words = " ".join(word for word in every if word in kept)
+    left_out = tuple(word for word in every if word not in kept)
+    asked = replace(question, words=words, listed=bool(words) and listed)
     if not words:
-        return SearchHits(query, False, (), question=question)
-    found = _of_words(where, query, words, find_asked(where.words, words, listed=listed))
-    return replace(found, question=replace(question, words=words, listed=listed), left_out=left_out)
+        return SearchHits(query, False, (), question=asked, left_out=left_out)
+    looked_for = " ".join(word for word in every if word in kept and word not in missing)
+    found = _of_words(where, query, looked_for or words, find_asked(where.words, looked_for, listed=listed))
+    return replace(found, question=asked, left_out=left_out, missing=missing)
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word is spelled as code is, or is an operator's name and no plain English."""
+    return bool(_CODE.search(word)) or word in DTYPE_WORDS or (word not in _ENGLISH and _is_operator(word))
+
+
+def _is_operator(word: str) -> bool:
+    return operator_key(word) in every_operator()
+
+
+def _without_english(where: SearchIndex, query: str, words: Sequence[str]) -> list[str]:
+    """The words of a question without those of plain English beside an operator that is spelled as code."""
+    operators = [word for word in words if word not in _ENGLISH and where.words.is_operator(word.casefold())]
+    has_code = any(map(_CODE.search, operators))
+    english = [word for word in words if word in _ENGLISH and (has_code or (operators and word == _CLAUSE))]
+    if not english or not has_sentence(query):
+        return list(words)
+    tokens = _TOKEN.findall(query)
+    meant = {token for place, token in enumerate(tokens) if token in english and _is_meant(tokens, place)}
+    return [word for word in words if word not in english or word in meant]
+
+
+def _is_meant(tokens: Sequence[str], place: int) -> bool:
+    """Whether a word of plain English is an operator: in a list of them, or said to be one."""
+    before, behind = tokens[:place][::-1], tokens[place + 1 :]
+    if _SAYS_OPERATOR & {*before[:1], *behind[:1]}:
+        return True
+    is_last = not behind or behind[0] in _JOINS | _ENDS or not behind[0][0].isalnum()
+    return _is_joined(behind) or (_is_joined(before) and is_last)
+
+
+def _is_joined(tokens: Sequence[str]) -> bool:
+    """Whether the first of these that joins nothing is an operator, behind something that joins."""
+    rest = list(dropwhile(_JOINS.__contains__, tokens))
+    return 0 < len(rest) < len(tokens) and _is_operator(rest[0])
 
 
 def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -> list[str]:
@@ -209,9 +299,11 @@ def _of_error(query: str, match: ErrorMatch) -> SearchHits:
 
 def is_error(query: str) -> bool:
     """Whether a query reads like the text of an error rather than like words to look for."""
-    is_long = "\n" in query.strip() or (len(query) > _LONG and not _ASKS.search(query))
     is_raised = bool(_ERROR.search(query)) or is_kind(query)
-    return is_long or is_raised or any(pattern.search(query) for pattern in PATTERNS)
+    if is_raised or any(pattern.search(query) for pattern in PATTERNS):
+        return True
+    is_long = "\n" in query.strip() or (len(query) > _LONG and not _ASKS.search(query))
+    return is_long and not is_long_question(query)
 
 
 def shorten(query: str) -> str:

@@ -509,6 +509,12 @@ window.makeSearch = data => {
       named: is_named, listed: false, own, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
+  const has_sentence = query => Boolean(match(reading._PROSE, query) || match(reading._ASKING, query))
+  const is_long_question = query => {
+    const question = [...query].length <= reading._LONGEST && match(reading._ASKING, query) ? read_question(query) : null
+    if (!question || match(reading._COMPLAINS, query)) return false
+    return question.releases.length > 0 || Boolean(question.asks && !query.includes('\n'))
+  }
   const is_sentence = query => Boolean(match(reading._ASKS, query)) && !match(reading._COMPLAINS, query)
   const read_plain = query => {
     const words = match(reading._COMPLAINS, query) ? '' : _words_of(query)
@@ -529,7 +535,7 @@ window.makeSearch = data => {
     if (newest) return ['move', [newest.groups.one, ''], true]
     const one = pattern => text.take(pattern).map(item => item.groups.one)
     const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
-    const single = [...named, ...one(reading._BARE_RELEASE)]
+    const single = unique([...named, ...one(reading._BARE_RELEASE)])
     if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
     if (text.take(reading._BREAKS).length && single.length === 1) return ['move', ['', single[0]], true]
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
@@ -545,7 +551,7 @@ window.makeSearch = data => {
   // --- search.py
   const find = query => {
     query = head(strip(query), search.LONGEST)
-    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: []}
+    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: [], missing: []}
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query), plain = read_plain(query)
@@ -583,21 +589,60 @@ window.makeSearch = data => {
     return leads.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce((kept, [word]) =>
       find_asked([...kept, word].join(' '), listed).length ? [...kept, word] : kept, [])
   }
-  const _of_question = (found, question) => {
-    const every = split(question.words), {query} = found
+  const _of_question = (found, read) => {
+    const {query} = found
+    const every = _without_english(query, split(read.words))
     const named = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
     const listed = every.length > 0 && Boolean(match(words._LISTS, named))
-    const kept = question.asks === 'upgrade' ? every : _words_together(every, listed)
-    const asked = every.filter(word => kept.includes(word) || !kept.length).join(' ')
-    if (!asked) return {...found, question}
-    const left_out = every.filter(word => kept.length && !kept.includes(word))
-    return {..._of_words(found, asked, find_asked(asked, listed)), question: {...question, words: asked, listed}, left_out}
+    let kept, missing
+    if (read.asks === 'upgrade') {
+      const others = every.filter(word => !has_case(word))
+      kept = every.filter(word => !others.includes(word) || !has_sentence(query) || _is_name(word))
+      missing = unique(others.filter(word => kept.includes(word)))
+    } else {
+      const together = _words_together(every, listed)
+      kept = together.length ? together : every
+      const is_answered = has_sentence(query) && kept.some(word => is_operator(casefold(word)))
+      missing = every.filter(word => !kept.includes(word) && !(is_answered && !_is_name(word)))
+    }
+    const left_out = every.filter(word => !kept.includes(word))
+    const asked = every.filter(word => kept.includes(word)).join(' ')
+    const question = {...read, words: asked, listed: Boolean(asked) && listed}
+    if (!asked) return {...found, question, left_out}
+    const looked_for = every.filter(word => kept.includes(word) && !missing.includes(word)).join(' ')
+    return {..._of_words(found, looked_for || asked, find_asked(looked_for, listed)), question, left_out, missing}
+  }
+  const themes = new Set(entries.map(({case: {theme}}) => theme).filter(Boolean))
+  const operators_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.map(operator_key)))
+  const has_case = word => themes.has(word) || operators_of_cases.has(operator_key(word))
+  const _is_name = word => Boolean(match(search._CODE, word) || data.dtypes.includes(word) || (!search._ENGLISH.includes(word) && _is_operator(word)))
+  const _is_operator = word => every_operator.has(operator_key(word))
+  const _without_english = (query, every) => {
+    const operators = every.filter(word => !search._ENGLISH.includes(word) && is_operator(casefold(word)))
+    const has_code = operators.some(word => match(search._CODE, word))
+    const english = every.filter(word => search._ENGLISH.includes(word) && (has_code || (operators.length && word === search._CLAUSE)))
+    if (!english.length || !has_sentence(query)) return every
+    const tokens = findall(search._TOKEN, query).map(item => item[0])
+    const meant = tokens.filter((token, place) => english.includes(token) && _is_meant(tokens, place))
+    return every.filter(word => !english.includes(word) || meant.includes(word))
+  }
+  const _is_meant = (tokens, place) => {
+    const [before, behind] = [tokens.slice(0, place).reverse(), tokens.slice(place + 1)]
+    if ([before[0], behind[0]].some(token => search._SAYS_OPERATOR.includes(token))) return true
+    const is_last = !behind.length || [...search._JOINS, ...search._ENDS].includes(behind[0]) || /^[^\p{L}\p{N}]/u.test(behind[0])
+    return _is_joined(behind) || (_is_joined(before) && is_last)
+  }
+  const _is_joined = tokens => {
+    const begin = tokens.findIndex(token => !search._JOINS.includes(token))
+    return begin > 0 && _is_operator(tokens[begin])
   }
   const _of_error = (found, told) =>
     ({...found, error: true, hits: told.leads, ops: [...told.evidence.operators, ...told.evidence.beside].slice(0, search._MOST_OPERATORS)})
-  const is_error = query =>
-    strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || (query.length > search._LONG && !match(search._ASKS, query))
-    || plain_causes.PATTERNS.some(pattern => match(pattern, query))
+  const is_error = query => {
+    if (match(search._ERROR, query) || is_kind(query) || plain_causes.PATTERNS.some(pattern => match(pattern, query))) return true
+    const is_long = strip(query).includes('\n') || ([...query].length > search._LONG && !match(search._ASKS, query))
+    return is_long && !is_long_question(query)
+  }
   const shorten = query => {
     if (!is_error(query)) return split(query).join(' ')
     const read = read_error(query)

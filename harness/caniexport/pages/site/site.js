@@ -71,6 +71,13 @@
   }
   // the same question in a terminal, where it is answered as it was asked
   const command_of = query => element('code', '', `caniexport why "${query.replace(/["\\$`]/g, '\\$&')}"`)
+  // what goes before an upgrade of which these names were asked for, and no case is about them
+  const uncovered = names => {
+    const told = names.map(name => [name, asked().tell_operator(name)])
+    const unknown = told.filter(([, said]) => !said).map(([name]) => name).join(', ')
+    const parts = [unknown && `Nothing was measured of an operator called ${unknown}.`, ...told.map(([name, said]) => said && `No case is about ${name}. ${said}`)]
+    return names.length ? [element('p', 'decision', ...ticked([...parts, 'Of all cases:'].filter(Boolean).join(' ')))] : []
+  }
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}, query) => {
     const newest = torch.at(-1)
     const [file, decision] = upgrades[before] ?? []
@@ -96,12 +103,13 @@
     const move = unknown.length ? null : move_of(question, releases)
     const made = [read_as(found, question, releases.filter(Boolean), move)]
     if (question.own) made.push(element('p', '', 'Of your own file: ', element('code', '', 'caniexport upgrade --model FILE.onnx'), ' says which known failures touch it. Of your own model: ', element('code', '', 'caniexport check FILE.py:FACTORY'), ' measures it on each release.'))
-    const left = found.left_out.join(', ')
-    if (left) made.push(element('p', 'decision', `No measured case is about ${left} as well; the nearest answers.`))
+    const without = (words, style) => words.length ? [element('p', style, `Answered without ${words.map(word => `«${word}»`).join(', ')}: no measured case is about ${words.length > 1 ? 'them' : 'it'} together with the rest.`)] : []
+    made.push(...without(found.left_out.filter(word => found.missing.includes(word)), 'decision'))
+    made.push(...without(found.left_out.filter(word => !found.missing.includes(word)), 'hint'))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const others = written.filter(release => known(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
-    if (move) return [...made, ...upgrade_of(move, question, found.query)]
+    if (move) return [...made, ...uncovered(found.missing), ...upgrade_of(move, question, found.query)]
     if (question.asks === 'alerts') return [...made, element('p', '', link('alerts.html', 'What each release made worse than the one before it'))]
     const asked = new URLSearchParams()
     if (question.words) asked.set('q', question.words)

@@ -79,7 +79,7 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
     if found.question is None and not is_upgrade:
         return ReadLine(asked)
     question = read_for(query, page)
-    if found.question and question.asks != "upgrade":
+    if found.question and (question.asks != "upgrade" or found.question.asks == "upgrade"):
         question = replace(question, words=found.question.words, listed=found.question.listed)
     found = replace(found, question=question)
     asks = understand(question, mine.rows())
@@ -87,8 +87,8 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
     if asks.unknown or is_missing or question.asks != page:
         return ReadLine(asked, query=query, found=found)
     rest = {name: value for name, value in asked.items() if name != "q"}
-    nearest = (found.nearest,) if found.nearest and not is_upgrade else ()
-    return ReadLine({**rest, **_of_line(page, asks)}, (*nearest, *asks.notes))
+    left = filter(None, () if is_upgrade else (found.nearest, found.aside))
+    return ReadLine({**rest, **_of_line(page, asks)}, (*left, *asks.notes))
 
 
 def _of_line(page: Intention, asks: Understood) -> dict[str, str]:
@@ -121,10 +121,10 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "whole": links.page("runs"),
             "keeps": "",
             "label": "All runs",
-            "wide": (),
             "replaced": (),
             "failing": None,
             "nearest": " ".join(filter(None, (unmeasured, tell_missing(provider.missing)))),
+            "aside": "",
             "told": "",
             "dtype": "",
             "no_case_has": False,
@@ -135,6 +135,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         "replaced": _replaced(asks),
         "failing": _failing(kept, found.query, asks),
         "nearest": found.nearest,
+        "aside": found.aside,
         "cases": kept.answer(case_names),
         "newest": kept.rows().torch[-1],
         "no_case_has": any(map(dtypes_of, found.left_out)),
@@ -147,10 +148,12 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             drawn, whole = draw(inner, here), links.page(asks.answer, **inner.asked)
             keeps = drawn.keeps or links.page(asks.answer, **{**inner.asked, "format": "csv"})
-            wide = _not_narrowed(asks, kept) if asks.answer == "upgrade" else ()
+            if asks.answer == "upgrade":
+                named = name_cases(asks.words.split(), kept.rows().catalogue.values()).names
+                about["nearest"] = upgrade.tell_uncovered(kept, found.missing, asks.after, others=bool(named))
             is_told = asks.answer == "workarounds" and found.has_dtype
             told = torch_op.tell(kept, found.called, inner.mine) if is_told else ""
-            given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "wide": wide, "told": told}
+            given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "told": told}
             return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
 
@@ -174,11 +177,6 @@ def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str
     rest = {name: value for name, value in setting.items() if name != "torch"}
     ops = name_cases(asks.words.split(), kept.rows().catalogue.values()).names
     return {**rest, "from": asks.before, "to": asks.after, **({"ops": ",".join(ops)} if ops else {})}
-
-
-def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
-    """The words of an upgrade that are no operator of a case and no theme: it is not narrowed by them."""
-    return name_cases(asks.words.split(), kept.rows().catalogue.values()).others
 
 
 def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, about: Mapping[str, Any]) -> Markup:

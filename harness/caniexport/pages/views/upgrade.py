@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
+from caniexport.answers import operator_at
 from caniexport.answers.decision import NEITHER, call_way, decide, decide_each, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
@@ -82,7 +83,8 @@ def page(form: Form, kept: Kept) -> Page:
     if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
-    given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "back": False, "worse": WORSE}
+    uncovered = tell_uncovered(kept, narrow.others, dict(after)["torch"], others=bool(narrow.names))
+    given: dict[str, Any] = {"found": found, "uncovered": uncovered, "lists": _LISTS, "back": False, "worse": WORSE}
     given["of_file"] = ()
     given["cases"] = kept.answer(case_names)
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
@@ -118,6 +120,11 @@ def _asked_of(form: Form) -> set[str]:
     points = {f"{end}{axis}" for end in ("from", "to") for axis in ("", "_opset", "_exporter")}
     own = {"torch": "from", "opset": "from_opset", "exporter": "from_exporter", "runtime": "", "profile": ""}
     return points | {name for name, at in own.items() if not form.asked.get(at)}
+
+
+def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, *, others: bool) -> str:
+    """What goes before an upgrade of which these names were asked for, and no case is about them."""
+    return operator_at.tell_uncovered(kept.operators(), names, torch, others=others) if names else ""
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:
