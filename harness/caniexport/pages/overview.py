@@ -42,7 +42,7 @@ class Overview:
     def told(self) -> str:
         """How many cases there are, and how many of them nobody has measured yet."""
         if not self.unmeasured:
-            return f"{plural(self.cases, 'case')}, all measured."
+            return f"{plural(self.cases, 'case')}, each measured on some release."
         measured = f"{len(self.measured):,} measured, {self.unmeasured:,} not measured yet."
         return f"{plural(self.cases, 'case')}: {measured}"
 

@@ -83,9 +83,11 @@
     const [file, decision] = upgrades[before] ?? []
     const given = [after !== newest && `to torch ${after}`, opset && `opset ${opset}`, exporter, runtime && runtime.replace('==', ' '), words].filter(Boolean)
     const alone = `This copy has the upgrade to the newest release, torch ${newest}, alone, of all cases as the releases are called by default. Yours (${given.join(', ')}): `
-    const more = given.length ? [element('p', 'hint', alone, command_of(query))] : []
+    const more = given.length ? [element('p', 'decision', alone, command_of(query))] : []
     if (!file) return more
-    return [...more, element('p', 'decision', decision), element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`))]
+    // what is no answer to what was asked is no decision
+    const said = element('p', more.length ? 'hint' : 'decision', ...ticked(decision))
+    return [...more, said, element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`))]
   }
   const move_of = (question, releases) => {
     const is_span = question.kind === 'range' && !question.words && question.asks !== 'matrix'
