@@ -85,6 +85,9 @@ QUESTIONS = {
     ),
     "is grid_sample, where and max ok at opset 17": ("grid_sample where max", "", "each", (), "17", "", ""),
     "We use SDPA and split the batch on torch 2.5, is it fine?": ("SDPA split batch", "", "each", ("2.5",), "", "", ""),
+    "Can we drop the hand-written cross and use torch.cross natively on 2.9, or must it stay?": (
+        "hand-written cross torch.cross", "workarounds", "each", ("2.9",), "", "", "",
+    ),
 }  # fmt: skip
 
 #: what has numbers and words of a setting, and asks nothing

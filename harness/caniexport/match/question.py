@@ -137,7 +137,7 @@ _FILLING = frozenset(
     "remove drop delete keep call called calling calls failure failures problem problems colleague "
     "exportable convertible possible "
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much "
-    "no must natively back think thinking given way everywhere write written writes "
+    "no us over stay must natively back think thinking given way everywhere write written writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about

@@ -86,9 +86,12 @@ def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[L
 
 
 def name_operators(where: WordIndex, parts: Iterable[str]) -> tuple[str, ...]:
-    """Those of the words that are operators, and no types of tensors, each once."""
-    named = dict.fromkeys(part for part in parts if part not in _JOINING and not dtypes_of(part))
-    return tuple(part for part in named if where.is_operator(part))
+    """Those of the words that are operators, and no types of tensors, each once by the first of its names."""
+    named: dict[str, str] = {}
+    for part in parts:
+        if part not in _JOINING and not dtypes_of(part) and where.is_operator(part):
+            named.setdefault(operator_key(part), part)
+    return tuple(named.values())
 
 
 def _of_first(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:

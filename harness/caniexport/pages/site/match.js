@@ -406,8 +406,11 @@ window.makeSearch = data => {
     const joined = parts.join('_')
     return parts.length > 1 && is_operator(joined) ? [joined] : parts
   }
-  const name_operators = parts =>
-    unique(parts).filter(part => !words._JOINING.includes(part) && !is_dtype(part) && is_operator(part))
+  const name_operators = parts => {
+    const named = parts.filter(part => !words._JOINING.includes(part) && !is_dtype(part) && is_operator(part))
+    const keys = named.map(operator_key)
+    return named.filter((_, place) => keys.indexOf(keys[place]) === place)
+  }
   const is_dtype = word => data.dtypes.includes(casefold(word).replace(/^torch\./, ''))
   const _of_first = parts => {
     const named = name_operators(parts)
