@@ -83,6 +83,9 @@ QUESTIONS = {
     "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?": (
         "stacks products hand where torch.cross", "", "each", ("2.8",), "18", "", "",
     ),
+    "is stack_rewrite still needed where we call it on 2.8?": (
+        "stack_rewrite where", "workarounds", "each", ("2.8",), "", "", "",
+    ),
     "is grid_sample, where and max ok at opset 17": ("grid_sample where max", "", "each", (), "17", "", ""),
     "We use SDPA and split the batch on torch 2.5, is it fine?": ("SDPA split batch", "", "each", ("2.5",), "", "", ""),
     "Can we drop the hand-written cross and use torch.cross natively on 2.9, or must it stay?": (

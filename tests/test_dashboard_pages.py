@@ -188,9 +188,14 @@ def test_the_upgrade_page_opens_with_the_sentence_of_the_command(draw):
 def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_not_know(draw):
     app = draw("upgrade", **{"from": "2.0.1", "to": "2.15.0", "ops": "torch.roll NoSuchOp"})
 
-    assert "No case is about NoSuchOp" in " ".join(words(app).split())
+    assert "Nothing was measured of an operator called NoSuchOp. Of the rest:" in " ".join(words(app).split())
     assert "torch.cross before" not in words(app)
     assert "Nothing that was measured at both points changes." in words(app)
+
+    alone = words(draw("upgrade", **{"from": "2.0.1", "to": "2.15.0", "ops": "NoSuchOp"}))
+    assert "Nothing was measured of an operator called NoSuchOp." in " ".join(alone.split())
+    assert "Of all cases" not in alone
+    assert "Of the rest" not in alone
 
 
 def test_workarounds_say_since_when_they_are_obsolete_and_are_sorted_by_it(draw):

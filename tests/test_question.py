@@ -631,6 +631,7 @@ def test_of_an_operator_without_a_case_torchs_own_calls_are_told_before_the_rest
     ("query", "words"),
     [
         (BY_HAND, "stacks torch.cross"),
+        ("is stack_rewrite still needed where we call it on 2.8?", "stack_rewrite"),
         ("Is torch.cross still needed where we split the batch on 2.8?", "torch.cross batch"),
         ("does torch.where work on 2.8", "torch.where"),
         ("is where ok on 2.8?", "where"),

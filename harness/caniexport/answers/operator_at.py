@@ -214,15 +214,15 @@ def tell_called(
     return " ".join(filter(None, told)) or _tell_meant(summary, meant, torch, exporters, opsets)
 
 
-def tell_uncovered(summary: OperatorsSummary | None, names: Sequence[str], torch: str, *, others: bool) -> str:
+def tell_uncovered(summary: OperatorsSummary | None, names: Sequence[str], torch: str, rest: str) -> str:
     """What goes before an answer about cases where these names were asked for, and no case is about them: that nothing
-    is known, or how torch's own calls end at a release. ``others`` is whether it was asked for more than these.
+    is known, or how torch's own calls end at a release. ``rest`` leads on to that answer: ``Of the rest:``.
     """
     told = {name: tell_called(summary, name, torch) for name in names}
     unknown = ", ".join(name for name, said in told.items() if not said)
     parts = [f"Nothing was measured of an operator called {unknown}." if unknown else ""]
     parts += [f"No case is about {name}. {said}" for name, said in told.items() if said]
-    return " ".join([*filter(None, parts), "Of the rest:" if others else "Of all cases:"]) if names else ""
+    return " ".join(filter(None, (*parts, rest))) if names else ""
 
 
 def tell_beside(told: str, runtime: str) -> str:

@@ -269,7 +269,8 @@ def _upgrade(dataset: Dataset, asks: Understood, missing: Sequence[str]) -> tupl
     after = {name: value for name, value in setting.items() if name == "runtime"}
     after |= {"torch": asks.after, **({"opset": to_opset} if to_opset else {})}
     named = _named(dataset, asks.words)
-    lead = tell_uncovered(operators_beside(dataset), missing, asks.after, others=bool(named.names)) if missing else ""
+    rest = "Of the rest:" if named.names else "Of all cases:"
+    lead = tell_uncovered(operators_beside(dataset), missing, asks.after, rest) if missing else ""
     return upgrade(dataset, before, after, named.filters), partial(show, lead=lead)
 
 

@@ -126,7 +126,7 @@ def _uncovered(dataset: Dataset, names: Sequence[str], found: Upgrade | Plan) ->
     from caniexport.answers.upgrade import Upgrade
 
     torch = found.after.torch if isinstance(found, Upgrade) else load(dataset).torch[-1]
-    return tell_uncovered(operators_beside(dataset), names, torch, others=True)
+    return tell_uncovered(operators_beside(dataset), names, torch, "Of the rest:")
 
 
 def _target_install(lock: Path | None, named: Mapping[str, str]) -> LockedInstall | None:

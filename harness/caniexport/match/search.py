@@ -246,10 +246,12 @@ def _is_operator(word: str) -> bool:
 
 
 def _without_english(where: SearchIndex, query: str, words: Sequence[str]) -> list[str]:
-    """The words of a question without those of plain English beside an operator that is spelled as code."""
-    operators = [word for word in words if word not in _ENGLISH and where.words.is_operator(word.casefold())]
-    has_code = any(map(_CODE.search, operators))
-    english = [word for word in words if word in _ENGLISH and (has_code or (operators and word == _CLAUSE))]
+    """The words of a question without those of plain English beside an operator or a fix that is spelled as code."""
+    fixes = {variant for _, variant in where.words.entries}
+    named = [word for word in words if where.words.is_operator(word.casefold()) or word in fixes]
+    others = [word for word in named if word not in _ENGLISH]
+    has_code = any(map(_CODE.search, others))
+    english = [word for word in words if word in _ENGLISH and (has_code or (others and word == _CLAUSE))]
     if not english or not has_sentence(query):
         return list(words)
     tokens = _TOKEN.findall(query)

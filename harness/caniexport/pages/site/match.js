@@ -621,9 +621,10 @@ window.makeSearch = data => {
   const _is_name = word => Boolean(match(search._CODE, word) || data.dtypes.includes(word) || (!search._ENGLISH.includes(word) && _is_operator(word)))
   const _is_operator = word => every_operator.has(operator_key(word))
   const _without_english = (query, every) => {
-    const operators = every.filter(word => !search._ENGLISH.includes(word) && is_operator(casefold(word)))
-    const has_code = operators.some(word => match(search._CODE, word))
-    const english = every.filter(word => search._ENGLISH.includes(word) && (has_code || (operators.length && word === search._CLAUSE)))
+    const is_named = word => is_operator(casefold(word)) || entries.some(({variant}) => variant === word)
+    const others = every.filter(word => !search._ENGLISH.includes(word) && is_named(word))
+    const has_code = others.some(word => match(search._CODE, word))
+    const english = every.filter(word => search._ENGLISH.includes(word) && (has_code || (others.length && word === search._CLAUSE)))
     if (!english.length || !has_sentence(query)) return every
     const tokens = findall(search._TOKEN, query).map(item => item[0])
     const meant = tokens.filter((token, place) => english.includes(token) && _is_meant(tokens, place))

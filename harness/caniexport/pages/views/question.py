@@ -150,7 +150,9 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             keeps = drawn.keeps or links.page(asks.answer, **{**inner.asked, "format": "csv"})
             if asks.answer == "upgrade":
                 named = name_cases(asks.words.split(), kept.rows().catalogue.values()).names
-                about["nearest"] = upgrade.tell_uncovered(kept, found.missing, asks.after, others=bool(named))
+                about["nearest"] = upgrade.tell_uncovered(
+                    kept, found.missing, asks.after, "Of the rest:" if named else "Of all cases:"
+                )
             is_told = asks.answer == "workarounds" and found.has_dtype
             told = torch_op.tell(kept, found.called, inner.mine) if is_told else ""
             given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "told": told}

@@ -83,7 +83,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
-    uncovered = tell_uncovered(kept, narrow.others, dict(after)["torch"], others=bool(narrow.names))
+    uncovered = tell_uncovered(kept, narrow.others, dict(after)["torch"], "Of the rest:" if found else "")
     given: dict[str, Any] = {"found": found, "uncovered": uncovered, "lists": _LISTS, "back": False, "worse": WORSE}
     given["of_file"] = ()
     given["cases"] = kept.answer(case_names)
@@ -122,9 +122,9 @@ def _asked_of(form: Form) -> set[str]:
     return points | {name for name, at in own.items() if not form.asked.get(at)}
 
 
-def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, *, others: bool) -> str:
+def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, rest: str) -> str:
     """What goes before an upgrade of which these names were asked for, and no case is about them."""
-    return operator_at.tell_uncovered(kept.operators(), names, torch, others=others) if names else ""
+    return operator_at.tell_uncovered(kept.operators(), names, torch, rest) if names else ""
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:
