@@ -28,6 +28,11 @@ from caniexport.answers.fix_code import code_to_copy
             'left = fix("export-option", "not inlined", export={"autograd_inlining": False})',
             'torch.onnx.export(model, args, "model.onnx", autograd_inlining=False)',
         ),
+        (
+            'sizes = fix("export-option", "sizes", export=lambda: {"dynamic_shapes": {"x": {0: Dim("a")}}})',
+            "torch.onnx.export(model, args, \"model.onnx\", dynamic_shapes={'x': {0: Dim('a')}})",
+        ),
+        ('made = fix("export-option", "made elsewhere", export=cube_translation)', None),
         ('static = fix("export-option", "static", dynamic={})', 'torch.onnx.export(model, args, "model.onnx")'),
         ('newer = fix("version-upgrade", "1.8 has it", torch=">=1.8")', 'pip install "torch>=1.8"'),
         ('@fix("rewrite", "called")\ndef called(self, x):\n    return x\n', "def called(self, x):\n    return x\n"),

@@ -36,6 +36,8 @@ def _write_call(mark: ast.expr) -> str:
         return f'pip install "torch{given["torch"].value!s}"'
     if not given or not given.keys() <= {"exporter", "opset", "dynamic", "export"}:
         return ""
+    if "export" in given and not isinstance(_read_options(given["export"]), ast.Dict):
+        return ""
     exporter = ast.literal_eval(given["exporter"]) if "exporter" in given else ""
     first = _SCRIPTED if exporter == Exporter.SCRIPT.value else _CALL
     option, remark = {"": ("", ""), Exporter.DYNAMO.value: _DYNAMO}.get(exporter, _TORCHSCRIPT)
@@ -49,11 +51,16 @@ def _options(given: dict[str, ast.expr]) -> Iterator[str]:
         yield f"opset_version={ast.unparse(given['opset'])}"
     if "dynamic" in given and ast.unparse(given["dynamic"]) != "{}":
         yield f"dynamic_axes={ast.unparse(given['dynamic'])}"
-    export = given.get("export")
+    export = _read_options(given["export"]) if "export" in given else None
     if isinstance(export, ast.Dict):
         for name, value in zip(export.keys, export.values, strict=True):
             if isinstance(name, ast.Constant):
                 yield f"{name.value!s}={ast.unparse(value)}"
+
+
+def _read_options(export: ast.expr) -> ast.expr:
+    """The options that a fix gives, also where they are made when it is called."""
+    return export.body if isinstance(export, ast.Lambda) else export
 
 
 def _without_marks(code: str, body: list[ast.stmt]) -> str:
