@@ -56,7 +56,7 @@ def find_in_python(where, query):
     ]
     question = found.question and asdict(found.question)
     told = [found.error, hits, found.ops, found.themes, found.sources, found.near, search.shorten(query)]
-    return [*told, question, found.left_out, found.missing]
+    return [*told, question, found.left_out, found.missing, found.narrowed]
 
 
 FIND_IN_THE_PAGE = """queries => queries.map(query => {
@@ -64,7 +64,7 @@ FIND_IN_THE_PAGE = """queries => queries.map(query => {
   const hits = found.hits.map(hit =>
     [hit.case.case, hit.confidence, hit.why, hit.variant, hit.torch, hit.exporter, hit.opset, hit.runtime])
   const told = [found.error, hits, found.ops, found.themes, found.sources, found.near, window.INDEX.shorten(query)]
-  return [...told, found.question, found.left_out, found.missing]
+  return [...told, found.question, found.left_out, found.missing, found.narrowed]
 })"""
 
 

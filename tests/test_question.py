@@ -141,6 +141,14 @@ def test_names_of_operators_among_words_that_fill_a_sentence_are_no_error(result
     assert [hit.case for hit in found.hits[:1]] == [case] * bool(case)
 
 
+def test_plain_words_that_leave_cases_of_an_operator_out_are_told(results):
+    query = "Our code stacks it by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?"
+    found = search.search(results, query)
+
+    assert re.search(r"This is one of the \d cases about torch\.cross, those with «stacks»\.", found.aside)
+    assert not search.search(results, "cross torch 2.8 opset 18").aside
+
+
 def test_a_question_in_place_of_a_command_is_led_to_the_one_that_answers_it():
     found = CliRunner().invoke(main, ["cross torch 2.8"])
 
@@ -648,7 +656,7 @@ def test_words_of_a_sentence_that_no_case_has_are_told_in_plain_text_behind_the_
     body = str(page("search", {"q": BY_HAND}, kept_results).body)
 
     assert said in asked(BY_HAND)
-    assert f'<p class="hint">{said} with the rest.</p>' in body
+    assert f'<p class="hint">{said} with the rest. This is one of the' in body
     assert body.index(said) > body.index('<p class="decision">At torch 2.8.0, opset 18')
 
 

@@ -85,7 +85,7 @@ class SearchHits:
     ``error`` is whether the query was read as an error's text; ``near`` are known names where nothing was found.
     ``question`` is what it asks beside its words, ``left_out`` those of its words that no case has, and ``missing``
     those that were asked for and have to be told first: of an upgrade operators that no case is about, which stay
-    among its words.
+    among its words. ``narrowed`` says which plain words leave some of an operator's cases out.
     """
 
     query: str
@@ -98,6 +98,7 @@ class SearchHits:
     question: AskedQuestion | None = None
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    narrowed: str = ""
 
     @property
     def called(self) -> str:
@@ -124,8 +125,9 @@ class SearchHits:
 
     @property
     def aside(self) -> str:
-        """Which words of a sentence no case has, where its operators are answered."""
-        return tell_missing([word for word in self.left_out if word not in self.missing])
+        """Which words of a sentence no case has, where its operators are answered, and which leave cases out."""
+        missing = tell_missing([word for word in self.left_out if word not in self.missing])
+        return " ".join(filter(None, (missing, self.narrowed)))
 
 
 def tell_missing(words: Sequence[str]) -> str:
@@ -233,7 +235,21 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         return SearchHits(query, False, (), question=asked, left_out=left_out)
     looked_for = " ".join(word for word in every if word in kept and word not in missing)
     found = _of_words(where, query, looked_for or words, find_asked(where.words, looked_for, listed=listed))
-    return replace(found, question=asked, left_out=left_out, missing=missing)
+    narrowed = "" if question.asks == "upgrade" or listed else _tell_narrowed(where, query, looked_for, found.hits)
+    return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed)
+
+
+def _tell_narrowed(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) -> str:
+    """Which plain words of a sentence leave out how many of the cases of its one operator; empty where none does."""
+    operators = [word for word in words.split() if where.words.is_operator(word.casefold())]
+    plain = [word for word in words.split() if word not in operators and not _is_name(word)]
+    if len(operators) != 1 or not plain or not has_sentence(query):
+        return ""
+    every = len(find_asked(where.words, operators[0]))
+    said = ", ".join(f"\u00ab{word}\u00bb" for word in plain)
+    begins = f"These are {len(hits)}" if len(hits) > 1 else "This is one"
+    told = f"{begins} of the {every} cases about {operators[0]}, those with {said}."
+    return told if len(hits) < every else ""
 
 
 def _is_name(word: str) -> bool:

@@ -554,7 +554,7 @@ window.makeSearch = data => {
   // --- search.py
   const find = query => {
     query = head(strip(query), search.LONGEST)
-    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: [], missing: []}
+    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: [], missing: [], narrowed: ''}
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query), plain = read_plain(query)
@@ -613,7 +613,18 @@ window.makeSearch = data => {
     const question = {...read, words: asked, listed: Boolean(asked) && listed}
     if (!asked) return {...found, question, left_out}
     const looked_for = every.filter(word => kept.includes(word) && !missing.includes(word)).join(' ')
-    return {..._of_words(found, looked_for || asked, find_asked(looked_for, listed)), question, left_out, missing}
+    const hits = find_asked(looked_for, listed)
+    const narrowed = read.asks === 'upgrade' || listed ? '' : _tell_narrowed(query, split(looked_for), hits)
+    return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed}
+  }
+  const _tell_narrowed = (query, asked, hits) => {
+    const operators = asked.filter(word => is_operator(casefold(word)))
+    const plain = asked.filter(word => !operators.includes(word) && !_is_name(word))
+    if (operators.length !== 1 || !plain.length || !has_sentence(query)) return ''
+    const every = find_asked(operators[0], false).length
+    const said = plain.map(word => `«${word}»`).join(', ')
+    const begins = hits.length > 1 ? `These are ${hits.length}` : 'This is one'
+    return hits.length < every ? `${begins} of the ${every} cases about ${operators[0]}, those with ${said}.` : ''
   }
   const themes = new Set(entries.map(({case: {theme}}) => theme).filter(Boolean))
   const operators_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.map(operator_key)))

@@ -108,6 +108,7 @@
     const without = (words, style) => words.length ? [element('p', style, `Answered without ${words.map(word => `«${word}»`).join(', ')}: no measured case is about ${words.length > 1 ? 'them' : 'it'} together with the rest.`)] : []
     made.push(...without(found.left_out.filter(word => found.missing.includes(word)), 'decision'))
     made.push(...without(found.left_out.filter(word => !found.missing.includes(word)), 'hint'))
+    if (found.narrowed) made.push(element('p', 'hint', found.narrowed))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const others = written.filter(release => known(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
