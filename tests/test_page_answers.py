@@ -295,6 +295,16 @@ def test_the_answer_to_an_error_stands_before_how_it_was_read_and_leads_to_the_p
         assert part in link
 
 
+@pytest.mark.published
+def test_an_operator_none_of_whose_calls_pass_is_told_beside_a_fix_for_some(published):
+    error = "UnsupportedOperatorError: Exporting the operator 'aten::{}' to ONNX opset version {} is not supported."
+    inverse = read(published, "search", q=error.format("linalg_inv", 17))
+    sampler = read(published, "search", q=error.format("grid_sampler", 11))
+
+    assert "no exporter exports torch's own calls of linalg.inv" in inverse
+    assert "torch's own calls of" not in sampler
+
+
 def test_the_signs_of_a_table_explain_its_numbers_and_what_is_counted(small):
     said = read(small, "matrix", rows="cases")
 
