@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 
 from caniexport.answers.select import CatalogueEntry
-from caniexport.match.alike import has_line, same_line, same_pattern, speaks_alike
+from caniexport.match.alike import same_line, same_pattern, speaks_alike
 from caniexport.match.complete import add_beside, add_mentioned, add_named, read_completed
 from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.evidence import LEAST_WORDS, ErrorEvidence, Reason, split_words
@@ -99,14 +99,13 @@ class ErrorMatch:
     """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
 
     ``cases`` is the number of all cases that share something with it, ``alike`` of those that share as much as the
-    first. ``ending`` are the cases that end with a line of it, about its operator where both name one.
+    first.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
     cases: int
     alike: int
-    ending: frozenset[str]
 
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
@@ -132,7 +131,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     evidence = add_beside(where, evidence, text)
     found = _with_beside(found, [_weighed(lead, where, evidence, text) for lead in _by_beside(where, evidence)])
     alike = sum(lead.confidence is found[0].confidence for lead in found)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike, _ending(where, evidence))
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike)
 
 
 def _named_opset(evidence: ErrorEvidence) -> int | None:
@@ -152,11 +151,6 @@ def _with_line(where: ErrorIndex, evidence: ErrorEvidence) -> frozenset[str]:
     """The few cases that end with a line of a text, word for word."""
     lines = (where.cases_by_line.get(reason.exact, frozenset()) for reason in evidence.reasons if not reason.warns)
     return frozenset[str]().union(*(cases for cases in lines if len(cases) <= _MOST_CASES))
-
-
-def _ending(where: ErrorIndex, evidence: ErrorEvidence) -> frozenset[str]:
-    """The cases that end, or warn, with a line of a text."""
-    return frozenset(case for item in where.known if has_line(evidence, item) for case in item.seen.cases)
 
 
 def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
@@ -18,15 +18,15 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.home import NEWEST
 from caniexport.match.alike import has_line
-from caniexport.match.error_index import ErrorIndex, KnownError, exporter_of, index_errors
+from caniexport.match.error_index import KnownError, exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
-from caniexport.match.evidence import only_wraps
+from caniexport.match.evidence import ErrorEvidence, only_wraps
 from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.match.older_packages import seen_with_older
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
 from caniexport.match.runtimes import RuntimeSpan, runtime_span, span_elsewhere
-from caniexport.match.seen import SeenError
+from caniexport.match.seen import SeenAt, SeenError
 from caniexport.match.told import tell
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
@@ -134,9 +134,12 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     rows.keep_cases(lead.case for lead in match.leads[:_LOOKED_AT])
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")
-    found = [_placed(rows, where, match, lead) for lead in match.leads[:_LOOKED_AT]]
+    seen = [place for item in where.known if has_line(match.evidence, item) for place in item.seen.places]
+    ending = frozenset(place.case for place in seen)
+    found = [_placed(rows, seen, lead) for lead in match.leads[:_LOOKED_AT]]
     answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in found])[:_MOST]
-    answered = [(_on_runtimes(dataset, rows, _held(dataset, item, match), match), notes) for item, notes in answered]
+    answered = [(_held(dataset, item, match.evidence, ending), notes) for item, notes in answered]
+    answered = [(_on_runtimes(dataset, rows, item, match), notes) for item, notes in answered]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
@@ -151,7 +154,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
     tool, operators = match.evidence.tool, (*match.evidence.operators, *match.evidence.beside)
-    answer = ErrorAnswer("", reason, operators, leads, others, tables, notes, tool, measured, match.alike, match.ending)
+    answer = ErrorAnswer("", reason, operators, leads, others, tables, notes, tool, measured, match.alike, ending)
     cause = None if leads and leads[0].lead.confidence in _SURE else tell_cause(dataset, text, _release_of(rows, asked))
     if cause is not None:
         kept = (
@@ -231,14 +234,11 @@ def _named_release(rows: Rows, text: str) -> dict[str, str]:
         return {}
 
 
-def _placed(rows: Rows, where: ErrorIndex, match: ErrorMatch, lead: Lead) -> Lead:
-    """A lead that is not sure, at the newest place where the case ends with a line of the text."""
-    if lead.confidence in _SURE or lead.case not in match.ending:
-        return lead
-    items = (item for item in where.known if has_line(match.evidence, item))
-    seen = [place for item in items for place in item.seen.places if (place.case, place.variant) == (lead.case, PLAIN)]
-    named = [place for place in seen if place.torch and place.exporter in _NAMED]
-    if not named:
+def _placed(rows: Rows, seen: Iterable[SeenAt], lead: Lead) -> Lead:
+    """A lead that is not sure, at the newest place where its case is ``seen`` to end with a line of the text."""
+    mine = [place for place in seen if (place.case, place.variant) == (lead.case, PLAIN)]
+    named = [place for place in mine if place.torch and place.exporter in _NAMED]
+    if lead.confidence in _SURE or not named:
         return lead
     newest = max(named, key=lambda place: rows.torch.index(place.torch))
     return replace(lead, torch=newest.torch, exporter=newest.exporter, opset=newest.opset)
@@ -303,18 +303,18 @@ def _named_nodes(text: str) -> str:
     return next((exporter for exporter, named in _NODE_NAMES.items() if named.search(text)), "")
 
 
-def _held(dataset: Dataset, answered: AnsweredLead, match: ErrorMatch) -> AnsweredLead:
+def _held(dataset: Dataset, answered: AnsweredLead, evidence: ErrorEvidence, ending: Collection[str]) -> AnsweredLead:
     """A lead held against an error: whether it ends alike at its point, at export for the sake of its own operator, or
     with the very words.
     """
-    at, evidence = answered.at, match.evidence
+    at = answered.at
     is_alike = bool(at.kind) and at.kind in evidence.kinds
     if answered.lead.confidence is Confidence.OPERATOR and at.stage not in _BY_RUNTIME:
         is_its_own = operator_key(evidence.operator) in operator_keys(at.entry.ops[:1])
         is_alike = "::" in evidence.operator and is_its_own and at.stage == Stage.EXPORT.value
     texts = dataset.messages([at.message_id]).values()
     is_same = any(has_line(evidence, KnownError(SeenError(text, ()), tell(text))) for text in texts)
-    is_refused = at.refused and at.entry.case in match.ending
+    is_refused = at.refused and at.entry.case in ending
     return replace(answered, is_alike=is_alike or is_same or is_refused)
 
 
