@@ -6,6 +6,8 @@ from __future__ import annotations
 QUESTIONS = {
     "cross torch 2.8 opset 18": ("cross", "", "each", ("2.8",), "18", "", ""),
     "is my cross workaround needed on 2.8 at opset 18": ("cross", "workarounds", "each", ("2.8",), "18", "", ""),
+    "is my cross workaround needed on 2.8 at 18": ("cross", "workarounds", "each", ("2.8",), "18", "", ""),
+    "lstm from 2.5 to 2.9 at 17?": ("lstm", "upgrade", "move", ("2.5", "2.9"), "17", "", ""),
     "Is the cross workaround still needed with torch 2.8.0+cu128?": (
         "cross", "workarounds", "each", ("2.8.0+cu128",), "", "", "",
     ),
@@ -98,4 +100,5 @@ NO_QUESTIONS = (
     "cross", "dynamo", "trace", "matrix", "table", "upgrade", "dynamic batch", "onnx/onnx#2683",
     "grid-sampler-unsupported-opset-11", "Unsupported ONNX opset version: 18",
     "Exporting the operator 'aten::cross' to ONNX opset version 9 is not supported",
+    "Couldn't export operator aten::adaptive_avg_pool2d",
 )  # fmt: skip

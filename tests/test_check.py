@@ -447,6 +447,18 @@ def test_a_fix_that_the_models_own_rows_refute_is_not_needed(corpus, own, refute
     assert (fix.refuted, fix.helps) == (refuted, not refuted)
 
 
+@pytest.mark.parametrize(("own", "is_named"), [(Status.FAIL, False), (Status.MISMATCH, False), (Status.PASS, True)])
+def test_another_exporter_is_no_fix_where_the_model_does_not_work_by_it(corpus, own, is_named):
+    text = "TorchExportError: step 1/3\ncaused by AssertionError: only 4D query, key, and value are supported"
+    found = corpus.matches(
+        FailurePoint("2.15.0", "dynamo", 18, "export", Status.FAIL, text), [own_cell(18, own, "2.15.0")]
+    )
+    (case,) = [match for match in found if match.case == "sdpa-three-dims"]
+    (fix,) = [fix for fix in case.fixes if fix.variant == "trace"]
+    assert (fix.word.value, fix.helps) == ("needed", is_named)
+    assert bool(fix.refuted) is not is_named
+
+
 def test_that_the_model_as_it_is_fails_by_dynamo_too_refutes_no_rewrite_of_it(corpus):
     text = (
         "ConversionError: Failed to convert the exported program to an ONNX model.\ncaused by DispatchError: No ONNX "

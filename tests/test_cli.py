@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -293,6 +294,23 @@ def test_the_dashboard_listens_on_this_machine_only_and_watches_no_files(run, ho
     words = streamlit_command(8600, "127.0.0.1")
     assert words[words.index("--server.fileWatcherType") + 1] == "none"
     assert words[words.index("--server.address") + 1] == "127.0.0.1"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere the server is a process of its own")
+def test_what_ends_the_dashboard_ends_its_server(home, tmp_path):
+    server = tmp_path / "streamlit"
+    server.mkdir()
+    (server / "__init__.py").write_text("")
+    (server / "__main__.py").write_text(
+        "import os, time\nprint('serves as', os.getpid(), flush=True)\ntime.sleep(60)\n"
+    )
+    line = [sys.executable, "-c", "from caniexport.cli import main; main()", "dashboard"]
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path), homes.VARIABLE: str(home)}
+    with subprocess.Popen(line, env=environ, stdout=subprocess.PIPE, text=True) as started:
+        said = [started.stdout.readline() for _ in range(2)]
+        started.terminate()
+    assert said[1] == f"serves as {started.pid}\n"
+    assert started.returncode == -signal.SIGTERM
 
 
 def test_the_home_is_the_checkout_around_the_working_folder(home):

@@ -42,12 +42,28 @@ def first(reply):
         ("GuardOnDataDependentSymNode", ("measured cases ended with GuardOnDataDependentSymNode",), ()),
         ("UnsupportedOperatorError", ("measured cases ended with UnsupportedOperatorError",), ()),
         ("ShapeInferenceError", ("measured cases ended with ShapeInferenceError",), ()),
+        # one that no exporter gave, and a runtime did
+        (
+            "[TRT] [E] INVALID_NODE: QuantizeLinear (node 'q'): Assertion failed: shiftIsAllZeros(zeroPoint): Non-zero "
+            "zero point is not supported. Please set kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA to enable "
+            "asymmetric quantization if it is on DLA.",
+            ("2 measured cases fail for this cause", "gives this error for its file: use the fix `per_tensor`"),
+            ("No measured case",),
+        ),
         # an error of dynamo is answered at dynamo
         (UNFOLD, ("about aten::unfold", ", dynamo, opset"), ("This is", "avg_pool2d", ", trace, opset")),
         (
-            "RuntimeError: Couldn't export operator aten::adaptive_avg_pool2d",
-            ("the first is adaptive-avg-pool2d-non-factor", "the fix `matrix_product` is measured to work"),
-            ("interpolate", "lstm"),
+            "No ONNX function found for aten.unfold",
+            ("about aten::unfold", ", dynamo, opset"),
+            ("This is", "avg_pool2d", ", trace, opset"),
+        ),
+        *(
+            (
+                f"{raised}Couldn't export operator aten::adaptive_avg_pool2d",
+                ("the first is adaptive-avg-pool2d-non-factor", "the fix `matrix_product` is measured to work"),
+                ("interpolate", "lstm"),
+            )
+            for raised in ("", "RuntimeError: ")
         ),
         (ADAPTIVE, ("about adaptive pooling",), ("aten::adaptive ", "This is")),
         (
@@ -71,6 +87,20 @@ def test_an_error_is_answered_by_what_it_is_about(text, has, has_not):
     said = first(reply)
     assert [words for words in has if words not in said] == [], said
     assert [words for words in has_not if words in said] == [], said
+
+
+@pytest.mark.parametrize("raised", ["", "RuntimeError: ", "RuntimeError: ONNX export failed: "])
+def test_an_operator_in_place_is_led_to_its_own_case_and_answered_by_no_other(raised):
+    """Of ``mask & other`` torch's calls pass at opset 20: that is no word on ``mask &= other``, which has no rule."""
+    said = first(ask("why", f"{raised}Couldn't export operator aten::__iand_", "--torch", "1.10"))
+    assert "the nearest about aten::__iand_ is and-in-place" in said
+    assert "its fix `out_of_place` works there" in said
+    for op in ("__iand_", "__ior_"):
+        error = f"Exporting the operator 'aten::{op}' to ONNX opset version 17 is not supported"
+        placed = first(ask("why", f"UnsupportedOperatorError: {error}", "--torch", "2.8"))
+        assert placed.startswith(f"This is {op.strip('_i')}-in-place")
+        assert "the fix `" in placed
+        assert "Raise the opset" not in placed
 
 
 @pytest.mark.parametrize(
@@ -109,6 +139,14 @@ def test_an_operator_is_answered_at_the_release_that_is_asked_about():
     assert "a workaround is still needed for" in said
     assert "cross-no-symbolic" in said
     assert said in ask("why", "cross torch 1.10.2 opset 14 trace").stdout
+
+
+def test_words_are_answered_at_the_release_and_opset_of_the_options():
+    said = ask("why", "adaptive_avg_pool2d rank", "--torch", "1.10.2").stdout.partition("\n\n")[0]
+    assert "On torch 1.10.2 no exporter exports torch's own calls of nn.functional.adaptive_avg_pool2d" in said
+    assert "2.15.0" not in said
+    over = ask("why", "is cross needed on torch 2.5 opset 17", "--torch", "2.8", "--opset", "18").stdout
+    assert over.startswith("Read as: torch 2.8.0, opset 18, is a workaround needed, word: cross.")
 
 
 def test_a_way_by_which_nothing_breaks_is_named_where_neither_the_default_nor_todays_is_one():

@@ -380,6 +380,40 @@ def test_well_known_workarounds_are_found_however_they_are_spelled(scanned):
     assert {name: told[name].get(case) for name, (case, _) in SAME.items()} == wanted
 
 
+#: workarounds of well-known packages, each in a spelling of its own: the case that each leads to, and its word at 2.8
+COPIES = {
+    "a patched arange": (
+        "arange-half/cast",
+        "needed",
+        "@contextmanager\ndef patched_arange(half):\n"
+        '    """torch.arange with dtype= in half precision cannot be exported to ONNX."""\n    plain = torch.arange\n'
+        "    def cast(*ends, dtype=None, **more):\n        return plain(*ends, **more).to(dtype)\n"
+        "    torch.arange = cast\n    yield\n    torch.arange = plain\n",
+    ),
+    "a triangle by comparison": (
+        "tril-no-rule/times_mask",
+        "obsolete",
+        'def lower_for_onnx(x):\n    """In place of torch.tril, which ONNX does not support."""\n'
+        "    places = torch.arange(x.shape[0])\n    return x * (places <= places.unsqueeze(-1))\n",
+    ),
+    "padding worked out at the first call": (
+        "same-padding-of-fixed-size/formula_of_fixed_size",
+        "harmful",
+        'class SamePadExport(nn.Conv2d):\n    """ONNX export friendly Tensorflow like \'SAME\' convolution"""\n'
+        "    def forward(self, x):\n        size = x.size()[-2:]\n        if self.pad is None:\n"
+        "            self.pad = nn.ZeroPad2d(around(size))\n        x = self.pad(x)\n"
+        "        return F.conv2d(x, self.weight, self.bias, self.stride)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", COPIES)
+def test_a_copy_of_a_packages_workaround_leads_to_its_case_with_its_word(scanned, what):
+    fix, word, code = COPIES[what]
+    found = scanned(code, torch="2.8.0").findings
+    assert {item.word.value for item in found if tuple(fix.split("/")) in item.site.fixes} == {word}
+
+
 def test_ordinary_code_beside_them_is_no_finding(scanned):
     found = scanned(**{name: f"{IMPORTS}{code}" for name, code in ORDINARY.items()})
     claims = [item.site for item in found.findings if item.site.sure is not Sureness.SIMILAR]

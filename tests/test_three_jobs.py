@@ -103,6 +103,21 @@ def test_what_to_do_where_my_own_model_fails_by_an_operator_without_a_case(kept)
     assert "not measured" not in body
 
 
+@pytest.mark.parametrize("words", ["own model fails, what now", "My export fails."])
+def test_words_that_name_no_error_are_answered_with_what_to_do_next(kept, words):
+    said = printed("why", words)
+    assert "Paste the whole error (`caniexport why - < error.txt`)" in said
+    assert "`caniexport check FILE.py:FACTORY` takes the model itself through releases" in said
+    body = page("search", {"q": words}, kept).body
+    assert "paste the whole error; <code>caniexport check FILE.py:FACTORY</code> takes the model itself" in body
+
+
+def test_a_question_about_a_model_that_names_nothing_else_is_answered_with_how_to_ask_and_no_table():
+    reply = CliRunner().invoke(main, ["why", "Which torch should my model use?"])
+    assert len(reply.stdout.splitlines()) == 1
+    assert "`caniexport check FILE.py:FACTORY` measures it on each release" in reply.stdout
+
+
 def test_where_most_was_not_measured_that_nothing_breaks_is_not_what_leads():
     """From one onnxscript to the next, of which few cases were measured."""
     said = printed("upgrade", "--from", "torch=2.9,onnxscript=0.5.6", "--to", "torch=2.9,onnxscript=0.6")

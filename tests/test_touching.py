@@ -350,6 +350,20 @@ def test_where_a_model_comes_from_is_read_off_it_and_can_be_named(home):
     assert (named["torch"], named["opset"]) == ("2.0.1", 14)
 
 
+@pytest.mark.published
+def test_a_file_of_a_dozen_operators_is_judged_at_its_own_opset_and_touched_by_no_case_of_others(tmp_path):
+    """What merely has an operator in common is no failure of the file: deformable attention, a pseudo-inverse."""
+    ops = "Conv Relu MaxPool Concat Resize Add Mul Sigmoid Transpose Reshape MatMul Softmax".split()
+    path = tmp_path / "unet.onnx"
+    path.write_bytes(model(*ops, written_by="1.10.2", opset=13, sizes=("batch", 3, 8, 8)))
+    said = CliRunner().invoke(main, ["upgrade", "--model", str(path), "--plan"]).stdout
+
+    assert re.match(r"Try torch \S+ with `dynamo=False, opset_version=13`: no known failure touches it \(of \d+ ", said)
+    assert "nothing breaks" not in said
+    assert "From torch 1.10.2, torchscript-trace, opset 13" in said
+    assert not re.search("pinv|deform", said)
+
+
 def test_a_file_that_names_no_measured_release_needs_one_named(home):
     reply = run(home, model("Relu", written_by="1.4.0"), "--to", "2.15.0")
 

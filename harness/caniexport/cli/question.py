@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from caniexport import home as homes
+from caniexport import versions
 from caniexport.answers.filters import read_filters
 from caniexport.cli import output
 from caniexport.cli.op import show_failing
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from caniexport.answers.wanted import NamedCases
     from caniexport.cli.output import Console
     from caniexport.match.asked import Understood
+    from caniexport.match.question import AskedQuestion
     from caniexport.match.search import SearchHits
     from caniexport.store import Dataset
 
@@ -67,7 +69,7 @@ def show_question(
     from caniexport.match.question import AskedQuestion
     from caniexport.match.search import tell_missing
 
-    asks = understand(found.question or AskedQuestion(found.query), load(dataset))
+    asks = understand(_with_options(found.question or AskedQuestion(found.query), given), load(dataset))
     if asks.unknown:
         raise UnknownName("; ".join(asks.unknown))
     provider = asked_provider(found, asks, load(dataset))
@@ -95,6 +97,10 @@ def show_question(
             refuse_uncovered(word, load(dataset))
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
+    if asks.own and not asks.words and asks.answer in ("cases", "matrix"):
+        told = QuestionAnswer(asks.told, (), (), asks.opsets, own=_tell_own(asks))
+        output.answer(told, partial(_show, show=lambda *_: None), as_json)
+        return
     answer, show = _answer(dataset, found, asks, given, show_why)
     read_as = "; ".join((asks.told, *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
@@ -113,6 +119,14 @@ def show_question(
         found.aside,
     )
     output.answer(told, partial(_show, show=show), as_json)
+
+
+def _with_options(question: AskedQuestion, given: Mapping[str, tuple[str, ...]]) -> AskedQuestion:
+    """A question at the one release and opset that options name: they count more than its words."""
+    torch, opset = (given.get(name, ()) for name in ("torch", "opset"))
+    is_one = len(torch) == 1 and not versions.is_range(torch[0]) and question.kind == "each"
+    asked = replace(question, releases=torch) if is_one else question
+    return replace(asked, opset=opset[0]) if len(opset) == 1 else asked
 
 
 def _tell_own(asks: Understood) -> str:
@@ -137,7 +151,9 @@ def answer_at_point(
 
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
-    console.print(" ".join(filter(None, (f"Read as: {told.read_as}.", told.aside))), highlight=False, soft_wrap=True)
+    read_as = f"Read as: {told.read_as}." if told.read_as else ""
+    if read_as or told.aside:
+        console.print(" ".join(filter(None, (read_as, told.aside))), highlight=False, soft_wrap=True)
     if told.runtime:
         console.print(f"Cases are told as their files end on {told.runtime}.", highlight=False, soft_wrap=True)
     if told.own:

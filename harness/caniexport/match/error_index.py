@@ -161,6 +161,10 @@ class ErrorIndex:
                     found[words][place.exporter] += place.cells
         return found
 
+    def exporters_beginning(self, words: str) -> Counter[str]:
+        """The exporters that give errors whose pattern begins with these words, by cells."""
+        return sum((cells for known, cells in self.exporters.items() if known.startswith(words)), Counter[str]())
+
     @cached_property
     def cases_with_pattern(self) -> Counter[str]:
         """How many cases have a pattern."""
@@ -225,12 +229,15 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 
 
 def exporter_of(where: ErrorIndex, evidence: ErrorEvidence) -> str:
-    """The exporter that gives an error, by its words, else by its exception; empty where several do."""
+    """The exporter that gives an error, by its words, by its exception, else by the words before its operator; empty
+    where several do.
+    """
     patterns = [known for reason in evidence.reasons for known in where.patterns_in(reason.pattern)]
-    for words in (*patterns, *evidence.kinds):
-        cells = where.exporters.get(words, Counter())
+    begins = [reason.begins for reason in evidence.reasons if speaks_alone(reason.begins)]
+    told = [(words, where.exporters.get(words, Counter[str]())) for words in (*patterns, *evidence.kinds)]
+    for words, cells in (*told, *((words, where.exporters_beginning(words)) for words in begins)):
         for exporter, most in cells.most_common(1):
-            is_twin = exporter in _TORCHSCRIPT and words in patterns
+            is_twin = exporter in _TORCHSCRIPT and words not in evidence.kinds
             if (sum(cells[name] for name in _TORCHSCRIPT) if is_twin else most) >= _MOST_OF_IT * cells.total():
                 return exporter
     return ""

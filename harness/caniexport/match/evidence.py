@@ -25,7 +25,7 @@ LEAST_WORDS = 3
 
 _KIND = (
     r"(?:\w*(?:Error|Exception|Fail(?:ure)?|Warning|InvalidArgument|InvalidGraph|NotImplemented|RuntimeErrorWithDiagnostic"
-    r"|GuardOnDataDependentSymNode|PendingUnbackedSymbolNotFound|DataDependentOutputException|ParserUnsupported"
+    r"|GuardOnDataDependentSymNode|PendingUnbackedSymbolNotFound|DataDependentOutputException|Parser(?:Unsupported|Refused)"
     r"|ConstraintViolation|BuilderRefused|NoSuchFile|EPFail|exc\.Unsupported))"
 )
 #: where an exception's words begin, also where pasting made one line of a whole traceback
@@ -36,7 +36,6 @@ _RAISED = re.compile(
     re.MULTILINE,
 )
 _RUNTIME = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
-_PARSER = re.compile(r"(?:\[TRT\]|\[TensorRT\]|\[E\]|ERROR:|\[\d\d/\d\d/\d{4}-[\d:]+\])\s*")
 #: the name of an exception that stands alone
 _BARE_KIND = re.compile(rf"^[\s`'\"]*(?:[\w]+\.)*(?P<kind>{_KIND})[\s`'\".:!]*$")
 #: the name of one that stands in another's words
@@ -372,8 +371,11 @@ _SYMBOL = re.compile(r"(?<=\b[su])\d+\b")
 #: whose method it is, and which arguments it lacks, in what Python says of a call
 _OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
 _ARGUMENTS = re.compile(r"(?<=\bmissing )\d+ (?=required \w[\w-]* arguments?)|(?<=required positional argument)s?: .*")
-#: which file and which node an error of shapes is of
-_BEFORE = re.compile(r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])")
+#: which file and which node an error of shapes is of, and how a parser's log marks its lines
+_BEFORE = re.compile(
+    r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])"
+    r"|^(?:(?:\[(?:TRT|TensorRT|E|\d\d/\d\d/\d{4}-[\d:]+)\]|ERROR:)\s*)+"
+)
 #: the name of a node, which each file has its own
 _NODE_NAME = re.compile(
     r"(?<=\bnode )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
@@ -432,6 +434,12 @@ class Reason:
         """The first line without names, numbers and shapes: the same for all failures of one kind."""
         line = _INPUT.sub("input: …", _NODE_NAME.sub("…", self._said))
         return signature("", "", line).split("|", 2)[-1].rstrip(". ")
+
+    @cached_property
+    def begins(self) -> str:
+        """The first line up to the name of its operator, without names and numbers; empty where it names none."""
+        before = self._bare[: self._naming.start("op")] if self._naming else ""
+        return signature("", "", before.rstrip(_QUOTE)).split("|", 2)[-1]
 
     @cached_property
     def clauses(self) -> frozenset[str]:

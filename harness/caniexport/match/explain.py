@@ -39,6 +39,9 @@ from caniexport.store import Dataset
 _NO_SENTENCE = (
     "Nothing in this text says what failed: paste the line with the error too, which stands before or behind it."
 )
+#: what to do where nothing is known: with words of somebody's own, and with any error
+_ONLY_HEARD = "Paste the whole error (`caniexport why - < error.txt`). "
+_MEASURE = "`caniexport check FILE.py:FACTORY` takes the model itself through releases and exporters."
 #: what is said of a text that only wraps another error
 _ONLY_WRAPS = (
     "This only says that another error happened: paste what stands with it, too, the innermost exception («caused by», "
@@ -183,7 +186,15 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     exporter = leads[0].at.exporter if leads else gave
     beside = _measured_with(rows, answer, exporter, opset) if asked.get("torch") else ""
     raised = _raise_for_operator(answer, told[1] if told else "")
-    return replace(answer, decision=f"{decided}{raised} {beside}".rstrip())
+    said = filter(None, (f"{decided}{raised}", beside, _way_on(answer, match.evidence)))
+    return replace(answer, decision=" ".join(said))
+
+
+def _way_on(answer: ErrorAnswer, evidence: ErrorEvidence) -> str:
+    """What to do where nothing is known of a text; empty where something is, or another program gave the error."""
+    if _is_led(answer) or answer.operator or answer.tool:
+        return ""
+    return f"{_ONLY_HEARD if evidence.is_prose and not answer.operators else ''}{_MEASURE}"
 
 
 def _tell_fixed(dataset: Dataset, operator: OperatorAt, at: CaseAt) -> str:

@@ -33,6 +33,10 @@ _OPSET = re.compile(
     r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
+#: an opset that is only a number, behind a release: «on 2.8 at 18»
+_BARE_OPSET = re.compile(
+    r"(?<![\w-])at\s+(?P<low>[7-9]|[12]\d)(?=\s*(?:$|[?!,;)]|\.(?!\d)|(?:with|by|using|and|for)\b))", re.IGNORECASE
+)
 _DYNAMO = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
 )
@@ -89,7 +93,7 @@ _MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview|csv|spread
 #: what an error says of itself, and not of another release; a question that has it begins as one, or ends as one
 _COMPLAINS = re.compile(
     rf"{_NAME}(?<!used\sto\s)(?:(?:not|un)[ -]?(?:supported|implemented|available)|fail(?:s|ed|ure)?|could\s+not"
-    rf"|cannot|\w*error|expected|missing|regression|unrecognized|unknown|invalid){_END}",
+    rf"|couldn['\u2019]t|cannot|\w*error|expected|missing|regression|unrecognized|unknown|invalid){_END}",
     re.IGNORECASE,
 )
 #: «where» that asks, and is not the operator
@@ -216,6 +220,8 @@ def read_question(query: str) -> AskedQuestion | None:
     exporter = _exporter(text)
     is_of_release = bool(text.take(_ALERTS))
     kind, releases, named = _releases(text)
+    if releases and not opsets:
+        opsets = [item["low"] for item in text.take(_BARE_OPSET)]
     text.take(_WHERE)
     status = _MISMATCH if _ASKS.search(query) and text.take(_WRONG) else ""
     if status:

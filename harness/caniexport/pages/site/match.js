@@ -491,11 +491,12 @@ window.makeSearch = data => {
     const own = text.take(reading._OWN).length > 0
     const runtime = text.take(reading._RUNTIME).map(({groups}) => `${_runtime(groups.name)}==${groups.version}`)
     const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
-    const opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
+    const named_opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const exporter = _exporter(text)
     const is_of_release = text.take(reading._ALERTS).length > 0
     const [kind, releases, named] = _releases(text)
+    const opsets = named_opsets.length || !releases.length ? named_opsets : text.take(reading._BARE_OPSET).map(item => item.groups.low)
     text.take(reading._WHERE)
     const status = match(reading._ASKS, query) && text.take(reading._WRONG).length ? reading._MISMATCH : ''
     if (status) text.take(reading._BESIDE_WRONG)

@@ -54,7 +54,9 @@
   const nothing = found => {
     const near = found.near.length
       ? [' The nearest known: ', ...between(found.near.map(name => link(`?q=${encodeURIComponent(name)}`, name)), ', '), '.'] : []
-    return element('p', 'hint', 'No measured case has all of these words, and no measured error is like them.', ...near)
+    const way_on = found.query.trim().includes(' ')
+      ? [' Where a model of your own fails, paste the whole error; ', element('code', '', 'caniexport check FILE.py:FACTORY'), ' takes the model itself through releases and exporters.'] : []
+    return element('p', 'hint', 'No measured case has all of these words, and no measured error is like them.', ...near, ...way_on)
   }
   // What of a question this copy can answer: how its releases are known, its upgrades to the newest release, its pages
   const series = release => torch.filter(name => name === release || name.startsWith(`${release}.`)).at(-1)
