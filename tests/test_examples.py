@@ -149,6 +149,12 @@ def test_words_are_answered_at_the_release_and_opset_of_the_options():
     assert over.startswith("Read as: torch 2.8.0, opset 18, is a workaround needed, word: cross.")
 
 
+def test_what_breaks_is_told_by_its_cause_and_not_by_what_wraps_it():
+    said = ask("upgrade", "--from", "2.8", "--to", "2.9", "--op", "SDPA").stdout
+    assert "    AssertionError: only 4D query, key, and value are supported\n  sdpa-three-dims: pass → fail" in said
+    assert "This is step" not in said
+
+
 def test_a_way_by_which_nothing_breaks_is_named_where_neither_the_default_nor_todays_is_one():
     """At opset 17 a volume stops TorchScript, and by default an LSTM: by TorchScript at its own opset nothing does."""
     named = ("--op", "grid_sample", "--op", "lstm")

@@ -446,6 +446,42 @@ def test_that_an_export_failed_at_a_step_is_no_lead(index):
     assert "default-with-dynamic-axes-that-code-fixes" not in cases
 
 
+#: what exporters print around an error
+AROUND = {
+    "steps": (
+        "torch.onnx._internal.exporter._errors.ConversionError: Failed to convert the exported program to an ONNX "
+        "model. This is step 3/3 of exporting the model to ONNX. Next steps:\n- If there is a missing ONNX function, "
+        "implement it and register it to the registry.\n- If there is an internal error during ONNX conversion, debug "
+        "the error and submit a PR to PyTorch.\ncaused by "
+    ),
+    "a report": (
+        "torch.onnx.OnnxExporterError: Failed to export the model to ONNX. Generating SARIF report at "
+        "'report_dynamo_export.sarif'. SARIF is a standard format for the output of static analysis tools. SARIF logs "
+        "can be loaded in VS Code SARIF viewer extension, or SARIF web viewer. Please report a bug on PyTorch Github: "
+        "https://github.com/pytorch/pytorch/issues\nThe above exception was the direct cause of the following "
+        "exception:\n"
+    ),
+    "frames": (
+        'Traceback (most recent call last):\n  File "/a/torch/onnx/utils.py", line 1636, in _export\n'
+        "    graph, params_dict, torch_out = _model_to_graph(\n"
+        '  File "/a/torch/nn/modules/rnn.py", line 812, in forward\n    result = _VF.lstm(input, hx)\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_what_an_exporter_prints_around_an_error_changes_no_lead(index, around):
+    said = (
+        "DispatchError: No ONNX function found for <OpOverload(op='aten.adaptive_max_pool2d', overload='default')>. "
+        "Failure message: No decompositions registered for the real-valued input"
+    )
+    alone, found = match_error(index, said), match_error(index, f"{AROUND[around]}{said}")
+    assert [(lead.case, lead.why) for lead in found.leads[:3]] == [(lead.case, lead.why) for lead in alone.leads[:3]]
+    assert found.leads[0].case == "adaptive-max-pool-stride-kernel-formula"
+    sure = (Confidence.EXACT, Confidence.CAUSE)
+    assert not [lead.case for lead in match_error(index, AROUND[around]).leads if lead.confidence in sure]
+
+
 def test_what_calls_a_rule_is_no_cause(index):
     text = (
         "## Exception summary\n\n<class 'TypeError'>: float() argument must be a string, not 'SymbolicTensor'\n"
