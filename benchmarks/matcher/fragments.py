@@ -51,7 +51,7 @@ from caniexport.store import Dataset  # noqa: E402  # the same
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
 HALVES = (
     "build", "held_out", "fresh", "looked", "kept", "outside", "last", "unseen", "unseen_later", "unseen_last",
-    "unseen_again", "unseen_fifth", "streets", "avenues_looked", "avenues_blind",
+    "unseen_again", "unseen_fifth", "streets", "avenues_looked", "avenues_blind", "byways",
 )  # fmt: skip
 #: old setup.py files import pkg_resources
 _CONSTRAINT = "setuptools<70\n"
