@@ -200,6 +200,30 @@ def {name}(y, x):
     assert not [item for item in scanned(text.format(name="atan2", said="")) if not item.is_lesser]
 
 
+@pytest.mark.parametrize(
+    ("test", "check", "is_told"),
+    [
+        ("torch.compiler.is_exporting()", "torch._check(number >= 0)", True),
+        ("torch.compiler.is_exporting()", "print(number)", False),
+        ("self.training", "torch._check(number >= 0)", False),
+    ],
+)
+def test_a_checked_number_in_a_branch_on_exporting_is_a_fix_whatever_the_file_says(scanned, test, check, is_told):
+    text = f"""
+import torch
+
+
+def row(self, table, places):
+    number = places[0]
+    if {test}:
+        number = number.item()
+        {check}
+    return table[number]
+"""
+    found = [item.site.fixes for item in scanned(text) if not item.is_lesser]
+    assert found == ([(("guard-on-item", "checked"),)] if is_told else [])
+
+
 def test_a_table_outside_of_functions_takes_the_place_of_no_operator(scanned):
     text = """
 import torch

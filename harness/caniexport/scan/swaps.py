@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from caniexport.scan import backends
 from caniexport.scan.branches import span
@@ -29,6 +30,9 @@ _OF_TORCH = re.compile(
     r"^(?:(?:torch(?:\.(?:Tensor|nn\.functional|functional|linalg|fft|special|ops\.\w+))?|(?:nn\.functional|F))\.(?P<function>\w+)"
     r"|(?:\w+\.)*(?P<module>[A-Z]\w+)\.forward)$"
 )
+_MODULES = ("nn.", "torch.nn.")
+#: what functions are called that put one module in the place of another
+_EXCHANGES = re.compile(r"replac|swap|exchang|convert|substitut|patch", re.IGNORECASE)
 #: what a kept line may begin with
 _BEFORE = re.compile(r"^#+\s*(?:original|originally|old|was|before|previously)?:?\s*", re.IGNORECASE)
 #: a path of what is there for an export
@@ -163,29 +167,42 @@ def _names_export(source: ParsedFile, function: Function) -> bool:
 
 
 def _exchanged(source: ParsedFile, known: Collection[str]) -> Iterator[ToldPlace]:
-    """``if isinstance(layer, nn.SiLU): setattr(parent, name, Own())`` in what prepares for an export."""
+    """``if isinstance(layer, nn.SiLU): setattr(parent, name, Own())``, and ``replace_module(model, nn.SiLU, Own)``, in
+    what prepares for an export.
+    """
     functions = {item.name: item for item in every_statement(source.tree) if isinstance(item, Function)}
     for node, inside in _within(source.tree):
-        if not isinstance(node, ast.If):
+        asked, own = _exchange(node)
+        asked &= set(known)
+        if len(asked) != 1 or own is None:
             continue
-        if not (_speaks(source, node) or (inside is not None and _names_export(source, inside))):
-            continue
-        asked = _types_asked(node.test) & set(known)
-        own = _put_instead(node.body)
-        if len(asked) == 1 and own is not None:
+        if _speaks(source, node) or (inside is not None and _names_export(source, inside)):
             function = functions.get(own)
-            first, last = span([function]) if function is not None else (node.lineno, span(node.body)[1])
+            block = [function] if function is not None else getattr(node, "body", [node])
+            first, last = block[0].lineno if function is not None else node.lineno, span(block)[1]
             yield ToldPlace(
                 first, first, last, Told.PATCH, inside.name if inside else "",
                 frozenset(asked), avoided=frozenset(asked),
             )  # fmt: skip
 
 
+def _exchange(node: ast.stmt) -> tuple[set[str], str | None]:
+    """The operators of the modules that a statement exchanges, and what it puts in their place, by its name."""
+    if isinstance(node, ast.If):
+        return _types_asked(node.test), _put_instead(node.body)
+    call = getattr(node, "value", None)
+    if isinstance(call, ast.Call) and _EXCHANGES.search(last_name(call.func)):
+        for given, own in pairwise(call.args):
+            if isinstance(given, ast.Attribute) and dotted(given).startswith(_MODULES) and last_name(own):
+                return {operator_of(given.attr)}, last_name(own)
+    return set(), None
+
+
 def _types_asked(test: ast.expr) -> set[str]:
     """The operators of the modules that a test asks for: ``isinstance(layer, (nn.SiLU, nn.Hardswish))``."""
     calls = (item for item in ast.walk(test) if isinstance(item, ast.Call) and last_name(item.func) == "isinstance")
     asked = (item for call in calls for item in ast.walk(call.args[-1]) if isinstance(item, ast.Attribute))
-    return {operator_of(item.attr) for item in asked if dotted(item).startswith(("nn.", "torch.nn."))}
+    return {operator_of(item.attr) for item in asked if dotted(item).startswith(_MODULES)}
 
 
 def _put_instead(block: Sequence[ast.stmt]) -> str | None:

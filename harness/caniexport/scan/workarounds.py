@@ -88,10 +88,15 @@ def _is_plain(place: ToldPlace, best: list[Candidate], source: ParsedFile) -> bo
     """Whether a place shows what it leaves out, or what fails in which exporter, wherever it is: its file need not name
     ONNX.
     """
-    shows = place.told is Told.PATCH or (place.asked and bool(place.left_out))
-    fails = bool(place.avoided | place.blamed)
-    says = names_exporter(place.said) and (fails or any(item.is_same for item in best))
-    return (shows or says or (fails and place.asked)) and not is_test(source.path)
+    fails, same = bool(place.avoided | place.blamed), [item for item in best if item.is_same]
+    brings = any(item.operators >= _BROUGHT for item in same)
+    shows = place.told is Told.PATCH or (place.asked and (fails or brings or bool(place.left_out)))
+    says = names_exporter(place.said) and (fails or bool(same))
+    return (shows or says) and not is_test(source.path)
+
+
+#: of the operators that a fix brings, by their rarity, what is there where a branch on exporting has its form
+_BROUGHT = 0.6
 
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
