@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from caniexport import versions
 from caniexport.answers import defaults
@@ -41,7 +43,7 @@ _OWN = (
 
 _OTHER_EXPORTER = re.compile(r"""\bexporter\s*=\s*["'](?P<exporter>[\w-]+)["']""")
 #: cases whose cells are kept at once
-_MOST_CASES = 16
+MOST_CASES = 16
 #: questions whose cells are kept, and the most cells that one of them may have: all of a release at one opset
 _MOST_READS, _MOST_CELLS = 4, 40_000
 
@@ -92,6 +94,13 @@ class CatalogueEntry:
         return named["exporter"] if named else ""
 
 
+class _KeptCase(NamedTuple):
+    """The cells of a case with their files: all, and those of each exporter."""
+
+    cells: list[tuple[MeasuredCell, str | None]]
+    by_exporter: dict[str, list[tuple[MeasuredCell, str | None]]]
+
+
 class Rows:
     """A dataset, each part of it read when it is first asked for, and then kept.
 
@@ -106,7 +115,7 @@ class Rows:
         #: what answers keep for the next one, by their own names
         self.beside: dict[Any, Any] = {}
         self._moved_to = on
-        self._kept_cases: dict[str, list[tuple[MeasuredCell, str | None]]] = {}
+        self._kept_cases: dict[str, _KeptCase] = {}
         self._kept_reads: dict[Any, list[MeasuredCell]] = {}
 
     def on(self, runtime: Runtime) -> Rows:
@@ -167,16 +176,15 @@ class Rows:
         if kept is None:
             kept = self.keep_cases((case,)).get(case)
         # another thread may have kept it, or dropped it, meanwhile
-        return kept if kept is not None else self.with_files(case=(case,))
+        return kept.cells if kept is not None else self.with_files(case=(case,))
 
-    def keep_cases(self, cases: Iterable[str]) -> dict[str, list[tuple[MeasuredCell, str | None]]]:
+    def keep_cases(self, cases: Iterable[str]) -> dict[str, _KeptCase]:
         """Read those of some cases that are not kept, at once: a question about one of them then asks no file."""
-        new: dict[str, list[tuple[MeasuredCell, str | None]]] = {
-            case: [] for case in cases if case not in self._kept_cases
-        }
+        new = {case: _KeptCase([], defaultdict(list)) for case in cases if case not in self._kept_cases}
         for pair in self.with_files(case=new) if new else ():
-            new[pair[0].case].append(pair)
-        if len(self._kept_cases) + len(new) > _MOST_CASES:
+            new[pair[0].case].cells.append(pair)
+            new[pair[0].case].by_exporter[pair[0].exporter].append(pair)
+        if len(self._kept_cases) + len(new) > MOST_CASES:
             self._kept_cases.clear()
         self._kept_cases |= new
         return new
@@ -187,7 +195,14 @@ class Rows:
         kept = self._kept_cases.get(cases[0]) if len(cases) == 1 else None
         if kept is None:
             return None
-        return [pair for pair in kept if all(getattr(pair[0], name) in values for name, values in taken.items())]
+        exporters = tuple(taken.get("exporter", ()))
+        found = kept.by_exporter.get(exporters[0], []) if len(exporters) == 1 else kept.cells
+        # one column after the other: what is left becomes short, and a cell is asked by a function of C's
+        for column, values in taken.items():
+            if column != "case":
+                value = attrgetter(column)
+                found = [pair for pair in found if value(pair[0]) in values]
+        return list(found)
 
     def grouped(
         self, by: Sequence[str], measures: Mapping[str, str], where: Mapping[str, Iterable[Any]]

@@ -21,9 +21,11 @@ def words(
     rows: Rows,
     exporter: str,
     opset: int | None = None,
+    releases: Sequence[str] = (),
 ) -> Words:
-    """The words of a case's fixes with one exporter. ``cells`` are the case's on one provider; those of other
-    exporters are passed over. A release without a cell of the failing form is ``unknown``.
+    """The words of a case's fixes with one exporter on some releases, all where none is named. ``cells`` are the case's
+    on one provider; those of other exporters are passed over. A release without a cell of the failing form is
+    ``unknown``.
     """
     grid = {(cell.variant, cell.torch, cell.opset): cell for cell in cells if cell.exporter == exporter}
 
@@ -34,7 +36,7 @@ def words(
     for fix in fixes:
         found[fix.variant] = {}
         upgrades = fix.kind == FixKind.VERSION_UPGRADE.value
-        for torch in rows.torch:
+        for torch in releases or rows.torch:
             plain = at(PLAIN, torch)
             helping = _upgraded(fix, torch, rows.torch, at) if upgrades else at(fix.variant, torch)
             word = workaround(plain.status if plain else None, helping.status if helping else None)

@@ -52,8 +52,8 @@ _MOST, _LOOKED_AT = 3, 6
 #: as many cases may end with one error and still be told apart by looking at them
 _FEW = 12
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
-#: the opset that an error names as the one that was asked for
-_OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+#: the opset that an error names as the one that was asked for, not one that it tells to try
+_OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
 #: operators of torch itself: its tables say nothing of another package's
 _OF_TORCH = ("aten::", "prim::", "prims::", "quantized::")
 #: exporters, of which one may do what the other does not
@@ -135,8 +135,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     match = match_error(where, text)
     gave = _named_nodes(text) or exporter_of(where, match.evidence)
     rows.keep_cases(lead.case for lead in match.leads[:_LOOKED_AT])
-    told = _OPSET.search(text)
-    opset = asked.get("opset") or (told[1] if told else "")
+    opset = asked.get("opset") or asked_opset(text)
     seen = [place for item in where.known if has_line(match.evidence, item) for place in item.seen.places]
     ending = frozenset(place.case for place in seen)
     found = [_placed(rows, seen, lead) for lead in match.leads[:_LOOKED_AT]]
@@ -185,7 +184,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     decided = _decision(answer, bool(asked.get("torch")), beside_operator=other)
     exporter = leads[0].at.exporter if leads else gave
     beside = _measured_with(rows, answer, exporter, opset) if asked.get("torch") else ""
-    raised = _raise_for_operator(answer, told[1] if told else "")
+    raised = _raise_for_operator(answer, asked_opset(text))
     said = filter(None, (f"{decided}{raised}", beside, _way_on(answer, match.evidence)))
     return replace(answer, decision=" ".join(said))
 
@@ -195,6 +194,35 @@ def _way_on(answer: ErrorAnswer, evidence: ErrorEvidence) -> str:
     if _is_led(answer) or answer.operator or answer.tool:
         return ""
     return f"{_ONLY_HEARD if evidence.is_prose and not answer.operators else ''}{_MEASURE}"
+
+
+@dataclass(frozen=True)
+class SeenAnswer:
+    """What to do where a case was last seen to end with an error. ``works`` and ``helping`` say whether the case works
+    there and whether a fix helps, by which cases of one error are ordered.
+    """
+
+    told: str
+    works: bool
+    helping: bool
+
+
+def asked_opset(text: str) -> str:
+    """The opset that an error text names, which was asked for; empty where it names none."""
+    found = _OPSET.search(text)
+    return found[1] if found else ""
+
+
+def tell_seen(rows: Rows, seen: SeenAt, *, names_opset: bool = False) -> SeenAnswer:
+    """What :func:`explain_error` says of a case that surely has an error, where nobody names a point: ``seen`` is where
+    the case was last seen with it, ``names_opset`` whether the text names the opset of that.
+    """
+    entry = rows.catalogue[seen.case, PLAIN]
+    lead = Lead(entry, Confidence.CAUSE, "", 0.0, PLAIN, seen.torch, seen.exporter, seen.opset)
+    opset = str(seen.opset) if names_opset and seen.opset is not None else ""
+    answered, notes = _answered(rows, lead, {}, opset, "")
+    at = answered.at
+    return SeenAnswer(_at(answered, placed=False) + _tell_unmeasured(notes), at.works, bool(at.helping))
 
 
 def _tell_fixed(dataset: Dataset, operator: OperatorAt, at: CaseAt) -> str:
@@ -499,9 +527,14 @@ def _decision(answer: ErrorAnswer, placed: bool, *, beside_operator: bool) -> st
     and before what was not measured of the point asked for. ``beside_operator``: the operator passes there.
     """
     gave = f"{answer.tool} gave this error. " if answer.tool else ""
-    other = "".join(f" {note[:1].upper()}{note[1:]}." for note in answer.notes if "not measured" in note)
+    other = _tell_unmeasured(answer.notes)
     cause = " The error has a cause beside the operator." if beside_operator and not _is_led(answer) else ""
     return f"{gave}{_about_cases(answer, placed)}{cause}{other}"
+
+
+def _tell_unmeasured(notes: Iterable[str]) -> str:
+    """What was not measured of the point, as sentences behind another one."""
+    return "".join(f" {note[:1].upper()}{note[1:]}." for note in notes if "not measured" in note)
 
 
 def _is_led(answer: ErrorAnswer) -> bool:

@@ -111,7 +111,7 @@ def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | No
     entries = [entry for (name, _), entry in rows.catalogue.items() if name == case]
     plain = next((entry for entry in entries if entry.variant == PLAIN), entries[0])
     fixes = [entry for entry in entries if entry.variant != PLAIN]
-    told = words(cells, fixes, rows, exporter, opset)
+    told = words(cells, fixes, rows, exporter, opset, (release,))
     found = [_fix(entry, told[entry.variant][release], here.get(entry.variant)) for entry in fixes]
     mine = here.get(PLAIN)
     status, stage, signature = (mine.status, mine.stage, mine.signature or "") if mine else (None, "", "")

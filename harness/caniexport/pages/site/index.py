@@ -15,6 +15,7 @@ from typing import Any
 from caniexport import names, operators
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import tell_called
+from caniexport.answers.reading import MOST_CASES, Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
@@ -25,6 +26,7 @@ from caniexport.match import (
     error_index,
     errors,
     evidence,
+    explain,
     mentions,
     plain_causes,
     prose,
@@ -36,6 +38,7 @@ from caniexport.match import (
 from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.errors import Confidence, own_words
 from caniexport.match.evidence import node_names
+from caniexport.match.explain import asked_opset, tell_seen
 from caniexport.match.search import SearchIndex
 from caniexport.match.seen import SeenAt
 from caniexport.match.words import WordIndex
@@ -62,6 +65,7 @@ _MODULES = (
     complete,
     error_index,
     errors,
+    explain,
     seen,
     words,
     question,
@@ -87,9 +91,9 @@ class _Table(dict[Any, int]):
 def script(kept: Kept) -> str:
     """Everything that the search of the front page reads: what it matches, and the answers that it shows."""
     data = searched(kept.answer(search.index))
-    seen = _seen(data)
-    fixes = _Table()
-    for number, case in enumerate(data["cases"]):
+    seen, fixes = _seen(data), _Table()
+    for number in add_ends(kept, data, range(len(data["cases"]))):
+        case = data["cases"][number]
         working = working_fixes(kept, case["case"])
         case["file"] = case_file(case["case"])
         told = {at: tuple((fix.variant, fix.changed) for fix in found) for at, found in working.items()}
@@ -103,6 +107,23 @@ def script(kept: Kept) -> str:
     data["upgrades"] = _upgrades(kept)
     data |= _words_of_fixes(kept, data) | operators_told(kept)
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
+
+
+def add_ends(kept: Kept, data: dict[str, Any], numbers: Sequence[int]) -> Iterator[int]:
+    """Add what is said of these cases where they were seen to fail: to each ``ends``, by place the numbers of sentences
+    in the ``ends`` of all. Yields the number of each case that has them, while its cells are kept.
+    """
+    seen, ending = _seen(data), _ending(kept.answer(search.index).errors)
+    ends = _Table()
+    for place, number in enumerate(numbers):
+        if place % MOST_CASES == 0:
+            kept.rows().keep_cases(data["cases"][other]["case"] for other in numbers[place : place + MOST_CASES])
+        case = data["cases"][number]
+        named = ending.get(case["case"], {})
+        told = _tell_ends(kept.rows(), case["case"], {at: named[at] for at in seen[number].values() if at in named})
+        case["ends"] = {at: ends.numbers(told[where]) for at, where in seen[number].items() if where in told}
+        yield number
+    data["ends"] = list(ends)
 
 
 def operators_told(kept: Kept) -> dict[str, Any]:
@@ -184,6 +205,33 @@ def _seen(data: Mapping[str, Any]) -> Mapping[int, Mapping[int, Place]]:
             torch, exporter, opset, _ = data["places"][place]
             found[data["entries"][entry][0]][place] = (torch, exporter, opset)
     return found
+
+
+def _tell_ends(rows: Rows, case: str, places: Mapping[Place, bool]) -> dict[Place, list[tuple[str, int, int]]]:
+    """By place: what to do where a case was last seen with an error there, and behind it the same of an error that
+    names the opset, where one does.
+    """
+    found = {}
+    for place, is_named in places.items():
+        at = SeenAt(case, PLAIN, *place)
+        told = [tell_seen(rows, at, names_opset=named) for named in (False, True)[: 1 + is_named]]
+        found[place] = [*dict.fromkeys((end.told, int(end.works), int(end.helping)) for end in told)]
+    return found
+
+
+def _ending(where: ErrorIndex) -> Mapping[str, Mapping[Place, bool]]:
+    """By case: the places where its failing form was last seen with an error, and whether one names the opset. What
+    only a runtime gave is not among them.
+    """
+    wanted = defaultdict[str, dict[Place, bool]](dict)
+    for item in where.known:
+        opset = asked_opset(item.seen.text)
+        for at in item.seen.places:
+            if at.variant == PLAIN and not at.runtime:
+                others = [(torch, exporter, other) for other, torch, exporter in at.others]
+                for place in ((at.torch, at.exporter, at.opset), *others):
+                    wanted[at.case][place] = wanted[at.case].get(place, False) or bool(opset)
+    return wanted
 
 
 def operator_pages(kept: Kept) -> dict[str, str]:

@@ -5,7 +5,7 @@ window.makeSearch = data => {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {alike, complete, error_index, errors, mentions, plain_causes, prose, words, search, seen, names, question: reading} = constants
+  const {alike, complete, error_index, errors, explain, mentions, plain_causes, prose, words, search, seen, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -133,7 +133,8 @@ window.makeSearch = data => {
       (mine, theirs) => compare(_rank(mine, verbatim), _rank(theirs, verbatim)))
     read = add_beside(read, text)
     const leads = _with_beside(found, _weighed(_by_beside(read), read, text))
-    return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
+    const alike = leads.filter(lead => lead.confidence === leads[0].confidence).length
+    return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length, alike}
   }
   const _with_line = read => new Set(read.reasons.filter(reason => !reason.warns).map(
     reason => cases_by_line.get(reason.exact)).filter(cases => cases?.size <= errors._MOST_CASES).flatMap(cases => [...cases]))
@@ -653,7 +654,7 @@ window.makeSearch = data => {
     return begin > 0 && _is_operator(tokens[begin])
   }
   const _of_error = (found, told) =>
-    ({...found, error: true, hits: told.leads, ops: [...told.evidence.operators, ...told.evidence.beside].slice(0, search._MOST_OPERATORS)})
+    ({...found, error: true, told, hits: told.leads, ops: [...told.evidence.operators, ...told.evidence.beside].slice(0, search._MOST_OPERATORS)})
   const is_error = query => {
     if (match(search._ERROR, query) || is_kind(query) || plain_causes.PATTERNS.some(pattern => match(pattern, query))) return true
     const is_long = strip(query).includes('\n') || ([...query].length > search._LONG && !match(search._ASKS, query))
@@ -716,5 +717,73 @@ window.makeSearch = data => {
     const place = data.told_of[spellings.find(spelling => Object.hasOwn(data.told_of, spelling))]
     return place === undefined || split(name).length !== 1 ? '' : data.sentences_of[place]
   }
-  return {find, shorten, operator_key, tell_operator}
+
+  // --- explain.py: the sentence to act on, where nobody names a point
+  const _end = (lead, opset) => {
+    const [first, named] = lead.case.ends?.[lead.place] ?? []
+    const end = data.ends?.[opset === String(lead.opset) ? named ?? first : first]
+    return end && {told: end[0], works: end[1], helping: end[2]}
+  }
+  const _helping_first = (found, opset) => {
+    const sure = found.filter(lead => SURE.includes(lead.confidence))
+    const ends = new Map(sure.map(lead => [lead, _end(lead, opset) ?? {works: 0, helping: 0}]))
+    if (!sure.length || [...ends.values()].every(end => end.works)) return found
+    const rank = lead => {
+      const [end, exact] = [ends.get(lead), lead.confidence === CONFIDENCE.EXACT]
+      return [end.works, Number(!exact), Number(exact && !end.helping)]
+    }
+    return [...sure.sort((mine, theirs) => compare(rank(mine), rank(theirs))), ...found.slice(sure.length)]
+  }
+  const _asked_opset = text => match(explain._OPSET, text)?.[1] ?? ''
+  // leads in the order in which they are told, those that help first
+  const ordered = (told, text) => {
+    const first = told.leads.slice(0, explain._LOOKED_AT)
+    return [..._helping_first(first, _asked_opset(text)), ...told.leads.slice(explain._LOOKED_AT)]
+  }
+  const _ending = read => {
+    const key = read.operators.length ? operator_key(read.operators[0]) : ''
+    const ending = known.filter(({item}) => !(key && item.key && item.key !== key) && speaks_alike(read, item))
+    return new Set(ending.flatMap(({places}) => places.map(({entry}) => entry.case.case))).size
+  }
+  const _is_of_torch = op =>
+    explain._OF_TORCH.some(start => op.startsWith(start)) || op.includes(' ') || (!op.includes('::') && /^[^\p{Lu}]/u.test(op))
+  const _nobody = read => {
+    const many = _ending(read)
+    const cases = `${many} measured case${many === 1 ? '' : 's'} end${many === 1 ? 's' : ''}`
+    return many ? `${cases} with these words, which several causes can have` : 'No measured case has just this error with the newest packages beside torch'
+  }
+  // what is said of an error before what this copy does not know: how things stand at the reader's own point
+  const decide = (told, text) => {
+    const {evidence, cases, alike} = told
+    const [lead] = ordered(told, text)
+    if (evidence.only_named) {
+      const [kind] = evidence.kinds
+      return cases ? `${cases} measured case${cases === 1 ? '' : 's'} ended with ${kind}: paste the words behind it, which name the operator.` : `No measured case ends with ${kind}.`
+    }
+    if (plain_causes.PATTERNS.some(pattern => match(pattern, text)) && !SURE.includes(lead?.confidence)) return ''
+    const [op] = evidence.operators
+    if (!lead && !op && !evidence.reasons.length) return explain._NO_SENTENCE
+    const calls = op && _is_of_torch(op) ? tell_operator(op) : ''
+    if (!lead || (calls && lead.confidence === CONFIDENCE.SIMILAR)) {
+      const about = op ? `, and none is about ${op}` : ''
+      return `No measured case fails like this${about}${calls ? `. ${calls}` : ': nothing is known of a fix.'}`
+    }
+    const title = rstrip(lead.case.title, '.')
+    const what = title ? `${lead.case.case} (${title})` : lead.case.case
+    if (lead.confidence === CONFIDENCE.WORDS) return `No measured case fails like this; ${lead.why}, which ${what} is about.`
+    if (lead.confidence === CONFIDENCE.OPERATOR && op) {
+      const is_named = operator_keys(lead.case.ops).has(operator_key(op))
+      const nearest = `${_nobody(evidence)}; the nearest about ${is_named ? op : lead.case.ops[0]} is ${what}.`
+      return is_named ? strip(`${nearest} ${calls}`) : nearest
+    }
+    if (lead.confidence === CONFIDENCE.SIMILAR) return `${_nobody(evidence)}; the most alike is ${what}.`
+    const there = lead.runtime ? `It was seen on ${lead.runtime}.` : _end(lead, _asked_opset(text))?.told ?? ''
+    if (alike > 1) {
+      const same = lead.confidence === CONFIDENCE.EXACT ? 'end with this error' : 'fail for this cause'
+      const many = alike > explain._FEW ? ', which alone does not tell them apart;' : ','
+      return strip(`${alike} measured cases ${same}${many} the first is ${what}. ${there}`)
+    }
+    return strip(`This is ${what}. ${there}`)
+  }
+  return {find, shorten, operator_key, tell_operator, ordered, decide}
 }

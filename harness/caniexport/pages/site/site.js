@@ -51,6 +51,12 @@
     const best = found.hits.length > SHOWN ? `, the best ${SHOWN} are shown` : ''
     return element('p', 'hint', `${count} with ${shared}${best}.`)
   }
+  // an error: what to do where its case was last seen with it; how things stand at the reader's own point is not here
+  const decided = ({told, query}) => {
+    const said = asked().decide(told, query)
+    const here = ['This copy tells it where it was last seen. At your own release: ', element('code', '', 'caniexport why - --torch VERSION'), ', with the text as its input.']
+    return [...said ? [element('p', 'decision', ...ticked(said))] : [], element('p', 'hint', ...here)]
+  }
   const nothing = found => {
     const near = found.near.length
       ? [' The nearest known: ', ...between(found.near.map(name => link(`?q=${encodeURIComponent(name)}`, name)), ', '), '.'] : []
@@ -141,12 +147,14 @@
     const own = found.error || found.question || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
     const calls = found.error ? '' : asked().tell_operator(found.question ? found.question.words : query)
     if (calls) out.append(element('p', 'decision', ...ticked(calls)))
+    if (found.error) out.append(...decided(found))
     const named = [...others('operators', [...found.ops, ...own]), ...others('themes', found.themes)]
     if (named.length) out.append(element('p', 'counts', ...named))
     const alone = found.error && named.length
       ? element('p', 'hint', 'No measured case fails like this; the page of the operator says what passes where.') : nothing(found)
-    out.append(found.hits.length ? told(found) : alone)
-    out.append(element('ol', 'hits', ...found.hits.slice(0, SHOWN).map(shown)))
+    if (found.hits.length || !(found.error && asked().decide(found.told, found.query))) out.append(found.hits.length ? told(found) : alone)
+    const hits = found.error ? asked().ordered(found.told, found.query) : found.hits
+    out.append(element('ol', 'hits', ...hits.slice(0, SHOWN).map(shown)))
   }
   const fromAddress = () => { box.value = new URLSearchParams(location.search).get('q') || ''; search() }
   const intoAddress = () => {
