@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -141,24 +142,25 @@ def test_the_copy_says_of_an_error_what_python_says_of_it_where_nobody_names_a_p
     dataset = caniexport.open(home.find().published)
     kept, data = Kept.open(home.find().published, None), index.searched(published)
     known = [item for item in published.errors.known if len(item.seen.cases) < 4 and has_a_place(item)]
-    texts = [item.seen.text for item in known][::90]
-    texts += [text for name in LABELLED for text in labelled(f"{name}.jsonl")[::20]]
+    texts = [item.seen.text for item in known][::180]
+    texts += [text for name in LABELLED for text in labelled(f"{name}.jsonl")[::40]]
     answers = [explain_error(dataset, text, {}) for text in texts]
     led = {lead.lead.case for answer in answers for lead in answer.leads[:1]}
     assert [*index.add_ends(kept, data, [at for at, case in enumerate(data["cases"]) if case["case"] in led])]
     page = searching(chromium, data | index.operators_told(kept))
-    told = page.evaluate(DECIDE_IN_THE_PAGE, texts)
+    decided = page.evaluate(DECIDE_IN_THE_PAGE, texts)
     page.close()
 
     whole = 0
-    for text, answer, said in zip(texts, answers, told, strict=True):
+    for text, answer, said in zip(texts, answers, decided, strict=True):
         if not said or answer.is_whole or "with older packages beside torch" in answer.decision:
             continue
         whole += answer.decision == said
         sure = bool(answer.leads) and answer.leads[0].lead.confidence.value in SURE
-        # of cases that only are alike those that fail there go first in Python: the copy does not know them
-        parts = [said] if sure else said.replace(NEWEST, "").split("; the most alike")[0].split(". On torch ")
-        assert all(part.rstrip(".") in answer.decision for part in parts), (text, said)
+        # of cases that only are alike those that fail there go first in Python, which tells an operator where they fail:
+        # the copy knows neither
+        told = said if sure else re.split(r"; the most alike|\. (?:On t|T)orch ", said.replace(NEWEST, ""))[0]
+        assert told.rstrip(".") in answer.decision, (text, said)
     assert whole > len(texts) / 4
 
 

@@ -765,8 +765,8 @@ window.makeSearch = data => {
     if (!lead && !op && !evidence.reasons.length) return explain._NO_SENTENCE
     const calls = op && _is_of_torch(op) ? tell_operator(op) : ''
     if (!lead || (calls && lead.confidence === CONFIDENCE.SIMILAR)) {
-      const about = op ? `, and none is about ${op}` : ''
-      return `No measured case fails like this${about}${calls ? `. ${calls}` : ': nothing is known of a fix.'}`
+      return op ? strip(`No measured case fails like this, and none is about ${op}. ${calls}`)
+        : 'No measured case fails like this: nothing is known of a fix.'
     }
     const title = rstrip(lead.case.title, '.')
     const what = title ? `${lead.case.case} (${title})` : lead.case.case

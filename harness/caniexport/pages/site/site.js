@@ -54,7 +54,9 @@
   // an error: what to do where its case was last seen with it; how things stand at the reader's own point is not here
   const decided = ({told, query}) => {
     const said = asked().decide(told, query)
-    const here = ['This copy tells it where it was last seen. At your own release: ', element('code', '', 'caniexport why - --torch VERSION'), ', with the text as its input.']
+    const here = told.leads.length
+      ? ['This copy tells where it was last seen. At your own release: ', element('code', '', 'caniexport why - --torch VERSION < error.txt'), '.']
+      : [element('code', '', 'caniexport check FILE.py:FACTORY'), ' takes the model itself through releases and exporters.']
     return [...said ? [element('p', 'decision', ...ticked(said))] : [], element('p', 'hint', ...here)]
   }
   const nothing = found => {
