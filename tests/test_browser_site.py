@@ -157,8 +157,7 @@ def test_the_copy_says_of_an_error_what_python_says_of_it_where_nobody_names_a_p
             continue
         whole += answer.decision == said
         sure = bool(answer.leads) and answer.leads[0].lead.confidence.value in SURE
-        # of cases that only are alike those that fail there go first in Python, which tells an operator where they fail:
-        # the copy knows neither
+        # of cases that only are alike Python tells those first that fail there, and the operator where they do
         told = said if sure else re.split(r"; the most alike|\. (?:On t|T)orch ", said.replace(NEWEST, ""))[0]
         assert told.rstrip(".") in answer.decision, (text, said)
     assert whole > len(texts) / 4

@@ -482,6 +482,8 @@ def _ended_alike(rows: Rows, lead: Lead, opset: str) -> str:
     """The newest release where the case ends at a named opset as it does where the error was last seen, at another:
     at the same stage with the same exception. Empty where it never does.
     """
+    if not opset:
+        return ""
     cells = rows.cells(case=(lead.case,), variant=(lead.variant,), provider=("cpu",), exporter=(lead.exporter,))
     ends = {(cell.torch, str(cell.opset)): (cell.signature or "").split("|")[:2] for cell in cells if not cell.works}
     last = ends.get((lead.torch, str(lead.opset)))

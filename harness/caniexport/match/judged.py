@@ -14,6 +14,8 @@ from caniexport.corpus.verdicts import Workaround
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, FixKind, Status
 
+#: as many points of cases are kept
+_KEPT = 2000
 #: kinds of fixes, those that ask the least of a user first
 _KINDS = tuple(
     kind.value
@@ -98,12 +100,28 @@ class CaseAt:
     @property
     def place(self) -> str:
         """``torch 2.8.0, trace, opset 18``."""
-        exporter = EXPORTER_SHORT.get(self.exporter, self.exporter)
-        return f"torch {self.torch}, {exporter}, {versions.opset_name(self.opset)}"
+        return tell_place(self.torch, self.exporter, self.opset)
+
+
+def tell_place(torch: str, exporter: str, opset: int | None) -> str:
+    """A place as sentences name it: ``torch 2.8.0, trace, opset 18``."""
+    return f"torch {torch}, {EXPORTER_SHORT.get(exporter, exporter)}, {versions.opset_name(opset)}"
 
 
 def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | None) -> CaseAt:
-    """A case of the catalogue at one point; the default call's where ``opset`` is ``None``."""
+    """A case of the catalogue at one point; the default call's where ``opset`` is ``None``. Kept a while: answers about
+    one case ask for the same points again.
+    """
+    kept: dict[tuple[object, ...], CaseAt] = rows.beside.setdefault(judge_case, {})
+    point = (case, torch, exporter, opset)
+    if point not in kept:
+        if len(kept) >= _KEPT:
+            kept.clear()
+        kept[point] = _judge(rows, case, torch, exporter, opset)
+    return kept[point]
+
+
+def _judge(rows: Rows, case: str, torch: str, exporter: str, opset: int | None) -> CaseAt:
     release = nearest_release(torch, rows.torch)
     cells = rows.cells(case=(case,), provider=("cpu",), exporter=(exporter,))
     at = rows.opset(release, exporter, opset)

@@ -39,6 +39,7 @@ from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.errors import Confidence, own_words
 from caniexport.match.evidence import node_names
 from caniexport.match.explain import asked_opset, tell_seen
+from caniexport.match.judged import tell_place
 from caniexport.match.search import SearchIndex
 from caniexport.match.seen import SeenAt
 from caniexport.match.words import WordIndex
@@ -72,6 +73,8 @@ _MODULES = (
     search,
     names,
 )
+#: what stands for the place of an error in what is said of it there
+_HERE = "{here}"
 #: characters of an error's first line that are shown
 _SHOWN = 220
 
@@ -123,7 +126,7 @@ def add_ends(kept: Kept, data: dict[str, Any], numbers: Sequence[int]) -> Iterat
         told = _tell_ends(kept.rows(), case["case"], {at: named[at] for at in seen[number].values() if at in named})
         case["ends"] = {at: ends.numbers(told[where]) for at, where in seen[number].items() if where in told}
         yield number
-    data["ends"] = list(ends)
+    data |= {"ends": list(ends), "short": EXPORTER_SHORT}
 
 
 def operators_told(kept: Kept) -> dict[str, Any]:
@@ -215,7 +218,9 @@ def _tell_ends(rows: Rows, case: str, places: Mapping[Place, bool]) -> dict[Plac
     for place, is_named in places.items():
         at = SeenAt(case, PLAIN, *place)
         told = [tell_seen(rows, at, names_opset=named) for named in (False, True)[: 1 + is_named]]
-        found[place] = [*dict.fromkeys((end.told, int(end.works), int(end.helping)) for end in told)]
+        here = tell_place(*place)
+        ends = [(end.told.replace(here, _HERE), int(end.works), int(end.helping)) for end in told]
+        found[place] = [*dict.fromkeys(ends)]
     return found
 
 

@@ -722,7 +722,8 @@ window.makeSearch = data => {
   const _end = (lead, opset) => {
     const [first, named] = lead.case.ends?.[lead.place] ?? []
     const end = data.ends?.[opset === String(lead.opset) ? named ?? first : first]
-    return end && {told: end[0], works: end[1], helping: end[2]}
+    const place = `torch ${lead.torch}, ${data.short?.[lead.exporter] ?? lead.exporter}, ${lead.opset ? `opset ${lead.opset}` : 'its own opset'}`
+    return end && {told: end[0].replaceAll('{here}', place), works: end[1], helping: end[2]}
   }
   const _helping_first = (found, opset) => {
     const sure = found.filter(lead => SURE.includes(lead.confidence))
