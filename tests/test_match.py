@@ -753,6 +753,14 @@ def test_an_error_of_many_cases_is_looked_at_where_it_was_seen_last(published):
     assert "It fails at torch 2.15.0, trace, opset 23, too; its fix `axis_0` works there" in said
 
 
+def test_an_opset_that_an_error_tells_to_try_is_not_the_one_that_was_asked_for(published):
+    text = "SymbolicValueError: Unsupported: ONNX export of index_put in opset 9. Please try opset version 11."
+    said = caniexport.explain_error(published, text).decision
+
+    assert "with another error" not in said
+    assert re.search(r"At torch [\d.]+, trace, opset 10 the fix `opset_11` is measured to work", said)
+
+
 def _places_of_a_few(index):
     """Of every sixtieth error that at most three cases have: its text and the newest place of a failing form."""
     lines = {}
