@@ -88,7 +88,8 @@ def test_numbers_are_whole_in_a_terminal_that_is_too_narrow(monkeypatch):
     assert max(line["bundles"] for line in lines) > 9999
     for line in lines:
         name = " ".join([line["runtime"], line["version"], *[line["provider"]][: line["provider"] != "cpu"]])
-        (row,) = [text for text in said.splitlines() if re.match(rf"{re.escape(name)} +[\d-]", text)]
+        device = rf"(?: \({re.escape(line['device'] or '')}\))?"
+        (row,) = [text for text in said.splitlines() if re.match(rf"{re.escape(name)}{device} +[\d-]", text)]
         assert str(line["bundles"]) in row.split()
 
 

@@ -761,6 +761,20 @@ def test_an_opset_that_an_error_tells_to_try_is_not_the_one_that_was_asked_for(p
     assert re.search(r"At torch [\d.]+, trace, opset 10 the fix `opset_11` is measured to work", said)
 
 
+def test_a_sentence_that_stands_before_many_causes_is_none_of_them(published):
+    said = "[ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model from m.onnx failed:This is an invalid model. "
+    refused = (
+        "Type Error: Type 'tensor(int64)' of input parameter (x) of operator (CumSum) in node (/CumSum) is invalid."
+    )
+    twice = caniexport.explain_error(published, f"Fail: {said}Error: Duplicate definition of name (x).").decision
+
+    assert caniexport.explain_error(published, f"InvalidGraph: {said}{refused}").decision.startswith(
+        "No measured case has just this error; the nearest about CumSum is cumsum-"
+    )
+    assert re.match(r"\d measured cases end with these words", twice)
+    assert "input-handed-through" in twice
+
+
 def _places_of_a_few(index):
     """Of every sixtieth error that at most three cases have: its text and the newest place of a failing form."""
     lines = {}

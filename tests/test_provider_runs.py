@@ -94,6 +94,21 @@ def test_files_are_told_apart_by_how_they_end_on_the_provider_and_on_the_cpu(hom
     }
 
 
+def test_a_file_that_ran_on_two_devices_counts_once_and_as_the_worse_of_the_two(home):
+    texts = {named(word, 16): text for word, text in TEXTS.items()}
+    again = {"device": "NVIDIA H200", "env_id": "env-3", "run_id": "run-3"}
+    with Journal(home / "results-local" / "journal", "later") as journal:
+        journal.environment(environment(env_id="env-3", run_id="run-3", release="onnxruntime==1.31.1", torch=None))
+        for bundle in ("whole", "fails", "only"):
+            journal.run({**row(bundle, *ENDS["whole"]), "case": f"case-{bundle}", **again}, texts)
+        journal.run({**row("partly", *ENDS["values"]), **again}, texts)
+    (found,) = provider_runs(Dataset.open(None, home / "results-local"), "cuda")
+
+    assert found.told.startswith("onnxruntime 1.31.1 on cuda (NVIDIA H100, NVIDIA H200): of 8 files, 2 are wrong there")
+    assert found.ends[ProviderEnd.FAILS] == 1, "it works on the other device"
+    assert ProviderEnd.PARTLY not in found.ends
+
+
 def test_a_question_whether_files_work_there_is_answered_by_yes_or_no(home):
     dataset = Dataset.open(None, home / "results-local")
 

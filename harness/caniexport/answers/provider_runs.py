@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caniexport import versions
 from caniexport.answers.on_runtimes import ON_CPU
@@ -142,7 +142,7 @@ class ProviderRuns:
         return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}.{others}"
 
 
-#: runtime, version, provider, device
+#: runtime, version, provider, devices
 _Of = tuple[str, str, str, str]
 
 
@@ -247,17 +247,23 @@ def _files(dataset: Dataset, filters: Filters) -> frozenset[str]:
 def _gather(
     dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str, meant: Collection[str] | None = None
 ) -> dict[_Of, _Gathered]:
-    """By runtime, version, provider and device: how each file ended, of all or of those that are ``meant``."""
+    """By runtime, version, provider and devices: how each file ended, of all or of those that are ``meant``; one that
+    ran on several devices counts once.
+    """
     rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
     rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
     rows = [row for row in rows if meant is None or row[7] in meant]
     rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
     texts = dataset.messages({row[10] for row in rows})
+    devices: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for name, version, provider, device, *_ in rows:
+        devices[name, version or "", provider].add(device or "")
     found: dict[_Of, _Gathered] = defaultdict(_Gathered)
-    for name, version, provider, device, _, case, variant, bundle, stage, status, message, facts in rows:
-        gathered, text = found[name, version or "", provider, device or ""], texts.get(message or "", "")
+    for row, end in _once_each(rows):
+        name, version, provider, _, _, case, variant, bundle, _, status, message, facts = row
+        of = (name, version or "", provider)
+        gathered, text = found[*of, ", ".join(sorted(devices[of]))], texts.get(message or "", "")
         cpu = json.loads(facts or "{}").get("cpu", {})
-        end = _end(stage, status, cpu.get("status") in WORKS)
         gathered.ends[end] += 1
         gathered.files.add(bundle)
         if status in WORKS or end is ProviderEnd.ABSENT:
@@ -267,6 +273,20 @@ def _gather(
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
     return found
+
+
+def _once_each(rows: Sequence[Any]) -> list[tuple[Any, ProviderEnd]]:
+    """The rows with their ends, of each file those of one device: of one where it is worse than on the CPU, if any."""
+    ended = []
+    chosen: dict[tuple[Any, ...], tuple[str, bool]] = {}
+    for row in rows:
+        cpu = json.loads(row[11] or "{}").get("cpu", {})
+        end = _end(row[8], row[9], cpu.get("status") in WORKS)
+        file, is_worse = (*row[:3], *row[5:8]), end in (ProviderEnd.VALUES, ProviderEnd.FAILS)
+        if file not in chosen or (is_worse and not chosen[file][1]):
+            chosen[file] = (row[3], is_worse)
+        ended.append((row, end, file))
+    return [(row, end) for row, end, file in ended if row[3] == chosen[file][0]]
 
 
 def elsewhere(dataset: Dataset) -> list[str]:
@@ -287,7 +307,8 @@ def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
         return whole if works_on_cpu else ProviderEnd.ONLY
     if not works_on_cpu:
         return ProviderEnd.BOTH
-    return ProviderEnd.VALUES if status == Status.MISMATCH else ProviderEnd.FAILS
+    # what is not always the same there, is wrong where it was compared
+    return ProviderEnd.VALUES if stage == Stage.COMPARE else ProviderEnd.FAILS
 
 
 def _left(text: str) -> Iterable[tuple[str, int]]:

@@ -47,6 +47,8 @@ _WRAPPERS = re.compile(
     r"|Exporting model (?:exist|exit) |An error occurred while|backend='\w+' raised"
     r"|Failed to translate node|^Error (?:when calling function|calling operator|constructing node)"
 )
+#: sentences that stand before many causes
+_BEFORE_CAUSES = frozenset(("this is an invalid model",))
 _FRAME = re.compile(
     r'^[ \t]*(?:File "[^"\n]*", line \d+.*|\S+\.(?:py|cpp|cc|h)\(\d+\): .*|frame #\d+: .*|#\d+ +0x.*|\^+|~+\^*~*)'
     r"[ \t]*$",
@@ -507,7 +509,9 @@ def clauses_of(pattern: str) -> frozenset[str]:
 
 def speaks_alone(words: str) -> bool:
     """Whether a part of a line says something by itself."""
-    return len(words) >= _LEAST_CLAUSE and len(words.split()) >= _CLAUSE_WORDS
+    return (
+        words.casefold() not in _BEFORE_CAUSES and len(words) >= _LEAST_CLAUSE and len(words.split()) >= _CLAUSE_WORDS
+    )
 
 
 def split_words(text: str) -> frozenset[str]:

@@ -234,9 +234,22 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     if not words:
         return SearchHits(query, False, (), question=asked, left_out=left_out)
     looked_for = " ".join(word for word in every if word in kept and word not in missing)
-    found = _of_words(where, query, looked_for or words, find_asked(where.words, looked_for, listed=listed))
+    hits = find_asked(where.words, looked_for, listed=listed)
+    if question.asks == "workarounds":
+        hits, ranking = _rank_by(where, hits, left_out)
+        left_out, missing = (tuple(word for word in found if word not in ranking) for found in (left_out, missing))
+    found = _of_words(where, query, looked_for or words, hits)
     narrowed = "" if question.asks == "upgrade" or listed else _tell_narrowed(where, query, looked_for, found.hits)
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed)
+
+
+def _rank_by(where: SearchIndex, hits: Sequence[Lead], words: Sequence[str]) -> tuple[tuple[Lead, ...], frozenset[str]]:
+    """Those first that have these words anywhere, in the notes and the code of their fixes too; and the words that any
+    of them has.
+    """
+    having = {word: {lead.case for lead in find_asked(where.words, word)} for word in words}
+    ranking = frozenset(word for word, cases in having.items() if any(hit.case in cases for hit in hits))
+    return tuple(sorted(hits, key=lambda hit: -sum(hit.case in having[word] for word in ranking))), ranking
 
 
 def _tell_narrowed(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) -> str:

@@ -47,7 +47,7 @@ window.makeReader = data => {
   const operator_keys = known => new Set(known.map(operator_key).filter(Boolean))
 
   // --- evidence.py
-  const speaks_alone = part => [...part].length >= evidence._LEAST_CLAUSE && split(part).length >= evidence._CLAUSE_WORDS
+  const speaks_alone = part => !evidence._BEFORE_CAUSES.includes(casefold(part)) && [...part].length >= evidence._LEAST_CLAUSE && split(part).length >= evidence._CLAUSE_WORDS
   const split_words = text => {
     const axes = findall(evidence._AXIS, text).map(axis => split(axis[0]).join(' '))
     return new Set([...findall(evidence._TOKEN, text).map(token => casefold(token[0])), ...axes])

@@ -610,14 +610,25 @@ window.makeSearch = data => {
       const is_answered = has_sentence(query) && kept.some(word => is_operator(casefold(word)))
       missing = every.filter(word => !kept.includes(word) && !(is_answered && !_is_name(word)))
     }
-    const left_out = every.filter(word => !kept.includes(word))
+    let left_out = every.filter(word => !kept.includes(word))
     const asked = every.filter(word => kept.includes(word)).join(' ')
     const question = {...read, words: asked, listed: Boolean(asked) && listed}
     if (!asked) return {...found, question, left_out}
     const looked_for = every.filter(word => kept.includes(word) && !missing.includes(word)).join(' ')
-    const hits = find_asked(looked_for, listed)
+    let hits = find_asked(looked_for, listed)
+    if (read.asks === 'workarounds') {
+      let ranking
+      ;({hits, ranking} = _rank_by(hits, left_out))
+      ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word)))
+    }
     const narrowed = read.asks === 'upgrade' || listed ? '' : _tell_narrowed(query, split(looked_for), hits)
     return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed}
+  }
+  const _rank_by = (hits, said) => {
+    const having = new Map(said.map(word => [word, new Set(find_asked(word, false).map(lead => lead.case))]))
+    const ranking = [...having.keys()].filter(word => hits.some(hit => having.get(word).has(hit.case)))
+    const many = hit => ranking.filter(word => having.get(word).has(hit.case)).length
+    return {hits: [...hits].sort((mine, theirs) => many(theirs) - many(mine)), ranking}
   }
   const _tell_narrowed = (query, asked, hits) => {
     const operators = asked.filter(word => is_operator(casefold(word)))
