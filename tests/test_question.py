@@ -497,7 +497,8 @@ def test_a_runtime_that_ran_nothing_on_a_provider_is_not_answered_by_another_wit
     for text in (shown, asked(query)):
         assert (told in text) is unmeasured
         assert ("onnxruntime 1.28.0 on cuda (" in text) is unmeasured
-        assert text.index("caniexport upgrade --model FILE.onnx") < text.index(" files, 268 are wrong there")
+        wrong = re.search(r" files, [\d,]+ are wrong there", text)
+        assert text.index("caniexport upgrade --model FILE.onnx") < wrong.start()
 
 
 def test_cases_are_told_at_the_release_that_is_named_beside_an_opset_that_nobody_measured(kept_results):
