@@ -263,13 +263,12 @@ def _gather(
         name, version, provider, _, _, case, variant, bundle, _, status, message, facts = row
         of = (name, version or "", provider)
         gathered, text = found[*of, ", ".join(sorted(devices[of]))], texts.get(message or "", "")
-        cpu = json.loads(facts or "{}").get("cpu", {})
         gathered.ends[end] += 1
         gathered.files.add(bundle)
         if status in WORKS or end is ProviderEnd.ABSENT:
             gathered.ran[bundle] = variant
         if end in _APART:
-            gathered.apart[case, variant, end].append(_said(cpu) if end is ProviderEnd.ONLY else text)
+            gathered.apart[case, variant, end].append(_said(_cpu(facts)) if end is ProviderEnd.ONLY else text)
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
     return found
@@ -280,13 +279,18 @@ def _once_each(rows: Sequence[Any]) -> list[tuple[Any, ProviderEnd]]:
     ended = []
     chosen: dict[tuple[Any, ...], tuple[str, bool]] = {}
     for row in rows:
-        cpu = json.loads(row[11] or "{}").get("cpu", {})
-        end = _end(row[8], row[9], cpu.get("status") in WORKS)
+        end = _end(row[8], row[9], _cpu(row[11]).get("status") in WORKS)
         file, is_worse = (*row[:3], *row[5:8]), end in (ProviderEnd.VALUES, ProviderEnd.FAILS)
         if file not in chosen or (is_worse and not chosen[file][1]):
             chosen[file] = (row[3], is_worse)
         ended.append((row, end, file))
     return [(row, end) for row, end, file in ended if row[3] == chosen[file][0]]
+
+
+def _cpu(facts: str | None) -> dict[str, str]:
+    """What a row says of the CPU's provider."""
+    said: dict[str, str] = json.loads(facts or "{}").get("cpu", {})
+    return said
 
 
 def elsewhere(dataset: Dataset) -> list[str]:

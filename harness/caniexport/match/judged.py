@@ -114,11 +114,14 @@ def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | No
     """
     kept: dict[tuple[object, ...], CaseAt] = rows.beside.setdefault(judge_case, {})
     point = (case, torch, exporter, opset)
-    if point not in kept:
+    found = kept.get(point)
+    if found is None:
+        found = _judge(rows, case, torch, exporter, opset)
         if len(kept) >= _KEPT:
             kept.clear()
-        kept[point] = _judge(rows, case, torch, exporter, opset)
-    return kept[point]
+        # another thread may drop it at once
+        kept[point] = found
+    return found
 
 
 def _judge(rows: Rows, case: str, torch: str, exporter: str, opset: int | None) -> CaseAt:

@@ -230,12 +230,12 @@ def _ending(where: ErrorIndex) -> Mapping[str, Mapping[Place, bool]]:
     """
     wanted = defaultdict[str, dict[Place, bool]](dict)
     for item in where.known:
-        opset = asked_opset(item.seen.text)
+        is_named = bool(asked_opset(item.seen.text))
         for at in item.seen.places:
             if at.variant == PLAIN and not at.runtime:
                 others = [(torch, exporter, other) for other, torch, exporter in at.others]
                 for place in ((at.torch, at.exporter, at.opset), *others):
-                    wanted[at.case][place] = wanted[at.case].get(place, False) or bool(opset)
+                    wanted[at.case][place] = wanted[at.case].get(place, False) or is_named
     return wanted
 
 

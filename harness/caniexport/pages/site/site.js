@@ -52,8 +52,7 @@
     return element('p', 'hint', `${count} with ${shared}${best}.`)
   }
   // an error: what to do where its case was last seen with it; how things stand at the reader's own point is not here
-  const decided = ({told, query}) => {
-    const said = asked().decide(told, query)
+  const decided = (told, said) => {
     const here = told.leads.length
       ? ['This copy tells where it was last seen. At your own release: ', element('code', '', 'caniexport why - --torch VERSION < error.txt'), '.']
       : [element('code', '', 'caniexport check FILE.py:FACTORY'), ' takes the model itself through releases and exporters.']
@@ -149,12 +148,13 @@
     const own = found.error || found.question || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
     const calls = found.error ? '' : asked().tell_operator(found.question ? found.question.words : query)
     if (calls) out.append(element('p', 'decision', ...ticked(calls)))
-    if (found.error) out.append(...decided(found))
+    const decision = found.error ? asked().decide(found.told, found.query) : ''
+    if (found.error) out.append(...decided(found.told, decision))
     const named = [...others('operators', [...found.ops, ...own]), ...others('themes', found.themes)]
     if (named.length) out.append(element('p', 'counts', ...named))
     const alone = found.error && named.length
       ? element('p', 'hint', 'No measured case fails like this; the page of the operator says what passes where.') : nothing(found)
-    if (found.hits.length || !(found.error && asked().decide(found.told, found.query))) out.append(found.hits.length ? told(found) : alone)
+    if (found.hits.length || !decision) out.append(found.hits.length ? told(found) : alone)
     const hits = found.error ? asked().ordered(found.told, found.query) : found.hits
     out.append(element('ol', 'hits', ...hits.slice(0, SHOWN).map(shown)))
   }
