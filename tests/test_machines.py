@@ -180,6 +180,25 @@ def rewritten(path, target, change):
     return target
 
 
+def test_a_run_that_was_killed_among_its_canaries_is_judged_with_those_of_another(machines, empty, tmp_path):
+    def of_another_run(entry):
+        entry["row"]["run_id"] = "20200101T000000-dead"
+        if entry["kind"] == "environment":
+            entry["row"].update(planned=None, gate=None)
+
+    killed = rewritten(machines.files[2], tmp_path / "whole.jsonl", of_another_run)
+    lines = killed.read_bytes().splitlines(keepends=True)
+    begun = tmp_path / "begun.jsonl"
+    begun.write_bytes(b"".join(line for line in lines if b'"environment"' in line or b'"canary-pass"' in line))
+
+    (report,) = merged(empty, begun)
+    assert report["notes"] == ["1 runs that were ended before their canaries could judge them are not used"]
+    (report,) = merged(empty, machines.delivered)
+    assert report["notes"] == []
+    assert {row["gate"] for row in empty.table_rows("results-local", "environments")} == {"good"}
+    assert empty.cells(OLD) == machines.home.cells(OLD)
+
+
 def test_rows_of_an_older_case_are_left_out_and_owed(machines, empty, tmp_path):
     def age(entry):
         if entry["kind"] == "cell" and not entry["row"]["case"].startswith("canary-"):

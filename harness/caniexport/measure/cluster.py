@@ -231,7 +231,7 @@ class ClusterRun:
     options: MeasureOptions
     say: Callable[[str], None]
     _finished: dict[str, int] = field(default_factory=dict)
-    _names: dict[str, str] = field(default_factory=dict)
+    _parts: dict[str, set[Path]] = field(default_factory=dict)
 
     def measure(self, tasks: Sequence[tuple[ShardTask, int]]) -> dict[str, str]:
         """Have all measured; the shards that failed, by name, with the reason. Raises :class:`ClusterError`."""
@@ -247,7 +247,8 @@ class ClusterRun:
         failed: dict[str, str] = {}
         waiting, alone = set(futures), 0.0
         while waiting:
-            done = {future for future in waiting if future.status != "pending"}
+            # of a worker that dies with a result that nobody has, Dask says "lost", and has it measured again
+            done = {future for future in waiting if future.status not in ("pending", "lost")}
             if not done:
                 time.sleep(_POLL)
             for future in done:
@@ -297,8 +298,9 @@ class ClusterRun:
             folder = self.options.local / SHARDS
             folder.mkdir(parents=True, exist_ok=True)
             (folder / result.name).write_bytes(result.data)
-        for path in (self.options.local / SHARDS).glob(f"{task.name}-*.part.jsonl"):
-            path.unlink()
+        # those of an earlier measurement stay: they have been merged, and what became of their runs is still to be told
+        for path in self._parts.pop(task.name, set()):
+            path.unlink(missing_ok=True)
 
     def _keep(self, task: ShardTask, message: Mapping[str, Any]) -> None:
         """Rows that come while a shard is measured: of a worker that dies then, they are all that there is."""
@@ -306,7 +308,10 @@ class ClusterRun:
         if message["rows"]:
             folder = self.options.local / SHARDS
             folder.mkdir(parents=True, exist_ok=True)
-            with (folder / message["part"]).open("ab") as file:
+            part = folder / message["part"]
+            if not part.exists():
+                self._parts.setdefault(task.name, set()).add(part)
+            with part.open("ab") as file:
                 file.write(message["rows"])
 
     def _hear(self, event: tuple[float, Mapping[str, str]]) -> None:

@@ -10,7 +10,7 @@ from caniexport.gate.repeats import identity
 from caniexport.gate.verdict import DIFFERING, judge
 from caniexport.machine.interpreters import on_the_common_python
 from caniexport.measure.arrived import ArrivedRelease, Run, run_of
-from caniexport.measure.deliveries import Row
+from caniexport.measure.deliveries import Row, key_of
 from caniexport.measure.repeated_here import repetitions
 from caniexport.measure.settle import verdict
 from caniexport.model.canaries import is_canary
@@ -39,7 +39,8 @@ def _words_on_machines(
         first = min(runs, key=str)
         environment = dict(environments[first], repeated=None, differing=None)
         pins = _pins(arrived, environment)
-        every = [*mine, *_canaries_for(arrived, mine, first[0])]
+        ended = any(environments[run]["planned"] is not None for run in runs)
+        every = [*mine, *_canaries_for(arrived, mine, first[0], ended)]
         word = _OTHER_PINS if pins is None else verdict("cells", every, environment, len(every), pins)
         yield from ((run, word) for run in runs)
 
@@ -55,11 +56,19 @@ def _machines(arrived: ArrivedRelease) -> list[frozenset[Run]]:
     return found
 
 
-def _canaries_for(arrived: ArrivedRelease, rows: Sequence[Row], env_id: str | None) -> list[Row]:
-    """Where a machine has sent none: the canaries that others measured in the same environment."""
-    if any(is_canary(row["case"]) for row in rows):
+def _canaries_for(arrived: ArrivedRelease, rows: Sequence[Row], env_id: str | None, ended: bool) -> list[Row]:
+    """The canaries that others measured in the same environment, of those that a machine has not sent.
+
+    A machine whose run has ``ended`` lacks none where it has sent any: it was killed among them otherwise.
+    """
+    mine = {key_of(row) for row in rows if is_canary(row["case"])}
+    if mine and ended:
         return []
-    return [row for row in arrived.every_row if is_canary(row["case"]) and row["env_id"] == env_id]
+    return [
+        row
+        for row in arrived.every_row
+        if is_canary(row["case"]) and row["env_id"] == env_id and key_of(row) not in mine
+    ]
 
 
 def _pins(arrived: ArrivedRelease, environment: Row) -> Sequence[str] | None:
