@@ -83,7 +83,7 @@ QUESTIONS = {
         "workarounds", "each", ("2.8",), "18", "", "",
     ),
     "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?": (
-        "stacks products hand where torch.cross", "", "each", ("2.8",), "18", "", "",
+        "stacks products hand where torch.cross", "workarounds", "each", ("2.8",), "18", "", "",
     ),
     "is stack_rewrite still needed where we call it on 2.8?": (
         "stack_rewrite where", "workarounds", "each", ("2.8",), "", "", "",

@@ -322,9 +322,9 @@ def test_a_whole_sentence_about_a_rewrite_asks_for_its_workaround():
         "opset 18. Do I still need it?",
     ).stdout
 
-    needless = said.partition("At torch 2.8.0, opset 18: no workaround is needed any more for ")[2]
+    needless = said.partition("with one exception. At torch 2.8.0, opset 18: stack_rewrite is obsolete for ")[2]
     assert "cross-no-symbolic" in needless.partition(":")[0]
-    assert "a workaround is still needed for cross-default-dim-first-size-3" in needless
+    assert "stack_rewrite is still needed for cross-default-dim-first-size-3" in needless
 
 
 def test_what_a_provider_leaves_to_the_cpu_is_in_its_answer():

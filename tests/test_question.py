@@ -151,7 +151,7 @@ def test_names_of_operators_among_words_that_fill_a_sentence_are_no_error(result
 
 
 def test_plain_words_that_leave_cases_of_an_operator_out_are_told(results):
-    query = "Our code stacks it by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?"
+    query = "Our code stacks it by hand where torch.cross used to fail. torch 2.8, opset 18. Is it fine?"
     found = search.search(results, query)
 
     assert re.search(r"This is one of the \d cases about torch\.cross, those with «stacks»\.", found.aside)
@@ -576,7 +576,7 @@ LONG_MOVE = (
     "We are on torch 2.5 and think of 2.9. Our model uses grid_sample, SDPA, LSTM and index_put, we export at opset "
     "17. Should we move, and how must we call the export then?"
 )
-BY_HAND = "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?"
+BY_HAND = "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Is it fine?"
 
 
 def _text(kept, query):
@@ -602,8 +602,8 @@ def test_a_long_question_about_a_workaround_is_answered_by_its_word(kept_results
     )
 
     for told in (_text(kept_results, query), asked(query)):
-        assert "is a workaround needed, words: stack_rewrite torch.cross batch dim" in told
-        assert "a workaround is still needed" in told
+        assert "is a workaround needed, fix: cross-default-dim-first-size-3/stack_rewrite." in told
+        assert "Needed. cross-default-dim-first-size-3/stack_rewrite is needed at torch 2.8.0, opset 18" in told
 
 
 @pytest.mark.parametrize(
@@ -668,6 +668,53 @@ def test_words_of_a_sentence_that_no_case_has_are_told_in_plain_text_behind_the_
     assert said in asked(BY_HAND)
     assert f'<p class="hint">{said} with the rest. This is one of the' in body
     assert body.index(said) > body.index('<p class="decision">At torch 2.8.0, opset 18')
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Is my torch.cross workaround (stacked slice products) still needed on torch 2.8 at opset 18?",
+        BY_HAND.replace("Is it fine?", "Can we go back?"),
+        "I stack slice products in place of cross. Still needed on torch 2.8 at opset 18?",
+    ],
+)
+def test_a_workaround_told_in_words_of_its_own_is_answered_first_and_alone(kept_results, query):
+    """Those that hold a rewrite of theirs want a yes or no of it, not of every case about its operator."""
+    body = str(page("search", {"q": query}, kept_results).body)
+    first = html.unescape(re.search(r'<p class="decision">(.*?)</p>', body)[1])
+
+    for told in (re.sub(r"<[^>]+>", "", first), asked(query).partition(". ")[2]):
+        assert (
+            "Not needed, with one exception. At torch 2.8.0, opset 18: stack_rewrite is obsolete for cross-no-" in told
+        )
+        assert "stack_rewrite is still needed for cross-default-dim-first-size-3" in told
+    assert "custom_symbolic" not in body.partition("Every fix of its case")[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("can I remove my roll workaround on 2.8", "Needed. roll-by-half-the-size/two_slices is needed at torch 2.8.0"),
+        ("is the unfold workaround still needed on 2.8", "a workaround is still needed by trace, script, default, not"),
+        ("is the cumsum workaround needed on 2.8", "It depends on the call and the exporter. At torch 2.8.0"),
+        (
+            "do we still need our gather rewrite of grid_sample on 2.8?",
+            "Not needed. grid-sampler-unsupported-opset-11/",
+        ),
+        ("does grid_sample work on 2.8?", "At torch 2.8.0, opset 18: no workaround is needed"),
+        ("is cross-no-symbolic/stack_rewrite needed on 1.11?", "Needed. cross-no-symbolic/stack_rewrite is needed"),
+    ],
+)
+def test_a_question_about_a_workaround_has_its_answer_in_the_first_words(kept_results, query, said):
+    assert f" {said}" in asked(query)
+    assert f" {said}" in _text(kept_results, query)
+
+
+@pytest.mark.parametrize(
+    "query", ["is my interpolate fixed-size workaround needed on 2.9", "is my cross workaround ok"]
+)
+def test_no_fix_is_taken_that_the_words_do_not_say(kept_results, query):
+    assert search.search(kept_results, query).question.fix == ""
 
 
 @pytest.mark.parametrize("name", ["flex_attention", "int4", "MyLayer"])

@@ -34,6 +34,7 @@ _NOTHING = "nothing was measured there"
 _ASIDE = "the file takes the example's sizes alone, and whether a workaround helps is not known,"
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
+_GONE = (_MENDED, _FREE)
 _ORDER = (_MENDED, *_STILL, _ASIDE, _REFUSED, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
 
 
@@ -41,6 +42,51 @@ def decide_workarounds(found: Workarounds, beside: str = "") -> str:
     """What may go at a release, and in which other dtypes its operator does not pass: see :func:`_decide`."""
     decided = _decide(found, beside)
     return f"{decided} {found.dtypes}".rstrip() if decided else ""
+
+
+def answer_needed(found: Workarounds, beside: str = "") -> str:
+    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence."""
+    decided = decide_workarounds(found, beside)
+    items = [item for item in found.standings if item.torch] or [item for item in found.cautions if item.torch]
+    return f"{_in_few_words(items)} {decided}".strip() if decided else ""
+
+
+def _in_few_words(items: Sequence[Standing]) -> str:
+    """``Not needed, with one exception.``; empty where what was measured does not say, and of the fixes of one case,
+    whose sentence says it. What torch itself refuses needs no workaround for an export.
+    """
+    by_case: dict[str, list[Standing]] = defaultdict(list)
+    for item in items:
+        by_case[item.case].append(item)
+    fixes = {item.variant for item in items}
+    fix = fixes.pop() if len(fixes) == 1 else ""
+    if len(by_case) == 1 and not fix:
+        return ""
+    needs = [(_need_of_several(mine, fix), mine) for mine in by_case.values()]
+    needs = [(need, mine) for need, mine in needs if need != _REFUSED]
+    still = [(need, mine) for need, mine in needs if need in _STILL]
+    gone = sum(need in _GONE for need, _ in needs)
+    if not needs or len(still) + gone < len(needs):
+        return ""
+    if still and not gone and all(need != _NEEDED for need, _ in still):
+        return "It does harm." if any(need == _HARMED for need, _ in still) else "It does not help."
+    if any(_is_free_somewhere(need, mine) for need, mine in still):
+        return f"It depends on the {'call and the ' if gone else ''}exporter."
+    return _by_number(len(still), gone)
+
+
+def _is_free_somewhere(need: str, items: Sequence[Standing]) -> bool:
+    """Whether some exporter does without what others need."""
+    free = {item.exporter for item in items if item.word is Workaround.OBSOLETE}
+    return bool(free - set(_such(need, list(items))))
+
+
+def _by_number(still: int, gone: int) -> str:
+    rest = min(still, gone)
+    if rest and (still == gone or rest > _NAMED):
+        return "It depends on the call."
+    exceptions = f", with {'one exception' if rest == 1 else f'{rest} exceptions'}" if rest else ""
+    return f"{'Needed' if still > gone else 'Not needed'}{exceptions}."
 
 
 def _decide(found: Workarounds, beside: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import repeat
@@ -94,6 +94,14 @@ class Workarounds(Shown):
             return tuple(sorted(items, key=lambda item: places.get(item.case, len(places))))
 
         return replace(self, standings=ordered(self.standings), cautions=ordered(self.cautions))
+
+    def of_fixes(self, fixes: Container[tuple[str, str]]) -> Workarounds:
+        """The same of these fixes (case, variant) alone, without what is said of dtypes."""
+
+        def chosen(items: Sequence[Standing]) -> tuple[Standing, ...]:
+            return tuple(item for item in items if (item.case, item.variant) in fixes)
+
+        return replace(self, standings=chosen(self.standings), cautions=chosen(self.cautions), dtypes="")
 
 
 def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:

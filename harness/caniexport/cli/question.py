@@ -242,7 +242,8 @@ def _answer(
         return _table(dataset, named, main)
     if asks.answer == "cases" and not named:
         return _support(dataset, main)
-    return _workarounds(dataset, {**named, **_of_words(dataset, asks.words, main)}, main, show_why)
+    filters = {**named, **_of_words(dataset, asks.searched, main)}
+    return _workarounds(dataset, filters, main, show_why, is_asked=asks.answer == "workarounds")
 
 
 def _as_options(value: str) -> tuple[str, ...]:
@@ -325,16 +326,24 @@ def _table(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[
 
 
 def _workarounds(
-    dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...], show_why: ShowWhy
+    dataset: Dataset,
+    named: Mapping[str, tuple[str, ...]],
+    cases: tuple[str, ...],
+    show_why: ShowWhy,
+    *,
+    is_asked: bool = False,
 ) -> tuple[Any, Any]:
+    """How fixes stand, and what prints it; with a yes or no where it ``is_asked`` whether they are needed."""
+    from caniexport.answers.decide_fixes import answer_needed, decide_workarounds
     from caniexport.answers.reasons import why
     from caniexport.answers.standings import workarounds
     from caniexport.cli.workaround import show
 
     filters = read_filters("workaround", named)
-    found = workarounds(dataset, filters)
+    found = workarounds(dataset, filters).in_order(cases)
+    decide = answer_needed if is_asked else decide_workarounds
     if found.standings or found.cautions:
-        return found.in_order(cases), partial(show, evidence=True)
+        return found, partial(show, evidence=True, decision=decide(found))
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 
     def each(items: Any, console: Console) -> None:

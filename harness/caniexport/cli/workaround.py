@@ -139,13 +139,15 @@ def _scan(
         click.get_current_context().exit(1)
 
 
-def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
-    """Print the words as a table of fixes by exporters, or with sentences and evidence for one case."""
-    from caniexport.answers.decide_fixes import decide_workarounds
+def show(found: Workarounds, console: Console, *, evidence: bool, decision: str = "") -> None:
+    """Print the words as a table of fixes by exporters, or with sentences and evidence for one case, below the sentence
+    that answers: ``decision``, or whether they are needed.
+    """
+    from caniexport.answers.decide_fixes import answer_needed
 
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
-    elif decision := decide_workarounds(found):
+    elif decision := decision or answer_needed(found):
         console.print(f"{decision}\n", style="bold", soft_wrap=True)
     for heading, standings in (("", found.standings), ("Known to be wrong or partial:", found.cautions)):
         if standings and heading:

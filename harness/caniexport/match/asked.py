@@ -202,6 +202,8 @@ def _told(question: AskedQuestion, setting: Mapping[str, str], before: str, afte
         "alerts": ["what each release broke"],
     }.get(question.asks, [])
     words = question.words.split()
-    if words:
+    if question.fix:
+        parts.append(f"fix: {question.fix}")
+    elif words:
         parts.append(f"{plural(len(words), 'word').partition(' ')[2]}: {question.words}")
     return ", ".join(parts)

@@ -86,7 +86,8 @@ _BREAKS = re.compile(
     re.IGNORECASE,
 )
 _WORKAROUNDS = re.compile(
-    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this)|fix(?:es)?|still\s+(?:be\s+)?(?:needed|required|necessary)|needed|obsolete){_END}",
+    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this)|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary)"
+    rf"|needed|obsolete|need\s+(?:my|our|the|this)|go\s+back(?!\s+to\b)){_END}",
     re.IGNORECASE,
 )
 _MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE)
@@ -162,7 +163,8 @@ class AskedQuestion:
     setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
     looked at, ``status`` how the cells end that are asked for, ``to_opset``
     the opset behind a move where it is another one. ``listed`` is whether the words are a list, each meant for itself,
-    ``own`` whether they speak of somebody's own file or model.
+    ``own`` whether they speak of somebody's own file or model, ``fix`` the fix that they mean
+    (``cross/stack_rewrite``).
     """
 
     words: str
@@ -178,10 +180,13 @@ class AskedQuestion:
     to_opset: str = ""
     listed: bool = False
     own: bool = False
+    fix: str = ""
 
     @property
     def searched(self) -> str:
         """The words as they are looked for elsewhere."""
+        if self.fix:
+            return self.fix
         return ", ".join(self.words.split()) if self.listed else self.words
 
 

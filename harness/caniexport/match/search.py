@@ -18,6 +18,7 @@ from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.mentions import every_operator
+from caniexport.match.named_fix import name_fix
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import (
     AskedQuestion,
@@ -216,7 +217,10 @@ def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) 
 
 def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> SearchHits:
     """The cases that have the words of a question; those words are left out that no case has beside the others."""
-    question = replace(question, words=" ".join(_without_english(where, query, question.words.split())))
+    named = question.words.split()
+    if question.asks == "workarounds":
+        named = [part for word in named for part in _without_slash(where, word)]
+    question = replace(question, words=" ".join(_without_english(where, query, named)))
     every = question.words.split()
     listed = bool(every) and is_list(query[query.find(every[0]) : max(query.rfind(every[-1]), 0)])
     # an upgrade is about each of them
@@ -237,10 +241,20 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     hits = find_asked(where.words, looked_for, listed=listed)
     if question.asks == "workarounds":
         hits, ranking = _rank_by(where, hits, left_out)
-        left_out, missing = (tuple(word for word in found if word not in ranking) for found in (left_out, missing))
+        fix, meant = name_fix(where.words, every, kept, hits)
+        asked = replace(asked, fix=fix)
+        answered = ranking | meant
+        left_out, missing = (tuple(word for word in found if word not in answered) for found in (left_out, missing))
     found = _of_words(where, query, looked_for or words, hits)
-    narrowed = "" if question.asks == "upgrade" or listed else _tell_narrowed(where, query, looked_for, found.hits)
+    is_whole = question.asks == "upgrade" or listed or bool(asked.fix)
+    narrowed = "" if is_whole else _tell_narrowed(where, query, looked_for, found.hits)
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed)
+
+
+def _without_slash(where: SearchIndex, word: str) -> list[str]:
+    """A fix that is named behind its case or operator (``cross/stack_rewrite``) as two words."""
+    before, slash, fix = word.rpartition("/")
+    return [before, fix] if slash and fix in {variant for _, variant in where.words.entries} else [word]
 
 
 def _rank_by(where: SearchIndex, hits: Sequence[Lead], words: Sequence[str]) -> tuple[tuple[Lead, ...], frozenset[str]]:

@@ -13,11 +13,12 @@ from functools import reduce
 from typing import Any
 
 from caniexport import names, operators
+from caniexport.answers.decide_fixes import answer_needed
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import tell_called
 from caniexport.answers.reading import MOST_CASES, Rows
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.standings import workarounds
+from caniexport.answers.standings import Workarounds, workarounds
 from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
 from caniexport.match import (
@@ -28,6 +29,7 @@ from caniexport.match import (
     evidence,
     explain,
     mentions,
+    named_fix,
     plain_causes,
     prose,
     question,
@@ -69,6 +71,7 @@ _MODULES = (
     explain,
     seen,
     words,
+    named_fix,
     question,
     search,
     names,
@@ -166,7 +169,25 @@ def _words_of_fixes(kept: Kept, data: Mapping[str, Any]) -> dict[str, Any]:
         "fix_words": ["".join(letters[words[key]] if key in words else "-" for key in keys) for keys in every],
         "letters": {letter: (looks.WORD[word].css, looks.WORD[word].name) for word, letter in letters.items()},
         "beside": [EXPORTER_SHORT[name] for name in BESIDE],
+        **_decided_fixes(kept, found),
     }
+
+
+def _decided_fixes(kept: Kept, found: Workarounds) -> dict[str, Any]:
+    """Whether fixes are needed on the newest release: by ``CASE/FIX``, the key of an operator before ``/FIX``, ``/FIX``
+    of whatever case, and of all fixes of an operator by its key and ``/`` alone, the number of a sentence.
+    """
+    named: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
+    for item in (*found.standings, *found.cautions):
+        key = item.case, item.variant
+        keys = operators.operator_keys(kept.rows().catalogue[key].ops)
+        for before in (item.case, "", *keys):
+            named[f"{before}/{item.variant}"][key] = None
+        for before in keys:
+            named[f"{before}/"][key] = None
+    said = _Table()
+    told = {name: said.numbers([answer_needed(found.of_fixes(keys), "the newest")])[0] for name, keys in named.items()}
+    return {"decided": told, "decisions": list(said)}
 
 
 def searched(where: SearchIndex) -> dict[str, Any]:

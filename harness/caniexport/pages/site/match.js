@@ -1,11 +1,11 @@
-// The search of the static copy: caniexport.match.search, words and errors function by function, under the same names, on
+// The search of the static copy: caniexport.match.search, words, named_fix and errors function by function, under the same names, on
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {alike, complete, error_index, errors, explain, mentions, plain_causes, prose, words, search, seen, names, question: reading} = constants
+  const {alike, complete, error_index, errors, explain, mentions, named_fix, plain_causes, prose, words, search, seen, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -480,7 +480,7 @@ window.makeSearch = data => {
     },
   })
   const NOTHING_ASKED = {
-    words: '', listed: false, own: false, asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
+    words: '', listed: false, own: false, fix: '', asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
   }
   const read_question = query => {
     if (split(query).length === 1 && !/\p{Nd}/u.test(query)) {
@@ -511,7 +511,7 @@ window.makeSearch = data => {
     const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
-      named: is_named, listed: false, own, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
+      named: is_named, listed: false, own, fix: '', others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
   const has_sentence = query => Boolean(match(reading._PROSE, query) || match(reading._ASKING, query))
@@ -552,6 +552,48 @@ window.makeSearch = data => {
   }
   const _words_of = left => split(left.replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`)).filter(word =>
     !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
+
+  // --- named_fix.py
+  const name_fix = (said, kept, found) => {
+    const operators = name_operators(said.map(casefold))
+    const [name, meant] = operators.map(operator => _of_operator(operator, said, kept))
+      .reduce((best, one) => one[1].length > best[1].length ? one : best, ['', []])
+    if (name) return [name, meant]
+    const named = found.find(lead => said.includes(lead.case.case))?.case.case ?? ''
+    const of_cases = new Set(named ? [named] : found.map(lead => lead.case.case))
+    const keys = operators.slice(0, 1).map(operator_key)
+    const beside = said.filter(word => word !== named && !keys.includes(operator_key(word)))
+    const [variant, of_fix] = _choose(of_cases, beside)
+    if (variant && !operators.length && !named && kept.every(word => of_fix.includes(word))) return [variant, of_fix]
+    return variant && of_cases.size === 1 ? [`${[...of_cases][0]}/${variant}`, of_fix] : ['', []]
+  }
+  const _of_operator = (operator, said, kept) => {
+    const of_cases = new Set(find_asked(operator, false).map(lead => lead.case.case))
+    const beside = said.filter(word => operator_key(word) !== operator_key(operator))
+    const [variant, meant] = _choose(of_cases, beside)
+    const rest = _stems(beside.filter(word => kept.includes(word) && !meant.includes(word)).join(' '))
+    const says_form = entries.some(({case: entry}) => of_cases.has(entry.case) && _share(rest, _stems(entry.title)))
+    return variant && !says_form ? [`${operator}/${variant}`, meant] : ['', []]
+  }
+  const _choose = (of_cases, said) => {
+    const found = entries.filter(({case: entry, variant}) => of_cases.has(entry.case) && variant !== PLAIN).map(entry => {
+      const [note] = entry.texts.find(([, , what]) => what === words._ASIDE[1]) ?? ['']
+      return [entry.variant, _words_of_fix(said, `${entry.variant} ${note}`, entry.case.title)]
+    }).filter(([, meant]) => meant.length)
+    const most = Math.max(0, ...found.map(([, meant]) => meant.length))
+    const best = found.filter(([, meant]) => meant.length === most)
+    const variants = unique(best.map(([variant]) => variant))
+    return variants.length === 1 ? [variants[0], unique(best.flatMap(([, meant]) => meant))] : ['', []]
+  }
+  const _words_of_fix = (said, of_fix, title) => {
+    const [tokens, told] = [_stems(of_fix), _stems(title)]
+    return unique(said).filter(word => {
+      const stems = _stems(word)
+      return stems.size > 0 && [...stems].every(stem => tokens.has(stem)) && !_share(stems, told)
+    })
+  }
+  const _share = (mine, theirs) => [...mine].some(stem => theirs.has(stem))
+  const _stems = text => new Set(findall(named_fix._TOKEN, casefold(text)).map(item => item[0].replace(named_fix._ENDING, '')))
 
   // --- search.py
   const find = query => {
@@ -596,7 +638,8 @@ window.makeSearch = data => {
   }
   const _of_question = (found, read) => {
     const {query} = found
-    const every = _without_english(query, split(read.words))
+    const said = split(read.words)
+    const every = _without_english(query, read.asks === 'workarounds' ? said.flatMap(_without_slash) : said)
     const named = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
     const listed = every.length > 0 && Boolean(match(words._LISTS, named))
     let kept, missing
@@ -612,17 +655,23 @@ window.makeSearch = data => {
     }
     let left_out = every.filter(word => !kept.includes(word))
     const asked = every.filter(word => kept.includes(word)).join(' ')
-    const question = {...read, words: asked, listed: Boolean(asked) && listed}
+    let question = {...read, words: asked, listed: Boolean(asked) && listed}
     if (!asked) return {...found, question, left_out}
     const looked_for = every.filter(word => kept.includes(word) && !missing.includes(word)).join(' ')
     let hits = find_asked(looked_for, listed)
     if (read.asks === 'workarounds') {
       let ranking
       ;({hits, ranking} = _rank_by(hits, left_out))
-      ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word)))
+      const [fix, meant] = name_fix(every, kept, hits)
+      question = {...question, fix}
+      ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
     }
-    const narrowed = read.asks === 'upgrade' || listed ? '' : _tell_narrowed(query, split(looked_for), hits)
+    const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(query, split(looked_for), hits)
     return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed}
+  }
+  const _without_slash = word => {
+    const at = word.lastIndexOf('/')
+    return at >= 0 && entries.some(({variant}) => variant === word.slice(at + 1)) ? [word.slice(0, at), word.slice(at + 1)] : [word]
   }
   const _rank_by = (hits, said) => {
     const having = new Map(said.map(word => [word, new Set(find_asked(word, false).map(lead => lead.case))]))

@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {beside, cases, changed, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
+  const {beside, cases, changed, decided: needed, decisions, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -71,11 +71,11 @@
     .sort((one, other) => Math.abs(micro(one) - micro(release)) - Math.abs(micro(other) - micro(release)))[0]
   const [series_of, micro] = [release => release.split('.', 2).join('.'), release => Number(release.split('.')[2])]
   const known = release => series(release.split('+')[0]) ?? patch(release.split('+')[0])
-  const read_as = (found, {words, opset, exporter, runtime, asks}, releases, move) => {
+  const read_as = (found, {words, opset, exporter, runtime, asks, fix}, releases, move) => {
     const setting = [releases.length && !move && `torch ${releases.join('..')}`, opset && `opset ${opset}`,
       exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
     const told = [move && `from torch ${move[0]} to torch ${move[1]}`, ...setting, asks === 'workarounds' && 'is a workaround needed',
-      asks === 'matrix' && 'as a table', asks === 'alerts' && 'what each release broke', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
+      asks === 'matrix' && 'as a table', asks === 'alerts' && 'what each release broke', fix ? `fix: ${fix}` : words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
     return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), '.')
   }
   // the same question in a terminal, where it is answered as it was asked
@@ -105,6 +105,12 @@
     const [begins, ends] = [releases[0], releases.length > 1 ? releases.at(-1) : '']
     return [begins || torch[Math.max(0, torch.indexOf(ends) - 1)], ends || torch.at(-1)]
   }
+  // whether the fix that a question means is needed, or those of its one operator, on the newest release
+  const needed_of = ({asks, fix, words}) => {
+    if (asks !== 'workarounds') return ''
+    const [before, variant] = fix ? [fix.slice(0, Math.max(0, fix.lastIndexOf('/'))), fix.slice(fix.lastIndexOf('/') + 1)] : [words, '']
+    return decisions[needed[`${before}/${variant}`] ?? needed[`${asked().operator_key(before)}/${variant}`]] ?? ''
+  }
   const of_question = found => {
     const {question} = found
     const written = question.releases.filter(Boolean)
@@ -127,6 +133,8 @@
     if (question.words) asked.set('q', question.words)
     if (releases.length) asked.set('torch', releases.join('..'))
     const table = link(`matrix.html?${asked}`, 'As a table')
+    const first = needed_of(question)
+    if (first) made.splice(1, 0, element('p', 'decision', ...ticked(first)))
     const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
     const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it. At yours: '
     const at = releases.length || question.opset || question.exporter || question.runtime ? [alone, command_of(found.query)] : []

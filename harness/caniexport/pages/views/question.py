@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
@@ -205,7 +206,8 @@ def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:
     """The sentence about the fixes of the cases that are about the words; where they have none, how they end."""
     cases = tuple(hit.case for hit in choose_main(hits))
     filters = _filters(inner.mine, cases)
-    found = workarounds_page.decide_for_words(inner, kept, filters, kept.answer(workarounds, filters))
+    shown = kept.answer(workarounds, filters)
+    found = workarounds_page.decide_for_words(inner, kept, filters, shown, decide_workarounds)
     return found or decide_why(kept.answer(why, _filters(inner.mine, cases[:_NAMED])))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from caniexport.answers.decide_fixes import decide_workarounds
+from caniexport.answers.decide_fixes import answer_needed, decide_workarounds
 from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
@@ -172,7 +172,7 @@ def _table(
     return render(
         "workarounds.html",
         **_of_table(kept, found, order),
-        decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
+        decision=decide_for_words(form, kept, filters, answer, answer_needed) if filters.cases else "",
         at=_told_release(form, answer),
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
         groups=_groups(kept, found, order) if len(found) > _FEW and not filters.cases else (),
@@ -255,19 +255,21 @@ def _why_this_release(form: Form) -> str:
     return "the newest" if form.whole else "the newest; choose «My torch»"
 
 
-def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workarounds) -> str:
+def decide_for_words(
+    form: Form, kept: Kept, filters: Filters, shown: Workarounds, decide: Callable[[Workarounds, str], str]
+) -> str:
     """The sentence of ``caniexport workaround`` where what was searched for is a name, else of the cases that are about
-    the words.
+    the words; ``decide`` makes it, and is told why it is of its release.
     """
     named = _named(kept, form.text("q"))
     why = _why_this_release(form)
     if named is None:
         main = tuple(lead.case for lead in choose_main(_found(kept, form.text("q"))))
         about = kept.answer(workarounds, replace(filters, cases=main)) if main else shown
-        return decide_workarounds(about.in_order(main), why)
+        return decide(about.in_order(main), why)
     where = replace(filters, exporters=form.mine.filters().exporters)
     asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
-    return decide_workarounds(kept.answer(workarounds, asked), why)
+    return decide(kept.answer(workarounds, asked), why)
 
 
 def _ordered(kept: Kept, found: list[Standing], order: str, query: str, matched: Mapping[str, str]) -> list[Standing]:

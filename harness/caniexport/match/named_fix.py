@@ -1,0 +1,76 @@
+"""Which fix the words of a question mean: the one whose name or note has the most of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from caniexport.match.errors import Lead
+from caniexport.match.words import WordIndex, find_asked, name_operators
+from caniexport.model.case import PLAIN
+from caniexport.operators import operator_key
+
+_TOKEN = re.compile(r"[a-z0-9]+")
+#: how a verb or a noun ends beside its stem (``stacked``, ``slices``)
+_ENDING = re.compile(r"(?<=\w{4})(?:ed|ing|s)$")
+#: the name of a fix, and the words that mean it
+_Named = tuple[str, frozenset[str]]
+_NONE: _Named = ("", frozenset())
+
+
+def name_fix(where: WordIndex, words: Sequence[str], kept: Sequence[str], found: Sequence[Lead]) -> _Named:
+    """The fix that ``words`` mean, as ``caniexport workaround`` is asked for it (``cross/stack_rewrite``, ``CASE/FIX``,
+    ``FIX``), and those of the words that say so; empty where none does, or several do equally.
+
+    It is one of all cases of an operator among them, else of those ``found``, which have the words ``kept``: of a fix
+    the words find its case, and other cases that have them somewhere. A word of a case's title says which form is
+    meant, and not which fix.
+    """
+    operators = name_operators(where, [word.casefold() for word in words])
+    of_operators = [_of_operator(where, operator, words, kept) for operator in operators]
+    name, meant = max(of_operators, key=lambda found: len(found[1]), default=_NONE)
+    if name:
+        return name, meant
+    named = next((lead.case for lead in found if lead.case in words), "")
+    cases = {named} if named else {lead.case for lead in found}
+    beside = [word for word in words if word != named and operator_key(word) not in map(operator_key, operators[:1])]
+    variant, meant = _choose(where, cases, beside)
+    if variant and not operators and not named and all(word in meant for word in kept):
+        return variant, meant
+    return (f"{next(iter(cases))}/{variant}", meant) if variant and len(cases) == 1 else _NONE
+
+
+def _of_operator(where: WordIndex, operator: str, words: Sequence[str], kept: Sequence[str]) -> _Named:
+    """The fix of an operator's cases that the other words mean, where none of the rest is in the title of one of these
+    cases.
+    """
+    cases = {lead.case for lead in find_asked(where, operator)}
+    beside = [word for word in words if operator_key(word) != operator_key(operator)]
+    variant, meant = _choose(where, cases, beside)
+    rest = _stems(" ".join(word for word in beside if word in kept and word not in meant))
+    says_form = any(rest & _stems(where.entries[case, PLAIN].title) for case in cases)
+    return (f"{operator}/{variant}", meant) if variant and not says_form else _NONE
+
+
+def _choose(where: WordIndex, cases: Collection[str], words: Sequence[str]) -> _Named:
+    """The name of the fix of these cases that has the most of the words, and these; empty where several have them."""
+    found = {
+        key: meant
+        for key, entry in where.entries.items()
+        if entry.case in cases and entry.variant != PLAIN
+        if (meant := _words_of_fix(words, f"{entry.variant} {entry.note}", entry.title))
+    }
+    most = max(map(len, found.values()), default=0)
+    best = [(variant, meant) for (_, variant), meant in found.items() if len(meant) == most]
+    names = {variant for variant, _ in best}
+    return (names.pop(), frozenset().union(*(meant for _, meant in best))) if len(names) == 1 else _NONE
+
+
+def _words_of_fix(words: Sequence[str], said: str, title: str) -> frozenset[str]:
+    """Those of the words that are said of a fix, and not in the title of its case."""
+    tokens, told = _stems(said), _stems(title)
+    return frozenset(word for word in words if (stems := _stems(word)) and stems <= tokens and not stems & told)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(_ENDING.sub("", token) for token in _TOKEN.findall(text.casefold()))
