@@ -250,12 +250,12 @@ def test_a_question_in_words_is_answered_in_the_copy_as_far_as_it_can_be(front):
 
 def test_the_copy_says_first_whether_the_workaround_that_words_mean_is_needed(front):
     for query, fix in (
-        ("Is+my+torch.cross+workaround+(stacked+slice+products)+still+needed+on+2.8?", "fix: torch.cross/stack_rewrite"),
-        ("is+cross-no-symbolic/stack_rewrite+still+needed", "fix: cross-no-symbolic/stack_rewrite"),
-        ("is+stack_rewrite+still+needed", "fix: stack_rewrite"),
+        ("Is+my+torch.cross+workaround+(stacked+slice+products)+still+needed+on+2.8?", "torch.cross/stack_rewrite"),
+        ("is+cross-no-symbolic/stack_rewrite+still+needed", "cross-no-symbolic/stack_rewrite"),
+        ("is+stack_rewrite+still+needed", "stack_rewrite"),
     ):
         found = front(f"?q={query}").locator("#found")
-        assert fix in found.locator(".read-as").inner_text()
+        assert f"fix: {fix}." in found.locator(".read-as").inner_text()
         said = found.locator(".decision").first.inner_text()
         assert said.startswith("Not needed. cross-no-symbolic/stack_rewrite is obsolete at torch 2.15.0 (the newest)")
 
