@@ -85,6 +85,23 @@ QUESTIONS = {
     "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?": (
         "stacks products hand where torch.cross", "workarounds", "each", ("2.8",), "18", "", "",
     ),
+    "do I still need dynamo=False for LSTM on 2.9?": ("LSTM", "workarounds", "each", ("2.9",), "", "", ""),
+    "is the TorchScript exporter still needed for LSTM on 2.9?": (
+        "LSTM", "workarounds", "each", ("2.9",), "", "", "",
+    ),
+    "do we still need to export at opset 16 for grid_sample on 2.8": (
+        "grid_sample", "", "each", ("2.8",), "16", "", "",
+    ),
+    "is my cross workaround still needed with dynamo=True on 2.8": (
+        "cross", "workarounds", "each", ("2.8",), "", "dynamo", "",
+    ),
+    "is cross/stack_rewrite needed on 2.8": ("cross/stack_rewrite", "workarounds", "each", ("2.8",), "", "", ""),
+    "I stack slice products in place of cross. Still needed on torch 2.8 at opset 18?": (
+        "stack slice products place cross", "workarounds", "each", ("2.8",), "18", "", "",
+    ),
+    "do we still need our gather rewrite of grid_sample on 2.8?": (
+        "gather rewrite grid_sample", "workarounds", "each", ("2.8",), "", "", "",
+    ),
     "is stack_rewrite still needed where we call it on 2.8?": (
         "stack_rewrite where", "workarounds", "each", ("2.8",), "", "", "",
     ),

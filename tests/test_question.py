@@ -711,6 +711,23 @@ def test_a_question_about_a_workaround_has_its_answer_in_the_first_words(kept_re
 
 
 @pytest.mark.parametrize(
+    "query", ["do I still need dynamo=False for LSTM on 2.9?", "is dynamo=False needed for LSTM on 2.9?"]
+)
+def test_an_exporter_that_is_asked_about_is_no_place_where_nothing_is_needed(kept_results, query):
+    """By `dynamo=False` nothing is needed: said without the other exporter it would answer that one may go."""
+    for told in (asked(query), _text(kept_results, query)):
+        assert "It depends on the call and the exporter. At torch 2.9.1" in told
+        assert "still needed for lstm-dynamic-batch by dynamo, default, not by trace" in told
+
+
+def test_an_opset_that_is_asked_about_is_not_said_to_be_needless(kept_results):
+    query = "do we still need to export at opset 16 for grid_sample on 2.8?"
+    for told in (asked(query), _text(kept_results, query)):
+        assert "Not needed" not in told and "Needed" not in told
+        assert "opset 16" in told
+
+
+@pytest.mark.parametrize(
     "query", ["is my interpolate fixed-size workaround needed on 2.9", "is my cross workaround ok"]
 )
 def test_no_fix_is_taken_that_the_words_do_not_say(kept_results, query):

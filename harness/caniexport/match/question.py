@@ -90,6 +90,19 @@ _WORKAROUNDS = re.compile(
     rf"|needed|obsolete|need\s+(?:my|our|the|this)|go\s+back(?!\s+to\b)){_END}",
     re.IGNORECASE,
 )
+_SETTING = (
+    r"(?:the\s+)?(?:(?P<opset>opset)|dynamo|trac(?:e|ing)|script(?:ing)?|torchscript)\w*"
+    r"(?:\s*=\s*\w+|\s+\d+|\s+exporter)?"
+)
+#: an exporter or an opset that is itself asked about, and no place where something else is
+_NEED_SETTING = (
+    re.compile(
+        rf"{_NAME}need\s+(?:to\s+)?(?:(?:set|use|pass|keep)\s+|export\s+(?:it\s+)?(?:at|with|by)\s+|stay\s+(?:at|on)\s+)?"
+        rf"{_SETTING}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"^\W*(?:is|are)\s+{_SETTING}\s+(?:still\s+)?(?:needed|required|necessary){_END}", re.IGNORECASE),
+)
 _MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE)
 #: what an error says of itself, and not of another release; a question that has it begins as one, or ends as one
 _COMPLAINS = re.compile(
@@ -235,6 +248,11 @@ def read_question(query: str) -> AskedQuestion | None:
     words = _words(text.left)
     # of an operator it is asked where it works
     asks = "alerts" if is_of_release and not (words or releases) else asks
+    needed = next(filter(None, (each.search(query) for each in _NEED_SETTING)), None)
+    if needed and needed["opset"]:
+        asks = "" if asks == "workarounds" else asks
+    elif needed:
+        exporter = ""
     if asks == "matrix" and kind == "move":
         kind = "range"
     given = AskedQuestion(

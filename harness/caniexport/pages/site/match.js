@@ -494,7 +494,9 @@ window.makeSearch = data => {
     const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
     const named_opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
     const is_switched = Boolean(match(reading._SWITCH, text.left))
-    const exporter = _exporter(text)
+    const needed = reading._NEED_SETTING.map(each => match(each, query)).find(Boolean)
+    const [is_opset, is_exporter] = [Boolean(needed?.groups.opset), Boolean(needed) && !needed.groups.opset]
+    const named_exporter = _exporter(text), exporter = is_exporter ? '' : named_exporter
     const is_of_release = text.take(reading._ALERTS).length > 0
     const [kind, releases, named] = _releases(text)
     const opsets = named_opsets.length || !releases.length ? named_opsets : text.take(reading._BARE_OPSET).map(item => item.groups.low)
@@ -503,7 +505,8 @@ window.makeSearch = data => {
     if (status) text.take(reading._BESIDE_WRONG)
     const intention = _intention(text, kind, releases) || (status ? 'matrix' : '')
     const words = _words_of(text.left)
-    const asks = is_of_release && !words && !releases.length ? 'alerts' : intention
+    const of_releases = is_of_release && !words && !releases.length ? 'alerts' : intention
+    const asks = is_opset && of_releases === 'workarounds' ? '' : of_releases
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const is_provider = match(reading.PROVIDER, query)
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))
