@@ -701,6 +701,8 @@ def test_a_workaround_told_in_words_of_its_own_is_answered_first_and_alone(kept_
             "do we still need our gather rewrite of grid_sample on 2.8?",
             "Not needed. grid-sampler-unsupported-opset-11/",
         ),
+        ("is my upper triangular matmul for cumsum still needed on 2.8?", "Not needed. cumsum-opset-9/triangle is"),
+        ("can I drop the as_int64 cast before cumsum", "It depends on the exporter. cumsum-of-bools/as_int64 is"),
         ("does grid_sample work on 2.8?", "At torch 2.8.0, opset 18: no workaround is needed"),
         ("is cross-no-symbolic/stack_rewrite needed on 1.11?", "Needed. cross-no-symbolic/stack_rewrite is needed"),
     ],

@@ -193,7 +193,7 @@ def _by_each(need: str, cases: Sequence[tuple[str, list[Standing]]]) -> str:
     exporters = {item.exporter for _, items in cases for item in items}
     alike: dict[str, list[str]] = defaultdict(list)
     for case, items in cases:
-        is_every = set(_such(need, items)) == {item.exporter for item in items}
+        is_every = set(_such(need, items)) == exporters
         alike["by every exporter" if is_every else _by_whom(need, items).strip()].append(case)
     names = [case for mine in alike.values() for case in mine]
     if len(exporters) == 1 or len(alike) == 1:
@@ -218,7 +218,8 @@ def _by(items: Sequence[Standing]) -> str:
     """``trace, script since 1.12.1; dynamo``."""
     told: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        since = f" since {item.obsolete_since}" if item.obsolete_since and item.before else ""
+        # before a fix that did harm the failing form worked as well
+        since = f" since {item.obsolete_since}" if item.obsolete_since and item.before in _FAILED else ""
         told[since].append(_exporter(item))
     return "; ".join(f"{', '.join(dict.fromkeys(who))}{since}" for since, who in told.items())
 

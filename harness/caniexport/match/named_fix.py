@@ -6,13 +6,17 @@ import re
 from collections.abc import Collection, Sequence
 
 from caniexport.match.errors import Lead
-from caniexport.match.words import WordIndex, find_asked, name_operators
+from caniexport.match.words import WordIndex, name_operators
 from caniexport.model.case import PLAIN
-from caniexport.operators import operator_key
+from caniexport.operators import operator_key, operator_keys
 
 _TOKEN = re.compile(r"[a-z0-9]+")
 #: how a verb or a noun ends beside its stem (``stacked``, ``slices``)
 _ENDING = re.compile(r"(?<=\w{4})(?:ed|ing|s)$")
+#: characters of a word by which it is known (``triangle``, ``triangular``); how many such words mean a fix by its note
+_STEM, _FEWEST = 6, 2
+#: what a name says of any fix
+_OF_ANY = frozenset(("rewrit",))
 #: the name of a fix, and the words that mean it
 _Named = tuple[str, frozenset[str]]
 _NONE: _Named = ("", frozenset())
@@ -44,8 +48,9 @@ def _of_operator(where: WordIndex, operator: str, words: Sequence[str], kept: Se
     """The fix of an operator's cases that the other words mean, where none of the rest is in the title of one of these
     cases.
     """
-    cases = {lead.case for lead in find_asked(where, operator)}
-    beside = [word for word in words if operator_key(word) != operator_key(operator)]
+    key = operator_key(operator)
+    cases = {entry.case for entry in where.entries.values() if key in operator_keys(entry.ops)}
+    beside = [word for word in words if operator_key(word) != key]
     variant, meant = _choose(where, cases, beside)
     rest = _stems(" ".join(word for word in beside if word in kept and word not in meant))
     says_form = any(rest & _stems(where.entries[case, PLAIN].title) for case in cases)
@@ -58,7 +63,7 @@ def _choose(where: WordIndex, cases: Collection[str], words: Sequence[str]) -> _
         key: meant
         for key, entry in where.entries.items()
         if entry.case in cases and entry.variant != PLAIN
-        if (meant := _words_of_fix(words, f"{entry.variant} {entry.note}", entry.title))
+        if (meant := _words_of_fix(words, entry.variant, entry.note, entry.title))
     }
     most = max(map(len, found.values()), default=0)
     best = [(variant, meant) for (_, variant), meant in found.items() if len(meant) == most]
@@ -66,11 +71,15 @@ def _choose(where: WordIndex, cases: Collection[str], words: Sequence[str]) -> _
     return (names.pop(), frozenset().union(*(meant for _, meant in best))) if len(names) == 1 else _NONE
 
 
-def _words_of_fix(words: Sequence[str], said: str, title: str) -> frozenset[str]:
-    """Those of the words that are said of a fix, and not in the title of its case."""
-    tokens, told = _stems(said), _stems(title)
-    return frozenset(word for word in words if (stems := _stems(word)) and stems <= tokens and not stems & told)
+def _words_of_fix(words: Sequence[str], variant: str, note: str, title: str) -> frozenset[str]:
+    """Those of the words that are said of a fix, and not in the title of its case; none where they say too little."""
+    name, told = _stems(variant), _stems(title)
+    said = name | _stems(note)
+    found = frozenset(word for word in words if (stems := _stems(word)) and stems <= said and not stems & told)
+    spoken = frozenset(word for word in words if operator_key(word) == operator_key(variant))
+    meant = _stems(" ".join(found))
+    return found | spoken if spoken or len(meant) >= _FEWEST or name - _OF_ANY <= meant else frozenset()
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(_ENDING.sub("", token) for token in _TOKEN.findall(text.casefold()))
+    return frozenset(_ENDING.sub("", token)[:_STEM] for token in _TOKEN.findall(text.casefold()))

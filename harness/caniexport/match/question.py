@@ -86,7 +86,7 @@ _BREAKS = re.compile(
     re.IGNORECASE,
 )
 _WORKAROUNDS = re.compile(
-    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this)|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary)"
+    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they)\s+go|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary)"
     rf"|needed|obsolete|need\s+(?:my|our|the|this)|go\s+back(?!\s+to\b)){_END}",
     re.IGNORECASE,
 )

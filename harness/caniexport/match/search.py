@@ -241,7 +241,7 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     hits = find_asked(where.words, looked_for, listed=listed)
     if question.asks == "workarounds":
         hits, ranking = _rank_by(where, hits, left_out)
-        fix, meant = name_fix(where.words, every, kept, hits)
+        fix, meant = name_fix(where.words, named, kept, hits)
         asked = replace(asked, fix=fix)
         answered = ranking | meant
         left_out, missing = (tuple(word for word in found if word not in answered) for found in (left_out, missing))

@@ -571,8 +571,9 @@ window.makeSearch = data => {
     return variant && of_cases.size === 1 ? [`${[...of_cases][0]}/${variant}`, of_fix] : ['', []]
   }
   const _of_operator = (operator, said, kept) => {
-    const of_cases = new Set(find_asked(operator, false).map(lead => lead.case.case))
-    const beside = said.filter(word => operator_key(word) !== operator_key(operator))
+    const key = operator_key(operator)
+    const of_cases = new Set(entries.filter(({case: {keys}}) => keys.has(key)).map(({case: entry}) => entry.case))
+    const beside = said.filter(word => operator_key(word) !== key)
     const [variant, meant] = _choose(of_cases, beside)
     const rest = _stems(beside.filter(word => kept.includes(word) && !meant.includes(word)).join(' '))
     const says_form = entries.some(({case: entry}) => of_cases.has(entry.case) && _share(rest, _stems(entry.title)))
@@ -581,22 +582,25 @@ window.makeSearch = data => {
   const _choose = (of_cases, said) => {
     const found = entries.filter(({case: entry, variant}) => of_cases.has(entry.case) && variant !== PLAIN).map(entry => {
       const [note] = entry.texts.find(([, , what]) => what === words._ASIDE[1]) ?? ['']
-      return [entry.variant, _words_of_fix(said, `${entry.variant} ${note}`, entry.case.title)]
+      return [entry.variant, _words_of_fix(said, entry.variant, note, entry.case.title)]
     }).filter(([, meant]) => meant.length)
     const most = Math.max(0, ...found.map(([, meant]) => meant.length))
     const best = found.filter(([, meant]) => meant.length === most)
     const variants = unique(best.map(([variant]) => variant))
     return variants.length === 1 ? [variants[0], unique(best.flatMap(([, meant]) => meant))] : ['', []]
   }
-  const _words_of_fix = (said, of_fix, title) => {
-    const [tokens, told] = [_stems(of_fix), _stems(title)]
-    return unique(said).filter(word => {
+  const _words_of_fix = (said, variant, note, title) => {
+    const [name, told] = [_stems(variant), _stems(title)], tokens = new Set([...name, ..._stems(note)])
+    const found = unique(said).filter(word => {
       const stems = _stems(word)
       return stems.size > 0 && [...stems].every(stem => tokens.has(stem)) && !_share(stems, told)
     })
+    const [spoken, meant] = [said.filter(word => operator_key(word) === operator_key(variant)), _stems(found.join(' '))]
+    const is_named = [...name].every(stem => named_fix._OF_ANY.includes(stem) || meant.has(stem))
+    return spoken.length || meant.size >= named_fix._FEWEST || is_named ? unique([...found, ...spoken]) : []
   }
   const _share = (mine, theirs) => [...mine].some(stem => theirs.has(stem))
-  const _stems = text => new Set(findall(named_fix._TOKEN, casefold(text)).map(item => item[0].replace(named_fix._ENDING, '')))
+  const _stems = text => new Set(findall(named_fix._TOKEN, casefold(text)).map(item => item[0].replace(named_fix._ENDING, '').slice(0, named_fix._STEM)))
 
   // --- search.py
   const find = query => {
@@ -641,10 +645,11 @@ window.makeSearch = data => {
   }
   const _of_question = (found, read) => {
     const {query} = found
-    const said = split(read.words)
-    const every = _without_english(query, read.asks === 'workarounds' ? said.flatMap(_without_slash) : said)
-    const named = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
-    const listed = every.length > 0 && Boolean(match(words._LISTS, named))
+    const words_of = split(read.words)
+    const named = read.asks === 'workarounds' ? words_of.flatMap(_without_slash) : words_of
+    const every = _without_english(query, named)
+    const between_names = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
+    const listed = every.length > 0 && Boolean(match(words._LISTS, between_names))
     let kept, missing
     if (read.asks === 'upgrade') {
       const others = every.filter(word => !has_case(word))
@@ -665,7 +670,7 @@ window.makeSearch = data => {
     if (read.asks === 'workarounds') {
       let ranking
       ;({hits, ranking} = _rank_by(hits, left_out))
-      const [fix, meant] = name_fix(every, kept, hits)
+      const [fix, meant] = name_fix(named, kept, hits)
       question = {...question, fix}
       ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
     }

@@ -263,11 +263,11 @@ def decide_for_words(
     """
     named = _named(kept, form.text("q"))
     why = _why_this_release(form)
+    where = replace(filters, exporters=form.mine.filters().exporters)
     if named is None:
         main = tuple(lead.case for lead in choose_main(_found(kept, form.text("q"))))
-        about = kept.answer(workarounds, replace(filters, cases=main)) if main else shown
+        about = kept.answer(workarounds, replace(where, cases=main)) if main else shown
         return decide(about.in_order(main), why)
-    where = replace(filters, exporters=form.mine.filters().exporters)
     asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
     return decide(kept.answer(workarounds, asked), why)
 
