@@ -1068,6 +1068,17 @@ MUL = (
 )
 
 
+def test_a_case_about_the_operator_that_stops_at_another_one_has_another_cause(published):
+    text = (
+        "torch.onnx._internal.exporter._errors.DispatchError: No ONNX function found for "
+        "<OpOverload(op='aten.unfold', overload='default')>. Failure message: No decompositions registered"
+    )
+    said = explain_error(published, text, {}).decision
+
+    assert "tensor-unfold-dynamic" in said and "which has another cause" in said
+    assert "fails" not in said.partition(". ")[0]
+
+
 @pytest.mark.parametrize(("text", "case"), [(EYE_LIKE, "diag-no-rule"), (MUL, "mul-of-bools")])
 def test_a_case_that_shares_the_operator_alone_has_another_cause_and_its_fix_is_no_answer(published, text, case):
     answer = caniexport.explain_error(published, text)

@@ -351,8 +351,10 @@ def _held(dataset: Dataset, answered: AnsweredLead, evidence: ErrorEvidence, end
     if answered.lead.confidence is Confidence.OPERATOR and at.stage not in _BY_RUNTIME:
         is_its_own = operator_key(evidence.operator) in operator_keys(at.entry.ops[:1])
         is_alike = "::" in evidence.operator and is_its_own and at.stage == Stage.EXPORT.value
-    texts = dataset.messages([at.message_id]).values()
-    is_same = any(has_line(evidence, KnownError(SeenError(text, ()), tell(text))) for text in texts)
+    there = [KnownError(SeenError(text, ()), tell(text)) for text in dataset.messages([at.message_id]).values()]
+    is_of_another = any(item.key and item.key != operator_key(evidence.operator) for item in there)
+    is_alike = is_alike and not (answered.lead.confidence is Confidence.OPERATOR and is_of_another)
+    is_same = any(has_line(evidence, item) for item in there)
     is_refused = at.refused and at.entry.case in ending
     return replace(answered, is_alike=is_alike or is_same or is_refused)
 

@@ -134,7 +134,7 @@
     if (releases.length) asked.set('torch', releases.join('..'))
     const table = link(`matrix.html?${asked}`, 'As a table')
     const first = needed_of(question)
-    if (first) made.splice(1, 0, element('p', 'decision', ...ticked(first)))
+    if (first) made.splice(1, 0, element('p', 'decision', ...ticked(first)), element('p', 'hint', 'Each release at its own default opset.'))
     const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
     const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it. At yours: '
     const at = releases.length || question.opset || question.exporter || question.runtime ? [alone, command_of(found.query)] : []
