@@ -1079,6 +1079,12 @@ def test_a_case_about_the_operator_that_stops_at_another_one_has_another_cause(p
     assert "fails" not in said.partition(". ")[0]
 
 
+def test_the_opset_of_an_error_in_plain_words_is_the_one_that_is_answered(published):
+    text = "grid_sampler to ONNX opset version 11 is not supported on torch 1.10, what do I do"
+
+    assert "torch 1.10.2, trace, opset 11" in explain_error(published, text, {}).decision
+
+
 @pytest.mark.parametrize(("text", "case"), [(EYE_LIKE, "diag-no-rule"), (MUL, "mul-of-bools")])
 def test_a_case_that_shares_the_operator_alone_has_another_cause_and_its_fix_is_no_answer(published, text, case):
     answer = caniexport.explain_error(published, text)

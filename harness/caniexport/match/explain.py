@@ -433,11 +433,10 @@ def _as_called(rows: Rows, asked: Mapping[str, str], opset: str, gave: str) -> d
     as far as the release has them.
     """
     exporter = exporter_name(asked["exporter"]) if asked.get("exporter") else gave
-    offered = rows.offers.get((Places(rows).fill({"torch": asked["torch"]}).torch, exporter), ())
-    if not offered:
-        return {}
-    is_taken = opset.isdigit() and int(opset) in offered
-    return {"exporter": exporter, **({"opset": opset} if is_taken else {})}
+    torch = Places(rows).fill({"torch": asked["torch"]}).torch
+    offered = rows.offers.get((torch, exporter or Exporter.TRACE.value), ())
+    named = {"opset": opset} if opset.isdigit() and int(opset) in offered else {}
+    return {"exporter": exporter, **named} if exporter and offered else named if not exporter else {}
 
 
 def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:

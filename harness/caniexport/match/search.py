@@ -34,9 +34,9 @@ from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
-#: what tells a pasted error from words: an exception's name with its colon, a runtime's mark, or an object as Python
-#: prints it: <OpOverload(…)>
-_ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(")
+#: what tells a pasted error from words: an exception's name with its colon, a runtime's mark, an object as Python
+#: prints it (<OpOverload(…)>), or what an exporter alone says
+_ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(|\bNo ONNX function found for ")
 #: characters of a query that are looked at, and of one that stands in an address
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
