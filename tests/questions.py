@@ -85,9 +85,16 @@ QUESTIONS = {
     "Our code stacks the products by hand where torch.cross used to fail. torch 2.8, opset 18. Can we go back?": (
         "stacks products hand where torch.cross", "workarounds", "each", ("2.8",), "18", "", "",
     ),
-    "do I still need dynamo=False for LSTM on 2.9?": ("LSTM", "workarounds", "each", ("2.9",), "", "", ""),
+    "do I still need dynamo=False for LSTM on 2.9?": ("LSTM", "", "each", ("2.9",), "", "", ""),
+    "we replaced cumsum with a lower triangular matrix, can we use torch.cumsum again on torch 2.8?": (
+        "replaced cumsum lower triangular matrix torch.cumsum", "workarounds", "each", ("2.8",), "", "", "",
+    ),
+    "can we go back to torch.cross on 2.8": ("torch.cross", "workarounds", "each", ("2.8",), "", "", ""),
+    "do we still have to write roll as two slices on 2.8": (
+        "roll two slices", "workarounds", "each", ("2.8",), "", "", "",
+    ),
     "is the TorchScript exporter still needed for LSTM on 2.9?": (
-        "LSTM", "workarounds", "each", ("2.9",), "", "", "",
+        "LSTM", "", "each", ("2.9",), "", "", "",
     ),
     "do we still need to export at opset 16 for grid_sample on 2.8": (
         "grid_sample", "", "each", ("2.8",), "16", "", "",

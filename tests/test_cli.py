@@ -145,13 +145,16 @@ def test_workarounds_of_an_operator_open_with_the_cases_that_need_one(run):
     [
         (
             "cross/stack_rewrite",
-            "cross/stack_rewrite is obsolete at torch 2.0.1, opset 14 (trace, default since 2.0.1): the failing form "
-            "works there without it.",
+            "Not needed. cross/stack_rewrite is obsolete at torch 2.0.1, opset 14 (trace, default since 2.0.1): the "
+            "failing form works there without it.",
         ),
-        ("stack_rewrite", "cross/stack_rewrite is obsolete at torch 2.0.1, opset 14 (trace, default since 2.0.1)"),
-        ("torch.cross/stack_rewrite", "cross/stack_rewrite is obsolete at torch 2.0.1, opset 14"),
-        ("grid-sample/opset_16", "grid-sample/opset_16 is needed at torch 2.0.1, opset 14 (trace, default): "),
-        ("item/int_scale", "item/int_scale is known to be wrong or partial (another way), and does not help at"),
+        (
+            "stack_rewrite",
+            "Not needed. cross/stack_rewrite is obsolete at torch 2.0.1, opset 14 (trace, default since 2",
+        ),
+        ("torch.cross/stack_rewrite", "Not needed. cross/stack_rewrite is obsolete at torch 2.0.1, opset 14"),
+        ("grid-sample/opset_16", "Needed. grid-sample/opset_16 is needed at torch 2.0.1, opset 14 (trace, default): "),
+        ("item/int_scale", "It does not help. item/int_scale is known to be wrong or partial (another way), and does "),
     ],
 )
 def test_a_workaround_that_is_named_is_judged_in_the_first_line(run, name, said):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -44,11 +44,28 @@ def decide_workarounds(found: Workarounds, beside: str = "") -> str:
     return f"{decided} {found.dtypes}".rstrip() if decided else ""
 
 
-def answer_needed(found: Workarounds, beside: str = "") -> str:
-    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence."""
+def answer_needed(found: Workarounds, beside: str = "", operator: str = "", others: Sequence[str] = ()) -> str:
+    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence, and
+    behind it the ``others`` of an operator's cases that still need a workaround, without which it were an all-clear.
+    """
     decided = decide_workarounds(found, beside)
     items = [item for item in found.standings if item.torch] or [item for item in found.cautions if item.torch]
-    return f"{_in_few_words(items)} {decided}".strip() if decided else ""
+    if not decided:
+        return ""
+    said = _in_few_words(items)
+    if not others:
+        return f"{said} {decided}".strip()
+    said = "Not needed, with exceptions." if said.startswith("Not needed") else said
+    return f"{said} {decided} Other calls of {operator} still need a workaround: {some(list(others), _NAMED)}.".strip()
+
+
+def still_needing(found: Workarounds, told: Container[str]) -> list[str]:
+    """The cases at one release that still need a workaround, or that none helps; without those already ``told``."""
+    by_case = defaultdict[str, list[Standing]](list)
+    for item in found.standings:
+        if item.torch and item.case not in told:
+            by_case[item.case].append(item)
+    return [case for case, items in by_case.items() if _need_of_several(items, "") in _STILL]
 
 
 def _in_few_words(items: Sequence[Standing]) -> str:
@@ -272,6 +289,8 @@ def _by_whom(need: str, standings: list[Standing]) -> str:
     named = ", ".join(EXPORTER_SHORT[name] for name in free)
     joined = ", not by" if need == _NEEDED else "; none is needed by"
     without = f"{joined} {named}" if free else ""
+    stuck = _such(_BROKEN, [item for item in standings if item.exporter not in such]) if need == _NEEDED else []
+    without += f", and none helps by {', '.join(EXPORTER_SHORT[name] for name in stuck)}" if stuck else ""
     return f" by {', '.join(EXPORTER_SHORT[name] for name in such)}{without}"
 
 

@@ -86,8 +86,8 @@ _BREAKS = re.compile(
     re.IGNORECASE,
 )
 _WORKAROUNDS = re.compile(
-    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they)\s+go|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary)"
-    rf"|needed|obsolete|need\s+(?:my|our|the|this)|go\s+back(?!\s+to\b)){_END}",
+    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they)\s+go|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary|have\s+to)"
+    rf"|needed|obsolete|need\s+(?:my|our|the|this)|again|go\s+back(?!\s+to\s+(?:(?:py)?torch(?!\.)\b|v?\d|version))){_END}",
     re.IGNORECASE,
 )
 _SETTING = (
@@ -103,7 +103,9 @@ _NEED_SETTING = (
     ),
     re.compile(rf"^\W*(?:is|are)\s+{_SETTING}\s+(?:still\s+)?(?:needed|required|necessary){_END}", re.IGNORECASE),
 )
-_MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE)
+_MATRIX = re.compile(
+    rf"{_NAME}(?:table|(?<!triangular\s)matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE
+)
 #: what an error says of itself, and not of another release; a question that has it begins as one, or ends as one
 _COMPLAINS = re.compile(
     rf"{_NAME}(?<!used\sto\s)(?:(?:not|un)[ -]?(?:supported|implemented|available)|fail(?:s|ed|ure)?|could\s+not"
@@ -249,9 +251,9 @@ def read_question(query: str) -> AskedQuestion | None:
     # of an operator it is asked where it works
     asks = "alerts" if is_of_release and not (words or releases) else asks
     needed = next(filter(None, (each.search(query) for each in _NEED_SETTING)), None)
-    if needed and needed["opset"]:
-        asks = "" if asks == "workarounds" else asks
-    elif needed:
+    if needed and asks == "workarounds":
+        asks = ""
+    if needed and not needed["opset"]:
         exporter = ""
     if asks == "matrix" and kind == "move":
         kind = "range"

@@ -7,7 +7,6 @@ same bytes.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -175,12 +174,3 @@ def delivered_files(folder: Path) -> list[Path]:
         return [folder]
     found = ((path, path.relative_to(folder).parts[:-1]) for path in sorted(folder.rglob("*.jsonl")))
     return [path for path, parts in found if not {REPEATED, TASKS} & set(parts)]
-
-
-def keep_delivery(path: Path, name: str, local: Path) -> Path:
-    """Put a file beside the other deliveries of a dataset."""
-    target = local / SHARDS / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if path.resolve() != target.resolve():
-        shutil.copyfile(path, target)
-    return target

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from caniexport import names, operators
-from caniexport.answers.decide_fixes import answer_needed
+from caniexport.answers.decide_fixes import answer_needed, still_needing
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import tell_called
 from caniexport.answers.reading import MOST_CASES, Rows
@@ -175,19 +175,25 @@ def _words_of_fixes(kept: Kept, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _decided_fixes(kept: Kept, found: Workarounds) -> dict[str, Any]:
     """Whether fixes are needed on the newest release: by ``CASE/FIX``, the key of an operator before ``/FIX``, ``/FIX``
-    of whatever case, and of all fixes of an operator by its key and ``/`` alone, the number of a sentence.
+    of whatever case, and of all fixes of an operator by its key and ``/`` alone, the number of a sentence; and by
+    operator the cases that still need one.
     """
     named: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
     for item in (*found.standings, *found.cautions):
         key = item.case, item.variant
-        keys = operators.operator_keys(kept.rows().catalogue[key].ops)
+        keys = sorted(operators.operator_keys(kept.rows().catalogue[key].ops))
         for before in (item.case, "", *keys):
             named[f"{before}/{item.variant}"][key] = None
         for before in keys:
             named[f"{before}/"][key] = None
     said = _Table()
     told = {name: said.numbers([answer_needed(found.of_fixes(keys), "the newest")])[0] for name, keys in named.items()}
-    return {"decided": told, "decisions": list(said)}
+    still = still_needing(found, ())
+    needing = {
+        before: [case for case in still if operators.operator_keys(kept.rows().catalogue[case, PLAIN].ops) >= {before}]
+        for before in (name[:-1] for name in named if name.endswith("/"))
+    }
+    return {"decided": told, "decisions": list(said), "needing": {op: cases for op, cases in needing.items() if cases}}
 
 
 def searched(where: SearchIndex) -> dict[str, Any]:

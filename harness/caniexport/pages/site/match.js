@@ -495,8 +495,7 @@ window.makeSearch = data => {
     const named_opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const needed = reading._NEED_SETTING.map(each => match(each, query)).find(Boolean)
-    const [is_opset, is_exporter] = [Boolean(needed?.groups.opset), Boolean(needed) && !needed.groups.opset]
-    const named_exporter = _exporter(text), exporter = is_exporter ? '' : named_exporter
+    const named_exporter = _exporter(text), exporter = needed && !needed.groups.opset ? '' : named_exporter
     const is_of_release = text.take(reading._ALERTS).length > 0
     const [kind, releases, named] = _releases(text)
     const opsets = named_opsets.length || !releases.length ? named_opsets : text.take(reading._BARE_OPSET).map(item => item.groups.low)
@@ -506,7 +505,7 @@ window.makeSearch = data => {
     const intention = _intention(text, kind, releases) || (status ? 'matrix' : '')
     const words = _words_of(text.left)
     const of_releases = is_of_release && !words && !releases.length ? 'alerts' : intention
-    const asks = is_opset && of_releases === 'workarounds' ? '' : of_releases
+    const asks = needed && of_releases === 'workarounds' ? '' : of_releases
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const is_provider = match(reading.PROVIDER, query)
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))

@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {beside, cases, changed, decided: needed, decisions, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
+  const {beside, cases, changed, decided: needed, decisions, needing, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -109,7 +109,13 @@
   const needed_of = ({asks, fix, words}) => {
     if (asks !== 'workarounds') return ''
     const [before, variant] = fix ? [fix.slice(0, Math.max(0, fix.lastIndexOf('/'))), fix.slice(fix.lastIndexOf('/') + 1)] : [words, '']
-    return decisions[needed[`${before}/${variant}`] ?? needed[`${asked().operator_key(before)}/${variant}`]] ?? ''
+    const key = asked().operator_key(before)
+    const said = decisions[needed[`${before}/${variant}`] ?? needed[`${key}/${variant}`]] ?? ''
+    const told = entries.filter(entry => entry[1] === variant || !variant).map(([number]) => cases[number].case)
+    const others = fix ? (needing[key] ?? []).filter(name => !told.includes(name)) : []
+    if (!said || !others.length) return said
+    const named = others.slice(0, 3).join(', ') + (others.length > 3 ? ` and ${others.length - 3} more` : '')
+    return `${said.replace(/^Not needed[^.]*\./, 'Not needed, with exceptions.')} Other calls of ${before} still need a workaround: ${named}.`
   }
   const of_question = found => {
     const {question} = found

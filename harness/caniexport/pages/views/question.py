@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
@@ -207,7 +206,7 @@ def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:
     cases = tuple(hit.case for hit in choose_main(hits))
     filters = _filters(inner.mine, cases)
     shown = kept.answer(workarounds, filters)
-    found = workarounds_page.decide_for_words(inner, kept, filters, shown, decide_workarounds)
+    found = workarounds_page.decide_for_words(inner, kept, filters, shown, is_asked=False)
     return found or decide_why(kept.answer(why, _filters(inner.mine, cases[:_NAMED])))
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from caniexport.answers.decide_fixes import answer_needed, decide_workarounds
+from caniexport.answers.decide_fixes import answer_needed, decide_workarounds, still_needing
 from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
-from caniexport.answers.wanted import what_is_named
+from caniexport.answers.wanted import about_first, asked_operator, what_is_named
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match.errors import Lead
 from caniexport.match.words import choose_main, find_asked, index_words, is_list
@@ -172,7 +172,7 @@ def _table(
     return render(
         "workarounds.html",
         **_of_table(kept, found, order),
-        decision=decide_for_words(form, kept, filters, answer, answer_needed) if filters.cases else "",
+        decision=decide_for_words(form, kept, filters, answer, is_asked=True) if filters.cases else "",
         at=_told_release(form, answer),
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
         groups=_groups(kept, found, order) if len(found) > _FEW and not filters.cases else (),
@@ -255,21 +255,26 @@ def _why_this_release(form: Form) -> str:
     return "the newest" if form.whole else "the newest; choose «My torch»"
 
 
-def decide_for_words(
-    form: Form, kept: Kept, filters: Filters, shown: Workarounds, decide: Callable[[Workarounds, str], str]
-) -> str:
+def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workarounds, *, is_asked: bool) -> str:
     """The sentence of ``caniexport workaround`` where what was searched for is a name, else of the cases that are about
-    the words; ``decide`` makes it, and is told why it is of its release.
+    the words; with an answer in a few words where it ``is_asked`` whether they are needed.
     """
     named = _named(kept, form.text("q"))
-    why = _why_this_release(form)
     where = replace(filters, exporters=form.mine.filters().exporters)
     if named is None:
         main = tuple(lead.case for lead in choose_main(_found(kept, form.text("q"))))
-        about = kept.answer(workarounds, replace(where, cases=main)) if main else shown
-        return decide(about.in_order(main), why)
-    asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
-    return decide(kept.answer(workarounds, asked), why)
+        found = (kept.answer(workarounds, replace(where, cases=main)) if main else shown).in_order(main)
+    else:
+        asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
+        found = kept.answer(workarounds, asked)
+    why = _why_this_release(form)
+    if not is_asked:
+        return decide_workarounds(found, why)
+    told = {item.case for item in (*found.standings, *found.cautions)}
+    operator = asked_operator(form.text("q").replace("/", " ").split(), told, kept.rows().catalogue)
+    of_operator = replace(where, cases=(), variants=(), themes=(), ops=(operator,))
+    others = still_needing(kept.answer(workarounds, of_operator), told) if operator else ()
+    return answer_needed(found, why, operator, about_first(operator, others, kept.rows().catalogue))
 
 
 def _ordered(kept: Kept, found: list[Standing], order: str, query: str, matched: Mapping[str, str]) -> list[Standing]:
