@@ -18,10 +18,8 @@ from caniexport.names import some
 from caniexport.operators import dtypes_of
 
 if TYPE_CHECKING:
-    from caniexport.answers.filters import Filters
     from caniexport.answers.operator_at import OperatorAt
     from caniexport.answers.operator_grid import FailingOperators
-    from caniexport.answers.standings import Workarounds
     from caniexport.answers.wanted import NamedCases
     from caniexport.cli.output import Console
     from caniexport.match.asked import Understood
@@ -338,6 +336,8 @@ def _workarounds(
     """How fixes stand, and what prints it; with an answer in a few words where ``asked`` are the words of a question
     whether they are needed.
     """
+    from caniexport.answers.asked_fixes import decide_asked
+    from caniexport.answers.decide_fixes import decide_workarounds
     from caniexport.answers.reasons import why
     from caniexport.answers.standings import workarounds
     from caniexport.cli.workaround import show
@@ -345,7 +345,8 @@ def _workarounds(
     filters = read_filters("workaround", named)
     found = workarounds(dataset, filters).in_order(cases)
     if found.standings or found.cautions:
-        return found, partial(show, evidence=True, decision=_decide(dataset, filters, found, asked))
+        decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
+        return found, partial(show, evidence=True, decision=decision)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 
     def each(items: Any, console: Console) -> None:
@@ -355,20 +356,3 @@ def _workarounds(
             show_why(item, console)
 
     return told, each
-
-
-def _decide(dataset: Dataset, filters: Filters, found: Workarounds, asked: str) -> str:
-    from caniexport.answers.decide_fixes import answer_needed, decide_workarounds, still_needing
-    from caniexport.answers.select import load
-    from caniexport.answers.standings import workarounds
-    from caniexport.answers.wanted import about_first, asked_operator
-
-    if not asked:
-        return decide_workarounds(found)
-    told = {item.case for item in (*found.standings, *found.cautions)}
-    operator = asked_operator(asked.replace("/", " ").split(), told, load(dataset).catalogue)
-    if not operator:
-        return answer_needed(found)
-    every = workarounds(dataset, replace(filters, cases=(), variants=(), themes=(), ops=(operator,)))
-    others = about_first(operator, still_needing(every, told), load(dataset).catalogue)
-    return answer_needed(found, "", operator, others)

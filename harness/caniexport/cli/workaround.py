@@ -81,6 +81,7 @@ def command(
 
     With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
     """
+    from caniexport.answers.asked_fixes import decide_asked
     from caniexport.answers.standings import workarounds
 
     install = read_install(lock, here, given["torch"])
@@ -94,7 +95,8 @@ def command(
     dataset, given = open_for(install, given)
     filters = read_filters("workaround", with_named(dataset, case, given, fixes=True))
     found = workarounds(dataset, filters)
-    output.answer(found, partial(show, evidence=bool(filters.cases)), as_json or form == "json")
+    decision = decide_asked(dataset, filters, found, case or "")
+    output.answer(found, partial(show, evidence=bool(filters.cases), decision=decision), as_json or form == "json")
     # a fix that is known to be wrong is counted where nothing else was asked for
     if any(item.word.value in fail_on for item in found.standings or found.cautions):
         click.get_current_context().exit(1)
@@ -139,15 +141,13 @@ def _scan(
         click.get_current_context().exit(1)
 
 
-def show(found: Workarounds, console: Console, *, evidence: bool, decision: str = "") -> None:
+def show(found: Workarounds, console: Console, *, evidence: bool, decision: str) -> None:
     """Print the words as a table of fixes by exporters, or with sentences and evidence for one case, below the sentence
-    that answers: ``decision``, or whether they are needed.
+    that answers.
     """
-    from caniexport.answers.decide_fixes import answer_needed
-
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
-    elif decision := decision or answer_needed(found):
+    elif decision:
         console.print(f"{decision}\n", style="bold", soft_wrap=True)
     for heading, standings in (("", found.standings), ("Known to be wrong or partial:", found.cautions)):
         if standings and heading:

@@ -13,12 +13,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from caniexport.answers.decide_fixes import answer_needed, decide_workarounds, still_needing
+from caniexport.answers.asked_fixes import decide_asked
+from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
-from caniexport.answers.wanted import about_first, asked_operator, what_is_named
+from caniexport.answers.wanted import what_is_named
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match.errors import Lead
 from caniexport.match.words import choose_main, find_asked, index_words, is_list
@@ -270,11 +271,7 @@ def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workaround
     why = _why_this_release(form)
     if not is_asked:
         return decide_workarounds(found, why)
-    told = {item.case for item in (*found.standings, *found.cautions)}
-    operator = asked_operator(form.text("q").replace("/", " ").split(), told, kept.rows().catalogue)
-    of_operator = replace(where, cases=(), variants=(), themes=(), ops=(operator,))
-    others = still_needing(kept.answer(workarounds, of_operator), told) if operator else ()
-    return answer_needed(found, why, operator, about_first(operator, others, kept.rows().catalogue))
+    return decide_asked(kept, where, found, form.text("q"), why)
 
 
 def _ordered(kept: Kept, found: list[Standing], order: str, query: str, matched: Mapping[str, str]) -> list[Standing]:

@@ -1,0 +1,26 @@
+"""Whether the fixes that somebody asks about are still needed, and what else fails of their operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from caniexport.answers.decide_fixes import answer_needed, still_needing
+from caniexport.answers.filters import Filters
+from caniexport.answers.select import load
+from caniexport.answers.standings import Workarounds, workarounds
+from caniexport.answers.wanted import about_first, asked_operator
+from caniexport.store import Dataset
+
+
+def decide_asked(dataset: Dataset, filters: Filters, found: Workarounds, words: str, beside: str = "") -> str:
+    """The sentence about the fixes ``found`` with ``filters``, which ``words`` ask about (``cumsum/triangle``): where
+    these name an operator, its other cases that still need a workaround are in it. ``beside`` says why it is of its
+    release.
+    """
+    catalogue = load(dataset).catalogue
+    told = {item.case for item in (*found.standings, *found.cautions)}
+    operator = asked_operator(words.replace("/", " ").split(), told, catalogue)
+    if not operator:
+        return answer_needed(found, beside)
+    every = workarounds(dataset, replace(filters, cases=(), variants=(), themes=(), statuses=(), ops=(operator,)))
+    return answer_needed(found, beside, operator, about_first(operator, still_needing(every, told), catalogue))
