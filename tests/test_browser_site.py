@@ -257,7 +257,10 @@ def test_the_copy_says_first_whether_the_workaround_that_words_mean_is_needed(fr
         found = front(f"?q={query}").locator("#found")
         assert f"fix: {fix}." in found.locator(".read-as").inner_text()
         said = found.locator(".decision").first.inner_text()
-        assert said.startswith("Not needed. cross-no-symbolic/stack_rewrite is obsolete at torch 2.15.0 (the newest)")
+        newest = "cross-no-symbolic/stack_rewrite is obsolete at torch 2.15.0 (the newest)"
+        # no yes or no for a release that the copy has no answer for
+        alone = "This copy knows it of the newest release alone: " if "2.8" in query else "Not needed. "
+        assert said.startswith(f"{alone}{newest}")
 
     found = front("?q=is+my+cross+workaround+still+needed").locator("#found .decision").first.inner_text()
     assert found == said

@@ -139,7 +139,11 @@
     if (question.words) asked.set('q', question.words)
     if (releases.length) asked.set('torch', releases.join('..'))
     const table = link(`matrix.html?${asked}`, 'As a table')
-    const first = needed_of(question)
+    // of another release or opset than the newest's own a yes or no would be no answer
+    const is_elsewhere = question.opset || releases.some(release => release !== torch.at(-1))
+    const needed_there = needed_of(question)
+    const first = needed_there && is_elsewhere
+      ? `This copy knows it of the newest release alone: ${needed_there.replace(/^(Not needed|Needed|It )[^.]*\. /, '')}` : needed_there
     if (first) made.splice(1, 0, element('p', 'decision', ...ticked(first)), element('p', 'hint', 'Each release at its own default opset.'))
     const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
     const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it. At yours: '
