@@ -147,6 +147,14 @@ def test_a_bilinear_sampling_by_gather_is_found_and_its_package_named(scanned):
     assert item.site.of == "mmcv's bilinear_grid_sample"
 
 
+def test_a_form_of_ordinary_code_is_a_copy_in_a_function_of_the_well_known_name(scanned):
+    code = "def {}(x):\n    return x.nonzero().unbind(1)\n"
+    (item,) = scanned(code.format("nonzero_tuple")).findings
+    assert (item.site.sure, item.site.of) == (Sureness.SAME, "detectron2's nonzero_tuple")
+    assert item.site.fixes == (("where-condition", "nonzero_unbound"),)
+    assert not scanned(code.format("places")).findings
+
+
 def test_an_adaptive_pool_by_stride_and_kernel_is_found(scanned):
     assert "adaptive-pool-stride-kernel-formula" in cases(scanned(POOL))
 

@@ -151,6 +151,10 @@ def _part(part: str) -> tuple[str, str]:
     return "runtime", f"{_SHORT.get(name, name)}=={value}"
 
 
+#: as many filled points are kept
+_KEPT = 2000
+
+
 class Places:
     """Fills points in from what was measured: a release's own exporter, opset and runtime where none is named."""
 
@@ -159,11 +163,22 @@ class Places:
         self._newest = rows.under(NEWEST)
 
     def fill(self, asked: Mapping[str, str]) -> MeasuredPoint:
-        """A complete place. What ``asked`` leaves out is the release's default.
+        """A complete place, kept for the next who asks for it. What ``asked`` leaves out is the release's default.
 
         Raises :class:`UnknownName` for a release or runtime that was not measured, an exporter nobody knows, an opset
         that is no number.
         """
+        kept: dict[object, MeasuredPoint] = self._rows.beside.setdefault(Places, {})
+        key = frozenset(asked.items())
+        found = kept.get(key)
+        if found is None:
+            found = self._fill(asked)
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[key] = found
+        return found
+
+    def _fill(self, asked: Mapping[str, str]) -> MeasuredPoint:
         if not self._rows.torch:
             raise UnknownName("nothing has been measured yet: `caniexport measure` does")
         notes: list[str] = []

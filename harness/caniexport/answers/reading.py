@@ -95,10 +95,19 @@ class CatalogueEntry:
 
 
 class _KeptCase(NamedTuple):
-    """The cells of a case with their files: all, and those of each exporter."""
+    """The cells of a case with their files: all, those of each exporter, and those of each exporter on each release."""
 
     cells: list[tuple[MeasuredCell, str | None]]
     by_exporter: dict[str, list[tuple[MeasuredCell, str | None]]]
+    by_release: dict[tuple[str, str], list[tuple[MeasuredCell, str | None]]]
+
+    def cells_of(self, exporters: Sequence[str], releases: Sequence[str]) -> list[tuple[MeasuredCell, str | None]]:
+        """A list that has all cells of these exporters and releases, of all where none or several are given."""
+        if len(exporters) != 1:
+            return self.cells
+        if len(releases) != 1:
+            return self.by_exporter.get(exporters[0], [])
+        return self.by_release.get((exporters[0], releases[0]), [])
 
 
 class Rows:
@@ -180,10 +189,14 @@ class Rows:
 
     def keep_cases(self, cases: Iterable[str]) -> dict[str, _KeptCase]:
         """Read those of some cases that are not kept, at once: a question about one of them then asks no file."""
-        new = {case: _KeptCase([], defaultdict(list)) for case in cases if case not in self._kept_cases}
+        new = {
+            case: _KeptCase([], defaultdict(list), defaultdict(list)) for case in cases if case not in self._kept_cases
+        }
         for pair in self.with_files(case=new) if new else ():
-            new[pair[0].case].cells.append(pair)
-            new[pair[0].case].by_exporter[pair[0].exporter].append(pair)
+            cell = pair[0]
+            new[cell.case].cells.append(pair)
+            new[cell.case].by_exporter[cell.exporter].append(pair)
+            new[cell.case].by_release[cell.exporter, cell.torch].append(pair)
         if len(self._kept_cases) + len(new) > MOST_CASES:
             self._kept_cases.clear()
         self._kept_cases |= new
@@ -195,8 +208,7 @@ class Rows:
         kept = self._kept_cases.get(cases[0]) if len(cases) == 1 else None
         if kept is None:
             return None
-        exporters = tuple(taken.get("exporter", ()))
-        found = kept.by_exporter.get(exporters[0], []) if len(exporters) == 1 else kept.cells
+        found = kept.cells_of(tuple(taken.get("exporter", ())), tuple(taken.get("torch", ())))
         # one column after the other: what is left becomes short, and a cell is asked by a function of C's
         for column, values in taken.items():
             if column != "case":
@@ -292,6 +304,17 @@ class Rows:
             found[key] = replace(found[key], off_by=off_by)
         ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN, found[key].changes_values))
         return {key: found[key] for key in ranked}
+
+    def entries(self, case: str) -> list[CatalogueEntry]:
+        """The entries of a case in the catalogue, its failing form first; none of an unknown one."""
+        return self._by_case.get(case, [])
+
+    @cached_property
+    def _by_case(self) -> dict[str, list[CatalogueEntry]]:
+        found: dict[str, list[CatalogueEntry]] = defaultdict(list)
+        for (case, _), entry in self.catalogue.items():
+            found[case].append(entry)
+        return dict(found)
 
     def _eager_differences(self, fixes: Sequence[Key]) -> dict[Key, float]:
         """How far the values of fixes were from their failing form's on the newest release, both computed by torch."""

@@ -126,10 +126,12 @@ def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | No
 
 def _judge(rows: Rows, case: str, torch: str, exporter: str, opset: int | None) -> CaseAt:
     release = nearest_release(torch, rows.torch)
-    cells = rows.cells(case=(case,), provider=("cpu",), exporter=(exporter,))
+    entries = rows.entries(case)
+    # a fix that is another release has its word from there
+    places = {} if any(entry.kind == FixKind.VERSION_UPGRADE.value for entry in entries) else {"torch": (release,)}
+    cells = rows.cells(case=(case,), provider=("cpu",), exporter=(exporter,), **places)
     at = rows.opset(release, exporter, opset)
     here = {cell.variant: cell for cell in cells if (cell.torch, cell.opset) == (release, at)}
-    entries = [entry for (name, _), entry in rows.catalogue.items() if name == case]
     plain = next((entry for entry in entries if entry.variant == PLAIN), entries[0])
     fixes = [entry for entry in entries if entry.variant != PLAIN]
     told = words(cells, fixes, rows, exporter, opset, (release,))

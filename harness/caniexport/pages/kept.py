@@ -152,7 +152,7 @@ class Kept(Dataset):
         )
 
     def _words(self, case: str, exporter: str, provider: str, opset: int | None) -> Words:
-        fixes = [item for (name, variant), item in self.rows().catalogue.items() if name == case and variant != PLAIN]
+        fixes = [item for item in self.rows().entries(case) if item.variant != PLAIN]
         mine = [cell for cell in self.cells_of(case) if (cell.provider or "cpu") == provider]
         return words(mine, fixes, self.rows(), exporter, opset)
 

@@ -122,6 +122,10 @@ def _rest(variables: Sequence[CodeTerm], left: list[CodeTerm], bound: Binding, l
     return bound
 
 
+#: a word that can only be the name of a function
+_FUNCTION = re.compile(r"\w*[a-z]_[a-z]\w*")
+
+
 @dataclass(frozen=True)
 class FixForm:
     """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known,
@@ -135,6 +139,11 @@ class FixForm:
     of: str = ""
     needs: str = ""
     failing: bool = False
+
+    @property
+    def called(self) -> frozenset[str]:
+        """How the function is called in which it is well known; empty where :attr:`of` names none."""
+        return frozenset(_FUNCTION.findall(self.of))
 
     @property
     def weight(self) -> float:

@@ -154,7 +154,7 @@ class Ranking:
     def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals.
 
-        ``named`` are the operators in the names of the functions and classes around a line.
+        ``named`` are the names of the functions and classes around a line, and the operators in these.
         """
         calls = frozenset(op for _, op in lines.operators)
         on: dict[int, list[int]] = {}
@@ -171,6 +171,8 @@ class Ranking:
             if matched / form.weight >= _SHARE:
                 main = max(here, key=lambda item: item[1])
                 for line in on[main[0]]:
+                    if form.needs == "export" and not form.called & named(line):
+                        continue
                     if form.needs == "operator" and (form.weight < _NAMED_FORM or not leads & named(line)):
                         continue
                     found.setdefault(line, []).append((main[1], matched / form.weight, form))
@@ -180,7 +182,7 @@ class Ranking:
     def _alone(self) -> list[tuple[FixForm, tuple[tuple[int, float], ...]]]:
         """The forms that may be findings by themselves, with their pieces' numbers."""
         known = (item for case, listed in self._forms.items() if case in self.known.profiles for item in listed)
-        return [(form, numbers) for form, numbers in known if not form.failing and form.needs != "export"]
+        return [item for item in known if not item[0].failing and (item[0].needs != "export" or item[0].called)]
 
     @cached_property
     def _having(self) -> Mapping[int, list[int]]:

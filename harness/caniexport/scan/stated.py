@@ -122,13 +122,13 @@ def _joined(place: ToldPlace, taking: ToldPlace | None) -> ToldPlace | None:
 
 
 def names_around(tree: ast.AST, known: Collection[str]) -> Callable[[int], frozenset[str]]:
-    """The operators that the names of the functions and classes around a line have, by line."""
+    """The names of the functions and classes around a line, and the operators that these have, by line."""
     every = ((node, _made(node)) for node in every_statement(tree) if isinstance(node, ast.stmt))
     nodes = [(node, name) for node, name in every if name]
 
     def around(line: int) -> frozenset[str]:
-        names = (name for node, name in nodes if node.lineno <= line <= (node.end_lineno or 0))
-        return frozenset(operator for name in names for operator in in_name(known, name))
+        names = [name for node, name in nodes if node.lineno <= line <= (node.end_lineno or 0)]
+        return frozenset(names).union(*(in_name(known, name) for name in names))
 
     return around
 

@@ -227,8 +227,8 @@ def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
 
 def _formed(source: ParsedFile, found: Formed, by_path: str, names: frozenset[str] | None, ranking: Ranking) -> Site:
     """A form without its author's words: ordinary code has the small ones too, so that they only count in a function
-    or class that has the operator in its name and speaks of an export. ``names`` are the operators in the names around
-    it, ``None`` in a file that has nothing to do with ONNX.
+    or class that has the operator in its name and speaks of an export. ``names`` are the names around it and the
+    operators in these, ``None`` in a file that has nothing to do with ONNX.
     """
     of = next((form.of for form in found.forms if form.of), "")
     size = max(form.weight for form in found.forms)
@@ -236,7 +236,8 @@ def _formed(source: ParsedFile, found: Formed, by_path: str, names: frozenset[st
     distinct = any(ranking.is_distinct(form) for form in found.forms)
     leads = ranking.known.profiles[found.forms[0].case].leads
     beside = bool(leads & (names or frozenset())) and size >= _FEWEST and _speaks_around(source, found.line)
-    known = of and (names is not None or distinct)
+    # a form that needs words on an export is here by the name of its function
+    known = of and (names is not None or distinct or any(form.needs == "export" for form in found.forms))
     said = bool(leads & _reimplemented(source, found.line)) or _needs_exporter(found)
     sure = Sureness.SAME if known or beside or said or (written and size >= _WHOLE) else Sureness.SIMILAR
     return Site(

@@ -24,7 +24,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads, index
 from caniexport.pages.site.paths import FEED, list_file, upgrade_file
-from caniexport.pages.site.writer import FILTERS, INDEX, SEARCH, TABLES, PageWriter
+from caniexport.pages.site.writer import FILTERS, INDEX, SEARCH, TABLES, Opened, PageWriter
 from caniexport.pages.views import alerts, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
@@ -96,17 +96,16 @@ class _Copy:
         cases = [entry.case for entry in overview.cases(self._kept)]
         documented = {op for entry in overview.cases(self._kept) for op in entry.ops}
         ops = sorted(documented.union(torch_op.page_names(self._kept, documented).values()))
-        parts = [*_parts("operators", ops), *_parts("cases", cases), *_parts("releases", self._kept.rows().torch)]
-        upgrades = upgrade.starts(self._kept)
-        self._pages = len(PAGES) + sum(len(part.names) for part in parts) + len(upgrades)
+        upgrades = [upgrade_file(asked["from"], asked.get("profile", "")) for asked in upgrade.starts(self._kept)]
+        # the search names what the upgrades open with
+        parts = [*_parts("upgrades", upgrades), *_parts("operators", ops), *_parts("cases", cases)]
+        parts += _parts("releases", self._kept.rows().torch)
+        self._pages = len(PAGES) + sum(len(part.names) for part in parts)
         self._say(f"writing the tables as files, then {self._pages} pages")
-        with self._beside(parts), ThreadPoolExecutor(1) as packing:
+        with self._beside(parts) as written, ThreadPoolExecutor(1) as packing:
             _read_all(self._kept)
             self._kept.read_cases(cases)
             packed = self._assets(packing)
-            # the search names what they open with, which is still kept here
-            for asked in upgrades:
-                self._writer.write_page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
             for name in PAGES:
                 file = "index.html" if name == "search" else f"{name}.html"
                 self._writer.write_page(file, name, _ASKED.get(name, {}))
@@ -114,17 +113,20 @@ class _Copy:
                 self._writer.write_page(list_file(name), "op", {"list": name})
             self._feed()
             api.write(self._kept, self._folder)
+            searched = index.read(self._kept)
+            opened = {torch: told for part in written for torch, told in part().items()}
+            (self._folder / INDEX).write_text(index.script(searched, opened), encoding="utf-8")
             for each in packed:
                 each.result()
         return len(cases), len(ops)
 
     @contextmanager
-    def _beside(self, parts: Sequence[_Part]) -> Iterator[None]:
-        """Have the parts written by other processes meanwhile; by this one, at the end, where there are few pages."""
+    def _beside(self, parts: Sequence[_Part]) -> Iterator[list[Callable[[], Opened]]]:
+        """Have the parts written by other processes meanwhile; where there are few pages, by this one, each when it is
+        asked for what its pages open with.
+        """
         if self._pages < _FEW:
-            yield
-            for part in parts:
-                part.write(self._writer)
+            yield [partial(part.write, self._writer) for part in parts]
             return
         given = (self._kept.folder("published"), self._kept.folder("local"), self._folder, self._stamp)
         most = max(1, min(_BESIDE, (os.cpu_count() or 1) - 1))
@@ -134,13 +136,17 @@ class _Copy:
             written = [pool.submit(_write_part, part) for part in parts]
             for part, future in zip(parts, written, strict=True):
                 future.add_done_callback(partial(self._count_part, len(part.names)))
-            yield
-            for future in written:
-                self._kept.add_problems(future.result())
+            yield [partial(self._take, future) for future in written]
         except BrokenProcessPool as error:
             raise CaniexportError(f"a process that wrote pages of the copy was ended from outside: {error}") from error
         finally:
             pool.shutdown(cancel_futures=True)
+
+    def _take(self, future: Future[tuple[Opened, tuple[str, ...]]]) -> Opened:
+        """What the pages of a part open with, once another process has written them."""
+        opened, problems = future.result()
+        self._kept.add_problems(problems)
+        return opened
 
     def _feed(self) -> None:
         found = self._kept.answer(alerts.releases, noted.read(homes.find().root))
@@ -151,10 +157,9 @@ class _Copy:
         for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES, *FILTERS):
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
-        (self._folder / INDEX).write_text(index.script(self._kept), encoding="utf-8")
         return downloads.write(self._kept, self._folder / "data", packing)
 
-    def _count_part(self, pages: int, done: Future[tuple[str, ...]]) -> None:
+    def _count_part(self, pages: int, done: Future[tuple[Opened, tuple[str, ...]]]) -> None:
         if not done.cancelled() and done.exception() is None:
             self._count(pages)
 
@@ -167,19 +172,22 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _Part:
-    """Pages that one process writes: of these cases, operators or releases."""
+    """Pages that one process writes: of these cases, operators or releases, or these files of upgrades."""
 
     kind: str
     names: tuple[str, ...]
 
-    def write(self, writer: PageWriter) -> None:
-        """Write them."""
+    def write(self, writer: PageWriter) -> Opened:
+        """Write them; gives, of upgrades, what the search tells of them."""
+        if self.kind == "upgrades":
+            return writer.write_upgrades(self.names)
         if self.kind == "cases":
             writer.write_cases(self.names)
         elif self.kind == "operators":
             writer.write_operators(self.names)
         else:
             writer.write_releases(self.names)
+        return {}
 
 
 def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
@@ -207,11 +215,10 @@ def _begin(published: Path | None, local: Path | None, folder: Path, stamp: str)
     _here.append((kept, PageWriter(kept, folder, stamp, lambda: None)))
 
 
-def _write_part(part: _Part) -> tuple[str, ...]:
-    """Write a part in a process beside; gives what could not be read so far."""
+def _write_part(part: _Part) -> tuple[Opened, tuple[str, ...]]:
+    """Write a part in a process beside; gives what its pages open with, and what could not be read so far."""
     kept, writer = _here[0]
-    part.write(writer)
-    return kept.problems
+    return part.write(writer), kept.problems
 
 
 #: what a page is asked for that has no filters: all that there is

@@ -53,8 +53,8 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
 from caniexport.pages.overview import EXPORTERS
 from caniexport.pages.site import javascript
-from caniexport.pages.site.paths import addressing, case_file, op_file, upgrade_file
-from caniexport.pages.views import torch_op, upgrade
+from caniexport.pages.site.paths import addressing, case_file, op_file
+from caniexport.pages.views import torch_op
 from caniexport.pages.views.hits import BESIDE, Place, working_fixes
 
 _MODULES = (
@@ -94,8 +94,16 @@ class _Table(dict[Any, int]):
         return [self.setdefault(item, len(self)) for item in items]
 
 
-def script(kept: Kept) -> str:
-    """Everything that the search of the front page reads: what it matches, and the answers that it shows."""
+def script(data: Mapping[str, Any], opened: Mapping[str, tuple[str, str]]) -> str:
+    """What :func:`read` gives as a script, with what the pages of upgrades open with."""
+    told = json.dumps({**data, "upgrades": opened}, ensure_ascii=False, separators=(",", ":"))
+    return f"window.CANIEXPORT = {told}\n"
+
+
+def read(kept: Kept) -> dict[str, Any]:
+    """Everything that the search of the front page reads but upgrades: what it matches, and the answers that it
+    shows.
+    """
     data = searched(kept.answer(search.index))
     seen, fixes = _seen(data), _Table()
     for number in add_ends(kept, data, range(len(data["cases"]))):
@@ -110,9 +118,7 @@ def script(kept: Kept) -> str:
     data["files"] = _files(kept.answer(search.index))
     data["pages"] = operator_pages(kept)
     data["torch"] = kept.rows().torch
-    data["upgrades"] = _upgrades(kept)
-    data |= _words_of_fixes(kept, data) | operators_told(kept)
-    return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
+    return data | _words_of_fixes(kept, data) | operators_told(kept)
 
 
 def add_ends(kept: Kept, data: dict[str, Any], numbers: Sequence[int]) -> Iterator[int]:
@@ -145,13 +151,6 @@ def operators_told(kept: Kept) -> dict[str, Any]:
     named = {name: name for name in sorted(keys)} | {end.lower().replace("_", ""): end for end in ends.values()}
     told = {key: tell_called(summary, name, torch) for key, name in named.items()}
     return {"told_of": {name: said.numbers([text])[0] for name, text in told.items()}, "sentences_of": list(said)}
-
-
-def _upgrades(kept: Kept) -> dict[str, tuple[str, str]]:
-    """By release: the file of its upgrade to the newest, and the sentence that it opens with."""
-    newest = kept.rows().torch[-1:]
-    starts = [asked["from"] for asked in upgrade.starts(kept) if "profile" not in asked]
-    return {torch: (upgrade_file(torch), upgrade.decide_between(kept, torch, newest[0])) for torch in starts}
 
 
 def _words_of_fixes(kept: Kept, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from caniexport.answers.provider_runs import worse_elsewhere
@@ -14,9 +14,17 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES, page
 from caniexport.pages.render import render
 from caniexport.pages.site import downloads
-from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, picture_file, release_file
+from caniexport.pages.site.paths import (
+    FEED,
+    addressing,
+    case_file,
+    op_file,
+    picture_file,
+    release_file,
+    upgrade_file,
+)
 from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import search
+from caniexport.pages.views import search, upgrade
 from caniexport.pages.views.op import names_of_one
 
 #: what the search of the front page reads, as a script
@@ -31,6 +39,10 @@ _ASKING = ("upgrade.html", "workarounds.html")
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
 _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
+
+
+#: by release that one may come from: the file of its upgrade to the newest, and the sentence that it opens with
+Opened = Mapping[str, tuple[str, str]]
 
 
 class PageWriter:
@@ -60,6 +72,18 @@ class PageWriter:
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         self._draw(_PICTURE.findall(text))
         self._write(file, _NO_END.sub("", text))
+
+    def write_upgrades(self, files: Collection[str]) -> Opened:
+        """The pages of upgrades to the newest release that have these files; gives what the search tells of them."""
+        opened = {}
+        newest = self._kept.rows().torch[-1]
+        for asked in upgrade.starts(self._kept):
+            file = upgrade_file(asked["from"], asked.get("profile", ""))
+            if file in files:
+                self.write_page(file, "upgrade", asked)
+                if "profile" not in asked:
+                    opened[asked["from"]] = file, upgrade.decide_between(self._kept, asked["from"], newest)
+        return opened
 
     def write_operators(self, ops: Iterable[str]) -> None:
         """The page of each operator, or the file that leads from another name of it to its page."""

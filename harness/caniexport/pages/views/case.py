@@ -267,7 +267,7 @@ def _listing(form: Form, kept: Kept) -> Page:
 
 def _subject(kept: Kept, case: str) -> Subject:
     rows = kept.rows()
-    entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
+    entries = {entry.variant: entry for entry in rows.entries(case)}
     return Subject(case, entries, kept.cells_of(case), [cell for cell in rows.environment if cell.case == case])
 
 
