@@ -54,6 +54,18 @@ def test_choose_between_two_releases_for_the_operators_of_a_model(kept):
     assert said.replace("`", "").startswith(first) and first.startswith("Move to torch 2.9.1")
 
 
+def test_a_page_and_the_command_tell_workarounds_that_stop_working_in_the_same_words(kept):
+    said = printed("upgrade", "--from", "2.5.1", "--to", "2.9.1", "--op", "scatter_reduce").replace("`", "")
+    body = page("upgrade", {"from": "2.5.1", "to": "2.9.1", "ops": "scatter_reduce"}, kept).body
+    told = html.unescape(re.sub(r"<[^>]+>", "", body))
+
+    first = decided(kept, "upgrade", **{"from": "2.5.1", "to": "2.9.1", "ops": "scatter_reduce"})
+    assert said.startswith(first)
+    lost = "2 workarounds stop working, and no other is known there (scatter-reduce-mean/compared, scatter-reduce-mean/"
+    assert lost in said and lost in told
+    assert "workarounds that stop working, with no other there" in told
+
+
 def test_whether_my_workaround_is_still_needed(kept):
     said = printed("workaround", "cross-no-symbolic", "--torch", "2.8", "--opset", "18")
     assert said == "At torch 2.8.0, opset 18: no workaround is needed, the failing form works: cross-no-symbolic."

@@ -200,7 +200,9 @@ def test_where_nothing_works_at_either_end_nothing_is_said_to_be_spared(results)
     told = decide(upgrade(results, parse("2.12,opset=28"), parse("2.15,opset=28"), Filters()))
 
     assert "cases work at neither end" in told
-    assert "and nothing works there" in told
+    assert (
+        "1 with a workaround that works there (opset-range-by-torch-version/opset_in_range), and nothing else" in told
+    )
     assert "no file of opset 28 by dynamo of torch 2.15.0 works (of 13-26 some do)" in told
 
 
@@ -274,6 +276,111 @@ def test_where_most_fails_at_both_ends_nobody_is_told_to_move(results):
 
     assert sentence.startswith("Moving to torch 2.9.1")
     assert "work at neither end" in sentence
+
+
+def decided(*asked, plan=False):
+    """The exit code and the sentences of the decision, by the way of calling that each is about."""
+    reply = CliRunner().invoke(main, ["upgrade", "--from", "2.5", *(("--plan",) if plan else ("--to", "2.9")), *asked])
+    return reply.exit_code, re.split(r"\. (?=With |As )", reply.stdout.splitlines()[0])
+
+
+@pytest.mark.published
+def test_every_fix_that_stops_working_where_it_is_needed_is_told(results):
+    target = upgrade(results, {"torch": "2.5"}, {"torch": "2.9"}, Filters()).target
+    rows = load(results)
+    cells = rows.cells(torch=("2.5.1", "2.9.1"), exporter=("default",), provider=("cpu",))
+    works = {(cell.torch, cell.case, cell.variant): cell.works for cell in cells}
+    stopping = {
+        f"{case}/{variant}"
+        for torch, case, variant in works
+        if torch == "2.5.1" and works[torch, case, variant] and not works["2.9.1", case, variant]
+        if not works.get((torch, case, "plain"), True) and not works.get(("2.9.1", case, "plain"), True)
+        if not rows.catalogue[case, variant].caution
+    }
+
+    assert {*target.lost, *target.replaced} == stopping
+    assert all(works["2.9.1", *other.split("/")] for other in target.replaced.values())
+    assert not any(works["2.9.1", case, variant] for _, case, variant in works if case in target.lost_cases)
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--op", "scatter_reduce"), ("scatter-reduce-mean/compared, scatter-reduce-mean/two_scatter_adds",)),
+        (
+            ("--ops", "grid_sample,roll,cumsum"),
+            (
+                "deform-attn-untraceable/pure_torch, deform-attn-untraceable/pure_torch_by_gather",
+                "; nothing else breaks",
+            ),
+        ),
+        (("--case", "index-fill-1d"), ("(index-fill-1d/where); index-fill-1d works with dynamic_shapes= in place of",)),
+    ],
+)
+def test_workarounds_that_stop_working_are_no_all_clear_and_the_call_that_keeps_them_is_the_first(asked, told):
+    code, (first, *others) = decided(*asked)
+    (default,) = [other for other in others if "called by default" in other]
+
+    assert code == 1
+    assert "with `dynamo=False" in first and "stop" not in first.replace("stop with an error", "")
+    assert "working, and no other is known there" in default
+    assert all(words in default for words in told)
+    assert "nothing that works breaks" not in default and "nothing works there" not in default
+
+
+@pytest.mark.published
+def test_a_plan_ends_where_no_workaround_stops_working():
+    code, (first, second) = decided("--op", "scatter_reduce", plan=True)
+
+    assert code == 0
+    assert first.startswith("Move to torch 2.15.0 with `dynamo=False, opset_version=17`: ")
+    assert second.startswith("As called by default (trace, opset 18) and torch up to 2.8.0: ")
+
+
+@pytest.mark.published
+def test_a_workaround_that_another_one_replaces_is_told_and_is_no_break():
+    code, (first, _) = decided("--case", "max-pool-of-input-size")
+
+    assert code == 0
+    assert "where another works (max-pool-of-input-size/maximum in place of max-pool-of-input-size/adaptive)" in first
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("case", "fix"),
+    [
+        ("deform-attn-untraceable", "pure_torch"),
+        ("scatter-multiply", "gathered"),
+        ("conv-transpose-output-size", "cropped"),
+        ("scatter-reduce-mean", "compared"),
+    ],
+)
+def test_where_a_workaround_works_it_is_not_said_that_nothing_does(case, fix):
+    _, (first, default) = decided("--case", case)
+
+    assert f"({case}), with a workaround that works there ({case}/{fix})" in first
+    assert "nothing works there" not in first + default
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("deform-attn-untraceable/pure_torch", ", and no workaround is known there"),
+        ("index-fill-1d/where", "; it works with dynamic_shapes= in place of dynamic_axes="),
+        ("max-pool-of-input-size/adaptive", ", with a workaround there"),
+        ("interpolate-scale-factor-baked/scales_input", ", with a workaround there"),
+    ],
+)
+def test_a_variant_that_is_asked_about_is_what_the_answer_is_about(name, way_out):
+    code, (first, default) = decided("--case", name)
+    shown = CliRunner().invoke(main, ["upgrade", "--from", "2.5", "--to", "2.9", "--case", name]).stdout
+
+    assert code == 1
+    assert first.startswith("Move to torch 2.9.1 with `dynamo=False, opset_version=17`: nothing breaks")
+    assert f"1 of 1 measured case breaks: {name}{way_out}" in default
+    assert f"  {name}: pass → fail" in shown
 
 
 @pytest.mark.published

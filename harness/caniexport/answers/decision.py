@@ -79,7 +79,7 @@ def _is_easier(way: UpgradeTarget, other: UpgradeTarget) -> bool:
     """Whether a way is known to be better spared, or of two that break something breaks less."""
     if _ease(way) != _ease(other) or way.model is not None:
         return _ease(way) > _ease(other)
-    return not way.clean and not way.is_thin and len(way.breaks) < len(other.breaks)
+    return not way.clean and not way.is_thin and way.stops < other.stops
 
 
 def _ease(way: UpgradeTarget) -> int:
@@ -117,12 +117,12 @@ def _decide_least(found: Plan) -> str:
     refused = "".join(f" {said}" for said in found.file_refused)
     if not found.held:
         return f"Stay at torch {found.before.torch}: it is the newest release that was measured.{refused}"
-    newer = [item for item in found.held if item.place.torch != found.before.torch and item.breaks]
+    newer = [item for item in found.held if item.place.torch != found.before.torch and (item.breaks or item.lost)]
     stay = f"no release newer than torch {found.before.torch} is known where nothing breaks"
     if not newer:
         return f"Stay at torch {found.before.torch}: {stay}.{refused}"
     # of equals the newest, which comes first
-    least = min(newer, key=lambda item: (len(item.without), len(item.breaks)))
+    least = min(newer, key=lambda item: (len(item.without) + len(item.lost_cases), item.stops))
     return f"{_capital(stay)}; fewest break at torch {least.place.torch}{_called(least)}: {_told(least)}.{refused}"
 
 
@@ -220,26 +220,67 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     mended = f"{len(target.mended)} mended" if target.mended else ""
     named = f"{len(target.by_axes)} of the others fail with dynamic_axes= ({some(target.by_axes, _NAMED)})"
     by_axes = named if target.by_axes else ""
-    beside = "".join(f"; {text}" for text in (by_axes, mended, fail, unmeasured) if text)
+    lost = _lost(target)
+    changed = (_replaced(target), _failing_by_call(target), by_axes, mended)
+    beside = "".join(f"; {text}" for text in (*changed, fail, unmeasured) if text)
     if not target.breaks:
         but = f", but {silent}" if silent else ""
         every = target.compared + len(target.unmeasured)
         # with so little measured, that nothing breaks is no answer
         if target.is_thin:
             few = f"only {target.compared} of {plural(every, 'case')} were measured there"
-            return f"{few}, and none of them breaks{but}{beside}"
+            return f"{few}, and {lost or 'none of them breaks'}{but}{beside}"
         if target.mostly_fails:
-            works = "works" if len(target.fail) == 1 else "work"
-            of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} {works} at neither end"
             ends = fail if target.wrong or target.stopped else ""
-            rest = "; ".join(text for text in (silent, by_axes, mended, ends, unmeasured) if text)
-            spared = "nothing that works breaks" if target.working or target.mended else "nothing works there"
-            named = f"{of} ({some(target.fail, _NAMED)}), and {spared}"
-            return f"{named}{f'; {rest}' if rest else ''}"
-        return f"nothing breaks of what was measured{but} ({plural(target.compared, 'case')}{beside})"
+            rest = "".join(f"; {text}" for text in (silent, *changed, ends, unmeasured) if text)
+            return f"{_mostly_fails(target, lost)}{rest}"
+        measured = f"({plural(target.compared, 'case')}{beside})"
+        return f"{f'{lost}; nothing else' if lost else 'nothing'} breaks of what was measured{but} {measured}"
     verb = "breaks" if len(target.breaks) == 1 else "break"
     of = f"{len(target.breaks)} of {plural(target.compared, 'measured case')}"
-    return f"{of} {verb}: {some(target.breaks, _NAMED)}{_helped(target)}{f'; {silent}' if silent else ''}{beside}"
+    further = "".join(f"; {text}" for text in (lost, silent) if text)
+    return f"{of} {verb}: {some(target.breaks, _NAMED)}{_helped(target)}{further}{beside}"
+
+
+def _mostly_fails(target: UpgradeTarget, lost: str) -> str:
+    """``2 of 3 measured cases work at neither end (a, b), 1 with a workaround that works there (a/x), and …``."""
+    works = "works" if len(target.fail) == 1 else "work"
+    of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} {works} at neither end"
+    each = "each " if len(target.fail) > 1 else ""
+    who = each if len(target.helped) == len(target.fail) else f"{len(target.helped)} "
+    named = some(target.helped, _NAMED)
+    helped = f", {who}with a workaround that works there ({named})" if named else ""
+    others = "nothing that works breaks" if target.working or target.mended else ""
+    is_helped = len(target.helped) == len(target.fail) or target.fail_by_name or others
+    nothing = "" if is_helped else f"nothing {'else ' if target.helped else ''}works there"
+    said = f", but {lost}" if lost else "".join(f", and {text}" for text in (others, nothing) if text)
+    return f"{of} ({some(target.fail, _NAMED)}){helped}{said}"
+
+
+def _lost(target: UpgradeTarget) -> str:
+    """``2 workarounds stop working, and no other is known there (a/x, a/y)``."""
+    said = f"{_stop_working(len(target.lost))}, and no other is known there ({some(target.lost, _NAMED)})"
+    return said if target.lost else ""
+
+
+def _replaced(target: UpgradeTarget) -> str:
+    """``1 workaround stops working where another works (a/z in place of a/x)``."""
+    instead = [f"{other} in place of {name}" for name, other in target.replaced.items()]
+    said = f"{_stop_working(len(instead))} where another works ({some(instead, _NAMED)})"
+    return said if instead else ""
+
+
+def _stop_working(number: int) -> str:
+    return f"{plural(number, 'workaround')} stop{'s' if number == 1 else ''} working"
+
+
+def _failing_by_call(target: UpgradeTarget) -> str:
+    """Which of those that work at neither end work with dynamic_shapes=: of all where these are the answer, else of
+    those whose workarounds stop working.
+    """
+    told = [name for name in target.fail_by_name if target.mostly_fails or name in target.lost_cases]
+    verb = "works" if len(told) == 1 else "work"
+    return f"{some(told, _NAMED)} {verb} with dynamic_shapes= in place of dynamic_axes=" if told else ""
 
 
 def _at_both_ends(target: UpgradeTarget) -> str:

@@ -111,4 +111,5 @@ def _cost(target: UpgradeTarget, right: MeasuredPoint) -> tuple[int, int, int, b
     """What has no fix weighs most, then what is not known, then what has to be written, then the way to go."""
     near = abs((target.place.opset or 0) - (right.opset or 0))
     other = target.place.exporter != right.exporter
-    return len(target.without), len(target.unmeasured), len(target.workarounds), other, near
+    without = len(target.without) + len(target.lost_cases)
+    return without, len(target.unmeasured), len(target.workarounds), other, near

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -10,10 +10,10 @@ from caniexport import versions
 from caniexport.answers.along import Along
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
-from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, select
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Key, Rows, select
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.answers.touching import ModelStanding, TouchJudge, TouchWord
-from caniexport.corpus.verdicts import REGRESSIONS, ComparedCell, Verdict, compare, works
+from caniexport.corpus.verdicts import REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, Exporter, FixKind, Status
@@ -53,6 +53,12 @@ class UpgradeTarget:
     call of the release, which gives ``dynamic_axes`` to the same exporter at its own opset. ``model`` is what is known
     of the model that was asked about: ``breaks`` are then the known failures that touch it. ``changing`` says of those
     of the workarounds that compute other values that they do.
+
+    ``lost`` are fixes, needed at the source, of cases that work there neither as they are nor with any fix;
+    ``replaced`` are those that stop working too, each with another fix of its case that works there. ``helped`` has one
+    fix that works there for each of ``fail`` that has one, and ``fail_by_name`` are those of ``fail`` that work as
+    ``by_name`` do. Of a variant that was asked about by name, and its case not, everything is about that variant, which
+    is then named ``CASE/VARIANT``.
     """
 
     place: MeasuredPoint
@@ -72,6 +78,20 @@ class UpgradeTarget:
     changing: Mapping[str, str] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     stopped: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    helped: tuple[str, ...] = ()
+    fail_by_name: tuple[str, ...] = ()
+
+    @property
+    def lost_cases(self) -> tuple[str, ...]:
+        """The cases that ``lost`` are fixes of."""
+        return tuple(dict.fromkeys(split_name(name)[0] for name in self.lost))
+
+    @property
+    def stops(self) -> int:
+        """How many cases stop working there, as they are or with the fixes that they need."""
+        return len(self.breaks) + len(self.lost_cases)
 
     @property
     def stopping(self) -> tuple[str, ...]:
@@ -80,10 +100,12 @@ class UpgradeTarget:
 
     @property
     def clean(self) -> bool:
-        """Whether something was measured to work there, and nothing that worked is known to stop working."""
+        """Whether something was measured to work there, or everything with a fix, and nothing that worked is known to
+        stop working.
+        """
         if self.model is not None:
             return self.model.word in _CLEAR
-        return not self.breaks and self.working > 0
+        return not self.stops and (self.working > 0 or len(self.helped) == len(self.fail) > 0)
 
     @property
     def is_thin(self) -> bool:
@@ -196,10 +218,9 @@ class TargetJudge:
         self._selection = selection
         self._left = left
         self._statuses = Statuses(selection if model is None else select(selection.rows, Filters()))
-        entries = [entry for entry in selection.catalogue.values() if entry.corpus != CANARY]
-        self._cases = list(dict.fromkeys(entry.case for entry in entries))
+        self._forms = [name_of(entry) for entry in asked_forms(selection.catalogue)]
         self._fixes: dict[str, list[str]] = {}
-        for entry in sorted(entries, key=_ease):
+        for entry in sorted(selection.rows.catalogue.values(), key=_ease):
             if entry.variant != PLAIN and not entry.caution and entry.kind != FixKind.VERSION_UPGRADE.value:
                 self._fixes.setdefault(entry.case, []).append(entry.variant)
         self._touch = None if model is None else TouchJudge(selection.rows, model, left, self._statuses.at, operators)
@@ -209,41 +230,58 @@ class TargetJudge:
         return self._of_cases(place) if self._touch is None else self._of_model(place, self._touch.at(place))
 
     def _of_cases(self, place: MeasuredPoint) -> UpgradeTarget:
-        ends = [
-            (case, self._statuses.at(case, PLAIN, self._left), self._statuses.at(case, PLAIN, place))
-            for case in self._cases
-        ]
+        ends = [(form, self._at(form, self._left), self._at(form, place)) for form in self._forms]
         known = [end for end in ends if works(end[1]) is not None]
         worse = [end for end in known if compare(*map(ComparedCell, end[1:])) in _BREAKS]
         # arguments that torch took back come last: who upgrades meets them at once
-        breaks = sorted((case for case, before, _ in worse if works(before)), key=self._is_about_calling)
-        silent = [case for case, before, _ in worse if not works(before)]
-        unmeasured = [case for case, _, after in known if works(after) is None]
+        breaks = sorted((form for form, before, _ in worse if works(before)), key=self._is_about_calling)
+        silent = [form for form, before, _ in worse if not works(before)]
+        unmeasured = [form for form, _, after in known if works(after) is None]
         fail = [
-            case for case, before, after in known if not works(before) and works(after) is False and case not in silent
+            form for form, before, after in known if not works(before) and works(after) is False and form not in silent
         ]
-        was_wrong = {case: after for case, before, after in known if before is Status.MISMATCH and case in fail}
-        mended = [case for case, before, after in known if works(after) and not works(before)]
+        was_wrong = {form: after for form, before, after in known if before is Status.MISMATCH and form in fail}
+        mended = [form for form, before, after in known if works(after) and not works(before)]
         target = self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
-        working = [case for case, before, after in known if works(before) and works(after)]
+        working = [form for form, before, after in known if works(before) and works(after)]
+        stopping = [name for form in (*fail, *silent) for name in self._stopping(form, place)]
+        others = {name: self._helped(split_name(name)[0], place) for name in stopping}
+        replaced = {name: other for name, other in others.items() if other}
         return replace(
             target,
             silent=tuple(silent),
             by_axes=self._failing_by_axes(working, place),
-            wrong=tuple(case for case, after in was_wrong.items() if after is Status.MISMATCH),
-            stopped=tuple(case for case, after in was_wrong.items() if after is not Status.MISMATCH),
+            wrong=tuple(form for form, after in was_wrong.items() if after is Status.MISMATCH),
+            stopped=tuple(form for form, after in was_wrong.items() if after is not Status.MISMATCH),
+            lost=tuple(name for name in stopping if name not in replaced),
+            replaced=replaced,
+            helped=tuple(filter(None, (self._helped(form, place) for form in fail))),
+            fail_by_name=tuple(form for form in fail if self._works_by_name(form, place)),
         )
 
-    def _is_about_calling(self, case: str) -> bool:
-        return self._selection.catalogue[case, PLAIN].theme == _CALLING
+    def _at(self, form: str, place: MeasuredPoint) -> Status | None:
+        return self._statuses.at(*split_name(form), place)
 
-    def _failing_by_axes(self, cases: Sequence[str], place: MeasuredPoint) -> tuple[str, ...]:
-        """Those of the cases that fail by the default call, where a place is called as that is but for the opset."""
+    def _stopping(self, form: str, place: MeasuredPoint) -> list[str]:
+        """Of a case that works at neither end, the fixes asked about that work at the source and not there."""
+        case, variant = split_name(form)
+        asked = [fix for fix in self._fixes.get(case, ()) if (case, fix) in self._selection.catalogue]
+        moves = {fix: [self._word(case, fix, at) for at in (self._left, place)] for fix in asked if variant == PLAIN}
+        return [f"{case}/{fix}" for fix, words in moves.items() if words == [Workaround.NEEDED, Workaround.BROKEN]]
+
+    def _word(self, case: str, fix: str, place: MeasuredPoint) -> Workaround:
+        return workaround(self._at(case, place), self._statuses.at(case, fix, place))
+
+    def _is_about_calling(self, form: str) -> bool:
+        return self._selection.rows.catalogue[split_name(form)].theme == _CALLING
+
+    def _failing_by_axes(self, forms: Sequence[str], place: MeasuredPoint) -> tuple[str, ...]:
+        """Those of the forms that fail by the default call, where a place is called as that is but for the opset."""
         if place.by_default or place.exporter != Exporter.DYNAMO.value or "dynamo" in self._called(place):
             return ()
         own = self._selection.rows.choice(place.torch, place.exporter).opset
         default = replace(place, opset=own, by_default=True)
-        return tuple(case for case in cases if works(self._statuses.at(case, PLAIN, default)) is False)
+        return tuple(form for form in forms if works(self._at(form, default)) is False)
 
     def _called(self, place: MeasuredPoint) -> str:
         return call(self._selection.rows, place)
@@ -264,39 +302,51 @@ class TargetJudge:
         compared: int,
         model: ModelStanding | None,
     ) -> UpgradeTarget:
-        chosen = {case: self._fix(case, place) for case in breaks}
+        chosen = {form: self._fix(form, place) for form in breaks}
         return UpgradeTarget(
             place,
             call(self._selection.rows, place),
             default_since(self._selection.rows, self._left, place),
             tuple(breaks),
-            tuple(f"{case}/{fix}" for case, fix in chosen.items() if fix),
-            tuple(case for case, fix in chosen.items() if not fix),
+            tuple(filter(None, chosen.values())),
+            tuple(form for form, fix in chosen.items() if not fix),
             tuple(mended),
             tuple(fail),
             tuple(unmeasured),
             compared,
             model,
-            by_name=tuple(case for case in breaks if self._works_by_name(case, place)),
-            changing=self._changing(chosen),
+            by_name=tuple(form for form in breaks if self._works_by_name(form, place)),
+            changing=self._changing(filter(None, chosen.values())),
         )
 
-    def _changing(self, chosen: Mapping[str, str | None]) -> dict[str, str]:
+    def _changing(self, chosen: Iterable[str]) -> dict[str, str]:
         """Of those of the fixes chosen that compute other values that they do."""
-        known = self._selection.rows.catalogue
-        found = {f"{case}/{fix}": known[case, fix].changed for case, fix in chosen.items() if fix}
+        found = {name: self._selection.rows.catalogue[split_name(name)].changed for name in chosen}
         return {name: changed for name, changed in found.items() if changed}
 
-    def _works_by_name(self, case: str, place: MeasuredPoint) -> bool:
-        """Whether a case works where the exporter of a default call, dynamo, is named."""
+    def _works_by_name(self, form: str, place: MeasuredPoint) -> bool:
+        """Whether a form works where the exporter of a default call, dynamo, is named."""
         by_name = replace(place, by_default=False)
         if by_name == place or place.exporter != Exporter.DYNAMO.value:
             return False
-        return bool(works(self._statuses.at(case, PLAIN, by_name)))
+        return bool(works(self._at(form, by_name)))
 
-    def _fix(self, case: str, place: MeasuredPoint) -> str | None:
-        fixes = self._fixes.get(case, ())
-        return next((fix for fix in fixes if works(self._statuses.at(case, fix, place))), None)
+    def _fix(self, form: str, place: MeasuredPoint) -> str | None:
+        return next(iter(self._helping(form, place)), None)
+
+    def _helping(self, form: str, place: MeasuredPoint) -> list[str]:
+        """What works there in the place of a form, the least to do first: fixes of its case, for a fix the failing form
+        too.
+        """
+        case, variant = split_name(form)
+        others = [other for other in (PLAIN, *self._fixes.get(case, ())) if other != variant]
+        return [f"{case}/{other}" for other in others if works(self._statuses.at(case, other, place))]
+
+    def _helped(self, form: str, place: MeasuredPoint) -> str | None:
+        """One of these, if it can be one that stays with the exporter of the place."""
+        known, helping = self._selection.rows.catalogue, self._helping(form, place)
+        staying = [name for name in helping if known[split_name(name)].leaves_for in ("", place.exporter)]
+        return next(iter(staying or helping), None)
 
 
 class Statuses:
@@ -325,6 +375,23 @@ class Statuses:
         if key not in self._along:
             self._along[key] = Along(replace(self._selection, rows=rows.on(on) if on else rows))
         return self._along[key]
+
+
+def asked_forms(catalogue: Mapping[Key, CatalogueEntry]) -> list[CatalogueEntry]:
+    """What is asked about: of each case its failing form, and where that is not among the variants, each of these."""
+    entries = [entry for entry in catalogue.values() if entry.corpus != CANARY]
+    return [entry for entry in entries if entry.variant == PLAIN or (entry.case, PLAIN) not in catalogue]
+
+
+def name_of(entry: CatalogueEntry) -> str:
+    """``CASE/VARIANT``, of the failing form ``CASE``."""
+    return entry.case if entry.variant == PLAIN else f"{entry.case}/{entry.variant}"
+
+
+def split_name(name: str) -> Key:
+    """Case and variant of a name, of a case the failing form."""
+    case, _, variant = name.partition("/")
+    return case, variant or PLAIN
 
 
 def _ease(entry: CatalogueEntry) -> tuple[bool, bool, int]:

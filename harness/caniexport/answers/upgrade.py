@@ -16,11 +16,18 @@ from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.answers.shown import Shown
-from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place, other_places, telling_calls
+from caniexport.answers.targets import (
+    TargetJudge,
+    UpgradeTarget,
+    asked_forms,
+    kept_place,
+    name_of,
+    other_places,
+    telling_calls,
+)
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.home import NEWEST
-from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, Exporter, FixKind, Status
 from caniexport.store.elsewhere import Runtime
@@ -61,7 +68,8 @@ class CaseChange:
     ``told`` is what the status afterwards leaves out: that repetitions differ, or that onnx's checker refuses the file
     that works. ``named_so`` is how the same exporter is called that it works with there, where the default call fails;
     ``by_default`` whether the cell afterwards is that of the default call. ``changing`` says of those of the ``fixes``
-    that compute other values, which are the last, that they do.
+    that compute other values, which are the last, that they do. ``variant`` is another than the failing form where it
+    was asked about by name, and its case not.
     """
 
     case: str
@@ -74,6 +82,12 @@ class CaseChange:
     named_so: str = ""
     by_default: bool = False
     changing: Mapping[str, str] = field(default_factory=dict)
+    variant: str = PLAIN
+
+    @property
+    def name(self) -> str:
+        """``CASE/VARIANT``, of the failing form ``CASE``."""
+        return self.case if self.variant == PLAIN else f"{self.case}/{self.variant}"
 
     @property
     def told_fixes(self) -> tuple[str, ...]:
@@ -173,14 +187,15 @@ class Upgrade(WayChanges, Shown):
 
     @property
     def breaks(self) -> bool:
-        """Whether something that worked does not work afterwards, or nothing was measured that tells; of a model,
-        whether it is not known to be spared.
+        """Whether something that worked does not work afterwards, as it is or with the fix that it needs, or nothing
+        was measured that tells; of a model, whether it is not known to be spared.
         """
         if self.target.model is not None:
             return not self.target.is_known
         if not self.is_told_apart:
             return True
-        return not self.target.compared or any(group.verdict in WORSE for group in self.groups)
+        is_worse = any(group.verdict in WORSE for group in self.groups)
+        return not self.target.compared or is_worse or bool(self.target.lost)
 
 
 def upgrade(
@@ -213,19 +228,19 @@ def upgrade(
     other = _other(rows, judge, left, [target, kept]) if is_open else None
     grid = _grid_of(rows, selection, left, [right, *(way.place for way in (kept, other) if way)])
     beside = {cell.case for cell in rows.environment}
-    every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
-    plain = [entry for entry in every if entry.case not in beside]
+    every = asked_forms(selection.catalogue)
+    forms = [entry for entry in every if entry.case not in beside]
     fixes = _by_case(entry for key, entry in selection.catalogue.items() if key[1] != PLAIN)
-    by = partial(_way_changes, dataset.of(right.profile), plain, fixes, grid, left)
+    by = partial(_way_changes, dataset.of(right.profile), forms, fixes, grid, left)
     return Upgrade(
         **vars(by(right)),
         before=left,
         after=right,
         target=target,
         kept=kept,
-        unknown=tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
-        unmeasured_before=tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left)),
-        notes=_notes(left, right, len(every) - len(plain)),
+        unknown=tuple(name_of(entry) for entry in forms if grid.unmeasured(entry, left, right)),
+        unmeasured_before=tuple(name_of(entry) for entry in forms if grid.unmeasured(entry, left)),
+        notes=_notes(left, right, len(every) - len(forms)),
         stay=stay,
         kept_changes=by(kept.place) if kept else None,
         other=other,
@@ -236,15 +251,16 @@ def upgrade(
 
 def _way_changes(
     dataset: Dataset,
-    plain: Sequence[CatalogueEntry],
+    forms: Sequence[CatalogueEntry],
     fixes: Mapping[str, Sequence[CatalogueEntry]],
     grid: _Grid,
     left: MeasuredPoint,
     right: MeasuredPoint,
 ) -> WayChanges:
-    """What changes between two points for these failing forms, and for their fixes; messages are the dataset's."""
-    changes = _changes(plain, fixes, grid, left, right)
-    moved = [item for entry in plain for item in _fix_changes(fixes.get(entry.case, ()), grid, left, right)]
+    """What changes between two points for these forms, and for the fixes of their cases; messages are the dataset's."""
+    changes = _changes(forms, grid, left, right)
+    cases = dict.fromkeys(entry.case for entry in forms)
+    moved = [item for case in cases for item in _fix_changes(fixes.get(case, ()), grid, left, right)]
     return WayChanges(
         tuple(_groups(changes, dataset)),
         _moved(moved, {Workaround.NEEDED}, {Workaround.OBSOLETE, Workaround.HARMFUL}),
@@ -252,8 +268,8 @@ def _way_changes(
         _moved(moved, {Workaround.OBSOLETE, Workaround.HARMFUL}, {Workaround.NEEDED}),
         _moved(moved, {Workaround.NEEDED}, {Workaround.BROKEN}),
         _counts(item.verdict for item in changes),
-        tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
-        tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
+        tuple(name_of(entry) for entry in forms if grid.refused(entry, right)),
+        tuple(name_of(entry) for entry in forms if grid.unstable(entry, left, right)),
     )
 
 
@@ -277,17 +293,13 @@ def _grid_of(rows: Rows, selection: CaseSelection, left: MeasuredPoint, targets:
 
 
 def _changes(
-    entries: Iterable[CatalogueEntry],
-    fixes: Mapping[str, Sequence[CatalogueEntry]],
-    grid: _Grid,
-    left: MeasuredPoint,
-    right: MeasuredPoint,
+    entries: Iterable[CatalogueEntry], grid: _Grid, left: MeasuredPoint, right: MeasuredPoint
 ) -> list[_ChangesFound]:
-    """What becomes of the failing form of each case."""
+    """What becomes of each form."""
     found = []
     for entry in entries:
-        verdict = compare(grid.outcome(entry.case, PLAIN, left), grid.outcome(entry.case, PLAIN, right))
-        found.append(_change(entry, verdict, grid, left, right, fixes))
+        verdict = compare(*(grid.outcome(entry.case, entry.variant, place) for place in (left, right)))
+        found.append(_change(entry, verdict, grid, left, right))
     return found
 
 
@@ -345,6 +357,7 @@ class _Grid:
 
     def __init__(self, rows: Rows, measured: Mapping[tuple[str, Runtime], Iterable[MeasuredCell]]) -> None:
         self._rows = rows
+        self._variants = _by_case(rows.catalogue.values())
         self._cells: dict[_Key, MeasuredCell] = {
             (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, *surroundings): cell
             for surroundings, cells in measured.items()
@@ -366,16 +379,23 @@ class _Grid:
     def outcome(self, case: str, variant: str, place: MeasuredPoint) -> ComparedCell:
         return compared(self.cell(case, variant, place))
 
-    def unmeasured(self, case: str, *places: MeasuredPoint) -> bool:
-        return any(self.cell(case, PLAIN, place) is None for place in places)
+    def unmeasured(self, entry: CatalogueEntry, *places: MeasuredPoint) -> bool:
+        return any(self.cell(entry.case, entry.variant, place) is None for place in places)
 
-    def refused(self, case: str, place: MeasuredPoint) -> bool:
-        """Whether the failing form works there, and onnx's checker refuses its file."""
-        cell = self.cell(case, PLAIN, place)
+    def refused(self, entry: CatalogueEntry, place: MeasuredPoint) -> bool:
+        """Whether a form works there, and onnx's checker refuses its file."""
+        cell = self.cell(entry.case, entry.variant, place)
         return cell is not None and cell.works and cell.refused
 
-    def unstable(self, case: str, *places: MeasuredPoint) -> bool:
-        return any(cell is not None and cell.unstable for cell in (self.cell(case, PLAIN, place) for place in places))
+    def unstable(self, entry: CatalogueEntry, *places: MeasuredPoint) -> bool:
+        cells = (self.cell(entry.case, entry.variant, place) for place in places)
+        return any(cell is not None and cell.unstable for cell in cells)
+
+    def helping(self, entry: CatalogueEntry, place: MeasuredPoint) -> dict[str, str]:
+        """The other variants of a form's case that work there, with what is changed by those that change values."""
+        others = [other for other in self._variants.get(entry.case, ()) if other.variant != entry.variant]
+        works = [other for other in others if not other.caution and _works(self.cell(other.case, other.variant, place))]
+        return {f"{other.case}/{other.variant}": other.changed for other in works}
 
 
 @dataclass(frozen=True)
@@ -391,18 +411,13 @@ def _change(
     grid: _Grid,
     left: MeasuredPoint,
     right: MeasuredPoint,
-    fixes: Mapping[str, Sequence[CatalogueEntry]],
 ) -> _ChangesFound:
-    before, after = grid.cell(entry.case, PLAIN, left), grid.cell(entry.case, PLAIN, right)
-    named_so = _named_so(entry.case, grid, right) if verdict in WORSE else ""
+    before, after = (grid.cell(entry.case, entry.variant, place) for place in (left, right))
+    named_so = _named_so(entry, grid, right) if verdict in WORSE else ""
     axes = "exporter" if named_so else ""
     if verdict in ORDER and not named_so:
-        axes = blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN))
-    helping = {
-        f"{entry.case}/{fix.variant}": fix.changed
-        for fix in fixes.get(entry.case, ())
-        if verdict in WORSE and not fix.caution and _works(grid.cell(entry.case, fix.variant, right))
-    }
+        axes = blame(verdict, left, right, partial(grid.outcome, entry.case, entry.variant))
+    helping = grid.helping(entry, right) if verdict in WORSE else {}
     return _ChangesFound(
         verdict,
         CaseChange(
@@ -416,17 +431,19 @@ def _change(
             named_so,
             after is not None and after.exporter == Exporter.DEFAULT.value,
             {name: changed for name, changed in helping.items() if changed},
+            entry.variant,
         ),
         after,
     )
 
 
-def _named_so(case: str, grid: _Grid, place: MeasuredPoint) -> str:
+def _named_so(entry: CatalogueEntry, grid: _Grid, place: MeasuredPoint) -> str:
     """How the exporter of a default call that fails is called by its name, where that works."""
     by_name = replace(place, by_default=False)
-    if place == by_name or place.exporter != Exporter.DYNAMO.value or not _works(grid.cell(case, PLAIN, by_name)):
+    if place == by_name or place.exporter != Exporter.DYNAMO.value:
         return ""
-    return "" if _works(grid.cell(case, PLAIN, place)) else _BY_NAME.format(place.opset)
+    here, so = (_works(grid.cell(entry.case, entry.variant, at)) for at in (place, by_name))
+    return _BY_NAME.format(place.opset) if so and not here else ""
 
 
 def _works(cell: MeasuredCell | None) -> bool:

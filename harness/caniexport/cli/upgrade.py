@@ -77,10 +77,10 @@ def command(
 ) -> None:
     """Say what breaks, what is fixed, which workaround may go or must come, and which axis did it.
 
-    The first line is the decision. Exit code 1 where something that worked does not work afterwards, or no case that
-    was measured is about an operator that is named; of a model, where it is not known that it does: a known failure
-    touches it or may, nothing was measured there, its values may be wrong, it has an operator that no measured graph
-    has, or another exporter wrote its file.
+    The first line is the decision. Exit code 1 where something that worked does not work afterwards, as it is or with a
+    workaround that no other replaces, or no case that was measured is about an operator that is named; of a model,
+    where it is not known that it does: a known failure touches it or may, nothing was measured there, its values may be
+    wrong, it has an operator that no measured graph has, or another exporter wrote its file.
     """
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
@@ -258,7 +258,7 @@ def _way(way: UpgradeTarget, changes: WayChanges, console: Console, most: int) -
     _named("Give wrong values at both points", way.wrong, console)
     _fixes("Workarounds that may go", changes.drop, console, most)
     _fixes("Workarounds to add: what they fix breaks on the way", changes.add, console, most)
-    _fixes("Workarounds that stop working, and nothing else changes", changes.lost, console, most)
+    _fixes("Workarounds that stop working, and what they fix fails there still", changes.lost, console, most)
     _fixes("Workarounds still needed", changes.keep, console, most)
     _named("Works there, and onnx's checker refuses the file", changes.refused, console)
     _named("Not the same every time at one of the two points", changes.unstable, console)
@@ -310,7 +310,7 @@ def _group(group: ChangeGroup, console: Console, most: int) -> None:
         console.print(textwrap.indent(textwrap.shorten(group.cause, 200), "    "), soft_wrap=True)
     for change in group.changes[:most]:
         by = f"  [{change.blamed}]" if change.axes else ""
-        console.print(f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True)
+        console.print(f"  {change.name}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True)
         if change.told:
             console.print(f"      {change.told}", soft_wrap=True)
         if change.fixes:
@@ -374,13 +374,10 @@ def _hindrance(target: UpgradeTarget) -> str:
     if target.model is not None:
         names = target.breaks or tuple(touch.case for touch in target.model.may_touch)
         return f"{target.model.told}{': ' + _some(names) if names else ''}"
-    return (
-        f"breaks {_some(target.breaks, _NAMED)}"
-        if target.breaks
-        else "nothing breaks"
-        if target.clean
-        else "not measured"
-    )
+    breaks = f"breaks {_some(target.breaks, _NAMED)}" if target.breaks else ""
+    lost = f"workarounds that stop working {_some(target.lost, _NAMED)}" if target.lost else ""
+    said = "; ".join(filter(None, (breaks, lost)))
+    return said or ("nothing breaks" if target.clean else "not measured")
 
 
 def _wanted(found: Plan, console: Console) -> None:
@@ -404,6 +401,8 @@ def _needs(target: UpgradeTarget, console: Console) -> None:
         console.print(f"      {name} {changed}", soft_wrap=True)
     if target.without:
         console.print(f"  no known workaround, {len(target.without)}: {', '.join(target.without)}", soft_wrap=True)
+    if target.lost:
+        console.print(f"  workarounds that stop working, {len(target.lost)}: {', '.join(target.lost)}", soft_wrap=True)
     _unmeasured(target, console)
 
 

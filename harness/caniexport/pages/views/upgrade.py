@@ -48,7 +48,7 @@ _COLUMNS = (
 _LISTS = (
     ("drop", "Workarounds that may go", "needed before; the failing form works afterwards"),
     ("add", "Workarounds to add", "what they fix breaks on the way; of several beside a case any helps"),
-    ("lost", "Workarounds that stop working", "nothing measured helps there any more"),
+    ("lost", "Workarounds that stop working", "what they fix fails there still"),
     ("keep", "Workarounds that must stay", "needed before and afterwards"),
 )
 
@@ -110,7 +110,7 @@ def _rows(found: Upgrade) -> Iterator[tuple[object, ...]]:
         for group in found.changes_by(way).groups:
             for change in group.changes:
                 ends = (change.before or Status.NOT_RUN, change.after or Status.NOT_RUN)
-                what = (looks.VERDICT[group.verdict].word, change.case, change.title, *(end.value for end in ends))
+                what = (looks.VERDICT[group.verdict].word, change.name, change.title, *(end.value for end in ends))
                 said = (change.blamed if change.axes else "", group.cause, change.told, joined(change.told_fixes))
                 yield (found.before.text, to, *what, *said)
 
