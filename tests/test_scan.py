@@ -220,6 +220,59 @@ def test_arguments_gathered_in_a_dictionary_are_seen(scanned):
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        ["more = {'opset_version': 17}", "if torch.__version__ >= '2.5':", "    more['dynamo'] = False"],
+        ["more = dict(opset_version=17, dynamo=False)"],
+        ["more = dict(opset_version=17)", "more.update(dynamo=False)"],
+        ["more = dict({'opset_version': 17})", "more.setdefault('dynamo', False)"],
+        ["first = {'dynamo': False}", "more = {**first, 'opset_version': 17}"],
+        ["more = {}", "more.update({'dynamo': False})", "more |= {'opset_version': 17}"],
+    ],
+)
+def test_arguments_are_read_however_they_are_gathered(scanned, lines):
+    body = "".join(f"    {line}\n" for line in [*lines, "torch.onnx.export(m, a, 'f', **more)"])
+    found = scanned(f"import torch\ndef save(m, a):\n{body}", torch=["2.15.0"])
+    assert (found.exporter, found.opset) == ("torchscript-trace", 17)
+    assert not any("**kwargs" in note for note in found.notes)
+
+
+def test_what_another_function_gathers_is_not_read(scanned):
+    other = "def other():\n    more = {}\n    more['dynamo'] = False\n"
+    call = "def save(m, a):\n    more = dict(opset_version=17)\n    torch.onnx.export(m, a, 'f', **more)\n"
+    found = scanned(f"import torch\n{other}{call}", torch=["2.15.0"])
+    assert (found.exporter, found.opset) == (None, 17)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("**more", "pass"),
+        ("**self.options", "pass"),
+        ("**made", "made = options()"),
+        ("**made", "made = {name: False}"),
+        ("**made", "made = {'dynamo': flag}"),
+        ("**made", "made = dict(more, opset_version=17)"),
+        ("dynamo=True, **more", "more['input_names'] = []"),
+    ],
+)
+def test_an_export_call_whose_arguments_are_not_known_is_told(scanned, given, line):
+    text = f"import torch\ndef save(m, a, **more):\n    {line}\n    torch.onnx.export(m, a, 'f', {given})\n"
+    note = "the export call at model.py:4 takes **kwargs that are not known: an exporter or opset may be chosen there"
+    assert note in scanned(text, torch=["2.15.0"]).notes
+    assert note not in scanned(text, torch=["2.15.0"], exporter="dynamo", opset=18).notes
+
+
+def test_arguments_that_choose_no_exporter_leave_the_releases_own(scanned):
+    pinned = "torch.onnx.export(m, a, 'f', dynamo=False)\n"
+    call = "more = dict(input_names=['x'])\ntorch.onnx.export(m, a, 'f', **more)\n"
+    found = scanned(f"import torch\n{pinned}{call}", torch=["2.15.0"])
+    assert (found.exporter, found.notes) == (None, ())
+    named = "torch.onnx.export(m, a, 'f', dynamo=True, opset_version=18, **more)\n"
+    assert not any("**kwargs" in note for note in scanned(f"import torch\n{named}", torch=["2.15.0"]).notes)
+
+
+@pytest.mark.parametrize(
     ("opset", "torch", "word", "said"),
     [
         (18, "1.13.1", "harmful", "refused by torchscript-trace at torch 1.13.1"),

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from caniexport import names
 from caniexport.model.status import Exporter
 from caniexport.scan.site import Site, SiteKind
 
 _TEST = re.compile(r"(^|[/_])(tests?|testing|unittests?|conftest)([/_.]|$)", re.IGNORECASE)
+#: places that a note names
+_MOST_PLACES = 3
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,25 @@ def meant(sites: Sequence[Site], asked: Meant, offered: Callable[[str | None, in
         counts = Counter(int(site.name) for site in calls if site.kind is SiteKind.OPSET)
         opset, note = _most(counts, exporter, offered)
         notes += [note] if note else []
+    if asked.exporter is None or asked.opset is None:
+        notes += _unread(calls)
     return Meant(exporter, opset, tuple(notes))
 
 
 def _is_pinned(calls: Sequence[Site]) -> bool:
     pinned = sum(site.kind is SiteKind.DYNAMO for site in calls)
-    open_calls = sum(site.kind is SiteKind.EXPORT for site in calls)
+    open_calls = sum(site.kind is SiteKind.EXPORT and not site.name for site in calls)
     return pinned > open_calls
+
+
+def _unread(calls: Sequence[Site]) -> list[str]:
+    """What is told of export calls that are given something which the scan cannot read."""
+    places = [f"{site.path}:{site.line}" for site in calls if site.kind is SiteKind.EXPORT and site.name]
+    if not places:
+        return []
+    one = len(places) == 1
+    who = f"the export call{'' if one else 's'} at {names.some(places, _MOST_PLACES)} take{'s' if one else ''}"
+    return [f"{who} **kwargs that are not known: an exporter or opset may be chosen there"]
 
 
 def _most(

@@ -265,9 +265,7 @@ class _Finder(ast.NodeVisitor):
         if last in _REGISTERING or name.endswith("symbolic_registry.register_op"):
             self._keep([rules.registered(self.source, node, last)])
         elif exports.is_export(node, self._imports_export):
-            self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg])
-            if all(word.arg not in (None, "dynamo") for word in node.keywords):
-                self._add(node, SiteKind.EXPORT)
+            self._export_call(node)
         elif last == "add_argument" and self._names_exporter:
             self._option(node)
         elif self._names_exporter:
@@ -275,6 +273,24 @@ class _Finder(ast.NodeVisitor):
             named = ("dynamo", "operator_export_type")
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg in named])
         self.generic_visit(node)
+
+    def _export_call(self, node: ast.Call) -> None:
+        """What the call is given, by itself and by ``**name``; one that may choose anything is an export by ``**``."""
+        written = {word.arg: word.value for word in node.keywords if word.arg}
+        self._exported(node, list(written.items()))
+        given = exports.Gathered([*reversed(self.functions), self.source.tree])
+        for word in node.keywords:
+            if word.arg is None:
+                given.read(word.value)
+        is_settled = given.is_settled("dynamo")
+        for place, name, value in given.found:
+            if is_settled or name != "dynamo":
+                self._exported(place, [(name, value)])
+        if not (given.known and is_settled):
+            if not {"dynamo", "opset_version"} <= written.keys():
+                self._add(node, SiteKind.EXPORT, name="**")
+        elif "dynamo" not in {*written, *(name for _, name, _ in given.found)}:
+            self._add(node, SiteKind.EXPORT)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         name = node.targets[0].attr if isinstance(node.targets[0], ast.Attribute) else ""
