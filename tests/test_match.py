@@ -629,6 +629,24 @@ def test_an_error_that_a_measurement_contradicts_is_told_with_the_packages_it_wa
     assert "That was measured with" not in nowhere.decision
 
 
+def test_a_case_that_gives_wrong_values_at_the_point_is_said_to_fail_with_no_error(published):
+    text = "TypeError: Unsupported attribute type: '<class 'list'>' while translating aten.roll.default"
+    found = caniexport.explain_error(published, f"ConversionError: {text}", torch="2.9.1")
+    assert (
+        "At torch 2.9.1, dynamo, opset 20 it gives wrong values without an error, where `two_slices`" in found.decision
+    )
+    assert "another error" not in found.decision
+
+
+@pytest.mark.parametrize("name", ["fft_rfft2", "fft_irfft2", "fft_fft2"])
+def test_a_transform_over_two_axes_is_another_operator_than_that_over_one(published, name):
+    text = f"Exporting the operator 'aten::{name}' to ONNX opset version 17 is not supported"
+    found = caniexport.explain_error(published, text, torch="2.1", opset="17")
+    assert found.decision.startswith(f"No measured case fails like this, and none is about aten::{name}. On torch 2.1")
+    assert f"torch's own calls of fft.{name.removeprefix('fft_')} (float32)" in found.decision
+    assert not found.leads
+
+
 def test_where_a_case_fails_and_torchs_own_calls_pass_it_is_told_what_these_are_given(published):
     text = "UnsupportedOperatorError: Exporting the operator 'aten::unfold' to ONNX opset version 11 is not supported."
     found = caniexport.explain_error(published, text, torch="2.4.1")

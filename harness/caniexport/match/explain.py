@@ -662,7 +662,8 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         helps = f", where `{fix.variant}` works ({fix.told})" if fix else ""
         where = f"torch {seen.torch}, {_short(seen.exporter)}, {versions.opset_name(seen.opset)}"
         last = f"this one was last seen on {where}"
-        return f"At {at.place} it fails with another error{helps}; {last}.{other}"
+        ends = "gives wrong values without an error" if at.status is Status.MISMATCH else "fails with another error"
+        return f"At {at.place} it {ends}{helps}; {last}.{other}"
     if fix and fix.changes_values:
         only = f"At {at.place} it fails, and every fix that is measured to work there computes other values"
         return f"{only}: `{fix.variant}` ({fix.told}).{other}"
