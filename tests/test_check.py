@@ -207,6 +207,14 @@ def test_flags_are_all_set_and_none():
     assert found["flags of which none is set"][1].tolist() == [2, 5, 7]
 
 
+def test_floats_of_one_value_throughout_are_told_as_numbers():
+    """Rows of four equal numbers might be boxes, so that nothing else is put there."""
+    ones, zeros = np.ones((2, 4), "float32"), np.zeros((2, 4), "float32")
+    assert sets_of(ones)["zeros throughout"][0].tolist() == [[0] * 4] * 2
+    assert sets_of(zeros)["ones throughout"][0].tolist() == [[1] * 4] * 2
+    assert "flags of which none is set" in sets_of(ones, np.array([True, False]))
+
+
 def test_two_arguments_that_are_equal_differ_in_a_further_set():
     same = np.array([1.0, 2.0, 3.0], dtype="float32")
     assert any(not np.array_equal(left, right) for left, right in sets_of(same, same).values())

@@ -88,11 +88,11 @@ def row(exporter, opset, outcome):
 def checked(tmp_path, results):
     """What is answered to rows: by exporter and opset how each ended."""
 
-    def found(ends, **notes):
+    def found(ends, left=None, **notes):
         rows = [row(exporter, opset, end) for (exporter, opset), end in ends.items()]
         append(tmp_path / "rows", *rows, texts=TEXTS, environments=[environment(TORCH)])
         mine = Dataset.open(None, tmp_path / "rows")
-        return answer("m", mine, results, Filters(("m",), torch=(TORCH,)), {}, ModelNotes(**notes))
+        return answer("m", mine, results, Filters(("m",), torch=(TORCH,)), {}, ModelNotes(**notes), left or {})
 
     return found
 
@@ -143,6 +143,11 @@ def test_a_default_call_that_works_is_none(checked, outcome):
 def test_a_release_in_which_nothing_works_is_one_finding(checked):
     ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (18,))}
     assert checked(ends).findings == (f"torch {TORCH}: no cell works",)
+
+
+def test_of_what_there_was_no_time_for_it_is_not_said_that_it_does_not_work(checked):
+    found = checked({(DEFAULT, None): failed("zeros")}, left={TORCH: "dynamo and trace"})
+    assert found.findings == (f"torch {TORCH}: no measured cell works, and there was no time for dynamo and trace",)
 
 
 def test_another_exporter_is_the_way_out_of_a_default_call_without_a_fix(checked):

@@ -140,6 +140,14 @@ def test_what_there_was_no_time_for_is_told_and_not_begun_the_next_time_either(c
     assert not any("no more time" in note for note in more["notes"])
 
 
+def test_an_exporter_that_takes_none_of_the_opsets_asked_for_is_told(checks):
+    words = ("models:several", "--exporter", "default", "--exporter", "trace", "--opset", "10", "--opset", "11")
+    found = checks.answer(*words)
+    assert "default was not measured at opset 10, 11: the default call asks for no opset" in found["notes"]
+    alone = checks.answer("models:several", "--exporter", "default", "--exporter", "trace")
+    assert not any("was not measured at opset" in note for note in alone["notes"])
+
+
 def test_only_what_was_asked_for_is_measured_and_the_canaries_once(checks):
     reply = checks.reply("models:own", "--exporter", "trace", "--exporter", "dynamo", "--opset", "10")
     assert sorted(line.split(": ")[1] for line in reply.stderr.splitlines()) == [

@@ -90,8 +90,11 @@ def answer(
     asked: Filters,
     problems: Mapping[str, str],
     notes: ModelNotes,
+    left: Mapping[str, str],
 ) -> Checked:
-    """Read the rows of a check that ``asked`` takes (cases, releases, exporters, opsets) and explain each failure."""
+    """Read the rows of a check that ``asked`` takes (cases, releases, exporters, opsets) and explain each failure;
+    ``left`` says by release what there was no time for.
+    """
     rows = load(mine)
     known = [name for name in asked.torch if name in rows.torch]
     lost = _lost(problems)
@@ -118,7 +121,7 @@ def answer(
         table(mine, asked),
         problems,
         (*_notes(notes, cells, asked), *_unused(mine, cells)),
-        (*_findings(cells, asked, failures), *lost),
+        (*_findings(cells, asked, failures, left), *lost),
     )
 
 
@@ -346,7 +349,9 @@ def _hint(point: FailurePoint) -> str:
     return ""
 
 
-def _findings(cells: Sequence[MeasuredCell], asked: Filters, failures: Sequence[Failure]) -> Iterable[str]:
+def _findings(
+    cells: Sequence[MeasuredCell], asked: Filters, failures: Sequence[Failure], left: Mapping[str, str]
+) -> Iterable[str]:
     """Wrong values anywhere; a release, its default call, or an exporter or opset that was named, with which nothing
     works. ``cells`` are those that say something about the model.
     """
@@ -360,7 +365,8 @@ def _findings(cells: Sequence[MeasuredCell], asked: Filters, failures: Sequence[
         if not any(cell.works for cell in here):
             left_out = any(item.is_ours and _is_on(item, torch) for item in failures)
             of_those = " of those that could be judged" if left_out else ""
-            yield f"torch {torch}: no cell works{of_those}"
+            untried = f", and there was no time for {left[torch]}" if torch in left else ""
+            yield f"torch {torch}: no {'measured ' if untried else ''}cell works{of_those}{untried}"
             continue
         bare = [cell for cell in here if cell.exporter == Exporter.DEFAULT.value]
         if bare and not any(cell.works or cell.status is Status.MISMATCH for cell in bare) and not asked.exporters:

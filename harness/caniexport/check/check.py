@@ -52,7 +52,7 @@ def check(
     place = prepare(into, home, asked.files, request.packages)
     cases = run.cases(place)
     problems: dict[str, str] = {}
-    left: list[str] = []
+    left: dict[str, str] = {}
     highest = _highest_opsets(corpus)
     run.forget_changed(request, place, chosen, cases)
     with ThreadPoolExecutor(1) as pool:
@@ -62,7 +62,7 @@ def check(
             if measured.problem:
                 problems[release.torch] = measured.problem
             if measured.left:
-                left.append(f"torch {release.torch}: no more time for {measured.left} (--seconds gives more)")
+                left[release.torch] = measured.left
             _refuse_wrong(place, cases, release.torch)
     newest = (run.notes_of(place, release.torch) for release in chosen)
     notes = ModelNotes.read(next(filter(None, newest), {}))
@@ -75,13 +75,14 @@ def check(
     mine = _dataset(place)
     found = kept_answer(
         place.local,
-        (asked.label, mine.fingerprint(), corpus.fingerprint(), wanted, problems, notes),
-        lambda: answer(asked.label, mine, corpus, wanted, problems, notes),
+        (asked.label, mine.fingerprint(), corpus.fingerprint(), wanted, problems, notes, left),
+        lambda: answer(asked.label, mine, corpus, wanted, problems, notes, left),
     )
     _refuse_raised(place, cases, found)
+    more = [f"torch {torch}: no more time for {what} (--seconds gives more)" for torch, what in left.items()]
     if request.keep_files and place.bundles.is_dir():
-        left.append(f"the exported files are in {place.bundles}")
-    return replace(found, notes=(*found.notes, *left))
+        more.append(f"the exported files are in {place.bundles}")
+    return replace(found, notes=(*found.notes, *run.left_out(request, chosen), *more))
 
 
 class _Ahead:

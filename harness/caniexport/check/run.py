@@ -165,6 +165,18 @@ def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
         raise UnknownName(f"opset {asked}: these releases and exporters are asked for {known}")
 
 
+def left_out(request: CheckRequest, wanted: Sequence[Release]) -> Iterator[str]:
+    """The exporters asked for of which no release chosen takes any opset asked for, in words."""
+    for name in request.exporters if request.opsets else ():
+        opsets = {opset for release in wanted for opset in release.opsets(name)}
+        if opsets & set(request.opsets):
+            continue
+        taken = sorted(opset for opset in opsets if opset is not None)
+        known = f"it is asked for {taken[0]} to {taken[-1]}" if taken else "these releases do not have it"
+        why = "the default call asks for no opset" if None in opsets else known
+        yield f"{EXPORTER_SHORT[name]} was not measured at opset {', '.join(map(str, request.opsets))}: {why}"
+
+
 def cases(place: CheckPlace) -> dict[str, LoadedCase]:
     """The cases of a place. Raises :class:`~caniexport.model.errors.CorpusError`."""
     found = {name: item for name, item in place.model.read_cases().items() if not item.is_environment}

@@ -34,8 +34,8 @@ def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterat
     yield [("values ten times as large", _changed(given, _enlarged))]
     yield [("two values only, so that many tie", _changed(given, _tied))]
     yield [("zeros", _changed(given, _zeroed))]
-    yield [("flags that are all set", _changed(given, _all_set))]
-    yield [("flags of which none is set", _changed(given, _none_set))]
+    yield [(_told(given, "flags that are all set", "ones throughout"), _changed(given, _all_set))]
+    yield [(_told(given, "flags of which none is set", "zeros throughout"), _changed(given, _none_set))]
     yield from _other_numbers(given, names)
 
 
@@ -204,6 +204,16 @@ def _none_set(item: Any, _: int) -> Any:
     import numpy as np
 
     return np.zeros_like(item) if item.dtype.kind == "b" or _is_flags(item) else item
+
+
+def _told(given: Arguments, flags: str, numbers: str) -> str:
+    """What is said of flags; of ``numbers`` where all that may be flags are floats of one value throughout."""
+    import numpy as np
+
+    arrays = [item for item in _parts(given) if hasattr(item, "dtype") and item.size]
+    taken = [item for item in arrays if item.dtype.kind == "b" or _is_flags(item)]
+    is_numbers = all(item.dtype.kind == "f" and len(np.unique(item)) == 1 for item in taken)
+    return numbers if taken and is_numbers else flags
 
 
 def _is_flags(item: Any) -> bool:
