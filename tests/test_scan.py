@@ -11,6 +11,7 @@ from scanned_texts import GATE, PIN, SYMBOLIC, only
 from caniexport import scan_source
 from caniexport.corpus.verdicts import Workaround
 from caniexport.scan import gates
+from caniexport.scan.decision import decide, why_not, workarounds
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -304,6 +305,38 @@ def test_an_argument_that_is_gone_is_harmful_where_it_is_gone_and_no_finding_bef
     assert (gone.site.name, gone.word.value) == ("enable_onnx_checker", "harmful")
     assert [item.case for item in gone.evidence] == ["export-argument-enable-onnx-checker"]
     assert scanned(text, torch=["1.8.1"]).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "statement"),
+    [
+        (
+            "hardswish", "whose case was measured at some of the releases only",
+            "obsolete at torch 2.1.2 to 2.8.0, not measured at torch 2.9.1 to 2.15.0",
+        ),
+        ("tril", "whose operator fails where no such fix was measured", "no measured case applies to this: cases of "),
+    ],
+)  # fmt: skip
+def test_why_a_rule_has_no_word_is_told_by_what_was_measured(scanned, name, reason, statement):
+    rule = f"""
+import torch
+from torch.onnx import register_custom_op_symbolic
+register_custom_op_symbolic("aten::{name}", rule, 11)
+torch.onnx.export(m, a, "f", opset_version=11)
+"""
+    found = scanned(rule, torch=[">=2.1"])
+    (finding,) = workarounds(found)
+    assert why_not(finding) == reason
+    assert finding.statement.startswith(statement)
+    assert f"1 cannot be judged (1 {reason})" in decide(found)
+
+
+def test_that_an_argument_is_gone_is_told_of_releases_that_were_not_asked_for_the_opset(scanned):
+    found = scanned(
+        "import torch\ntorch.onnx.export(m, a, 'f', opset_version=11, enable_onnx_checker=False)\n", torch=[">=2.1"]
+    )
+    argument = next(item for item in found.findings if item.site.name == "enable_onnx_checker")
+    assert argument.statement.endswith("harmful at torch 2.7.1 to 2.15.0")
 
 
 def test_a_rewrite_of_the_corpus_is_recognised_under_other_names(scanned, rows):

@@ -362,6 +362,16 @@ def test_the_screen_gives_the_decision_first_and_one_line_for_what_is_no_export(
     assert "  2 comparisons with torch's version that no measured case is about: c.py:2, c.py:4" in lines
 
 
+def test_a_gate_that_the_projects_releases_make_needless_is_told_apart_from_one_that_is_not(tmp_path):
+    gate = 'import torch\nif torch.__version__ < "1.7":\n    fast = 0\nif torch.__version__ < "2.1":\n    fast = 1\n'
+    (tmp_path / "c.py").write_text(gate, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("torch>=1.8\n", encoding="utf-8")
+    reply = CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path)], env={"COLUMNS": "200"})
+    dead = "always or never true at the releases looked at, so that one branch is not needed: c.py:2"
+    assert f"  1 comparison with torch's version, {dead}" in reply.stdout.splitlines()
+    assert "  1 comparison with torch's version that no measured case is about: c.py:4" in reply.stdout.splitlines()
+
+
 def test_a_form_of_ordinary_code_is_a_finding_only_where_something_speaks_of_an_export(tmp_path):
     gate = "def gate(x):\n    return torch.nn.functional.relu6(x + 3) / 6\n"
     (tmp_path / "plain.py").write_text(f"import torch\n\n{gate}", encoding="utf-8")

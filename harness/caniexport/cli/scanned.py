@@ -27,6 +27,12 @@ _DECISION = {
 }
 
 
+#: of gates where several releases are looked at: at one of them each is so
+_DEAD = (
+    "comparisons with torch's version, always or never true at the releases looked at, so that one branch is not needed"
+)
+
+
 def show_scan(found: SourceScan, console: Console, *, everything: bool = False) -> None:
     """Print the decision, the workarounds by file, the export calls' settings, and what was assumed or left out."""
     from caniexport.scan.decision import decide, workarounds
@@ -40,7 +46,7 @@ def show_scan(found: SourceScan, console: Console, *, everything: bool = False) 
         for item in items:
             _finding(item, shown, console)
     _settings([item for item in found.findings if item.is_setting], console)
-    _heaps(found.findings, console, everything=everything)
+    _heaps(found, console, everything=everything)
     for note in found.notes:
         console.print(f"- {note}", soft_wrap=True)
     for skipped in found.skipped:
@@ -110,27 +116,30 @@ def _settings(found: Sequence[SiteFinding], console: Console) -> None:
         console.print(head, f": {statement} ({_places(items)})", sep="", soft_wrap=True)
 
 
-def _heaps(found: Iterable[SiteFinding], console: Console, *, everything: bool) -> None:
+def _heaps(found: SourceScan, console: Console, *, everything: bool) -> None:
     """What is told by its number alone: other runtimes, other gates, what may be ordinary code."""
     heaps: dict[str, list[SiteFinding]] = {}
-    for item in found:
-        heap = _heap(item)
+    for item in found.findings:
+        heap = _heap(item, found.releases)
         if heap:
             heaps.setdefault(heap, []).append(item)
     if heaps:
         console.print("\nBesides", style="bold")
     for heap, items in heaps.items():
-        console.print(f"  {len(items)} {heap}: {_places(items)}", soft_wrap=True)
+        said = heap.replace("comparisons", "comparison", 1) if len(items) == 1 else heap
+        console.print(f"  {len(items)} {said}: {_places(items)}", soft_wrap=True)
         for item in items if everything else ():
             named = f"{'/'.join(item.site.fixes[0])}: {item.word.value}" if item.site.fixes else item.site.name
             console.print(f"    {item.site.path}:{item.site.line}  {named}  {item.site.text}", soft_wrap=True)
 
 
-def _heap(item: SiteFinding) -> str:
+def _heap(item: SiteFinding, releases: Sequence[str]) -> str:
     """What a finding is told together with; empty for a place of its own."""
     if item.site.runtime and not item.spoken:
         return f"written for {item.site.runtime}, which is not measured"
     if item.is_elsewhere:
+        if item.holds != "sometimes" and len(releases) > 1:
+            return _DEAD
         return "comparisons with torch's version that no measured case is about"
     if item.is_lesser and item.site.fixes:
         return "with the form of a fix where nothing speaks of an export, so maybe ordinary code (--all)"

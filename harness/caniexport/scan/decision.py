@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from caniexport import names
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import Workaround
-from caniexport.scan.judge import SiteFinding
+from caniexport.scan.judge import FORWARD, SiteFinding, ends_of
 from caniexport.scan.scan import SourceScan
 from caniexport.scan.site import Sureness
 
@@ -82,8 +82,14 @@ def why_not(item: SiteFinding) -> str:
     """Why a workaround has no word."""
     if item.site.runtime:
         return _ELSEWHERE
-    if item.site.sure is Sureness.OPERATOR and item.evidence:
-        return "whose operator has cases that end differently"
-    if item.spoken:
+    if item.statement == FORWARD:
         return "whose function may export without it, or not"
+    ends = ends_of(item.evidence)
+    if len(ends) > 1:
+        of_operator = item.site.sure is Sureness.OPERATOR
+        return "whose operator has cases that end differently" if of_operator else "whose cases end differently"
+    if ends == {"fails"}:
+        return "whose operator fails where no such fix was measured"
+    if ends:
+        return "whose case was measured at some of the releases only"
     return "whose case was not measured there" if item.evidence else "that no measured case is about"

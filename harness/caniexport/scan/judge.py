@@ -232,7 +232,7 @@ class Judge:
         if site.fixes:
             found = self._rewrite(site)
             return (
-                replace(found, word=Workaround.UNKNOWN, statement=_FORWARD)
+                replace(found, word=Workaround.UNKNOWN, statement=FORWARD)
                 if found.word is Workaround.OBSOLETE
                 else found
             )
@@ -417,6 +417,8 @@ class Judge:
         word = together(by_release.values(), among_releases=True)
         spoken = bool(text) or any(found is not Workaround.UNKNOWN for found in by_release.values())
         said = text or _words_along(by_release)
+        if word is Workaround.UNKNOWN and spoken and not text and len(ends_of(evidence)) == 1:
+            said = along({torch: _MISSING.get(found, found.value) for torch, found in by_release.items()})
         if not spoken:
             failing = any("fails" in item.text for item in evidence)
             fails = ": cases of this operator fail by themselves, and no such fix was measured" if failing else ""
@@ -424,7 +426,10 @@ class Judge:
         return SiteFinding(site, word, said, spoken, "", tuple(evidence))
 
 
-_FORWARD = "it depends on the function: without its rule what its forward calls is exported, which may be another thing"
+#: what is said of a release of which nothing was measured, where that is why a place has no word
+_MISSING = {Workaround.UNKNOWN: "not measured"}
+_END = re.compile(r"(\w+) at torch")
+FORWARD = "it depends on the function: without its rule what its forward calls is exported, which may be another thing"
 
 
 def together(found: Iterable[Workaround], *, among_releases: bool = False) -> Workaround:
@@ -459,6 +464,11 @@ def along(said: Mapping[str, str]) -> str:
             runs.append((word, torch, torch))
     texts = [f"{word} at torch {first}" + (f" to {last}" if last != first else "") for word, first, last in runs]
     return ", ".join(texts) or "not measured"
+
+
+def ends_of(evidence: Iterable[Evidence]) -> set[str]:
+    """The words that cases and fixes have along the releases."""
+    return {word for item in evidence for word in _END.findall(item.text)}
 
 
 def _words_along(found: Mapping[str, Workaround]) -> str:

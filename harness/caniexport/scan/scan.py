@@ -75,8 +75,8 @@ def scan(
     unpinned = Judge(seen, asked.torch, exporter, None)
     known_arguments = judge.known_arguments()
     judged = [
-        # a pinned opset is held against each release's own
-        (unpinned if site.kind is SiteKind.OPSET else judge).judge(site)
+        # a pinned opset is held against each release's own; an argument is taken or refused at any
+        (unpinned if site.kind in (SiteKind.OPSET, SiteKind.ARGUMENT) else judge).judge(site)
         for site in found
         if site.kind is not SiteKind.ARGUMENT or site.name in known_arguments
     ]
