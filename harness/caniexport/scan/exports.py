@@ -84,7 +84,7 @@ def defaults(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
 
 
 @dataclass
-class Gathered:
+class UnpackedArguments:
     """What ``**name`` gives to a call; ``scopes`` are the functions around the call and the file, the innermost first.
 
     ``found`` has each argument with the expression in which it is written; ``known`` is whether these are all.

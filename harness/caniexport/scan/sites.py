@@ -278,7 +278,7 @@ class _Finder(ast.NodeVisitor):
         """What the call is given, by itself and by ``**name``; one that may choose anything is an export by ``**``."""
         written = {word.arg: word.value for word in node.keywords if word.arg}
         self._exported(node, list(written.items()))
-        given = exports.Gathered([*reversed(self.functions), self.source.tree])
+        given = exports.UnpackedArguments([*reversed(self.functions), self.source.tree])
         for word in node.keywords:
             if word.arg is None:
                 given.read(word.value)
