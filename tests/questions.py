@@ -87,7 +87,7 @@ QUESTIONS = {
     ),
     "do I still need dynamo=False for LSTM on 2.9?": ("LSTM", "", "each", ("2.9",), "", "", ""),
     "we replaced cumsum with a lower triangular matrix, can we use torch.cumsum again on torch 2.8?": (
-        "replaced cumsum lower triangular matrix torch.cumsum", "workarounds", "each", ("2.8",), "", "", "",
+        "cumsum lower triangular matrix torch.cumsum", "workarounds", "each", ("2.8",), "", "", "",
     ),
     "can we go back to torch.cross on 2.8": ("torch.cross", "workarounds", "each", ("2.8",), "", "", ""),
     "do we still have to write roll as two slices on 2.8": (
@@ -116,6 +116,65 @@ QUESTIONS = {
     "We use SDPA and split the batch on torch 2.5, is it fine?": ("SDPA split batch", "", "each", ("2.5",), "", "", ""),
     "Can we drop the hand-written cross and use torch.cross natively on 2.9, or must it stay?": (
         "hand-written cross torch.cross", "workarounds", "each", ("2.9",), "", "", "",
+    ),
+    "we cast bool masks to int before cumsum, otherwise onnx breaks. is this still necessary in "
+    "torch 2.6 opset 18 dynamo?": (
+        "cast bool masks int cumsum", "workarounds", "each", ("2.6",), "18", "dynamo", "",
+    ),
+    "x[:, idx] = y fails when exporting so we use torch.where; do we still have to on torch 2.9 opset 20 dynamo?": (
+        "index_put torch.where", "workarounds", "each", ("2.9",), "20", "dynamo", "",
+    ),
+    "we decompose pixel_shuffle into reshape/permute, is it safe to remove on torch 1.12 opset 13": (
+        "decompose pixel_shuffle reshape/permute", "workarounds", "each", ("1.12",), "13", "", "",
+    ),
+    "torch.roll replaced by cat of slices, can I delete this in torch 2.0 opset 16?": (
+        "torch.roll cat slices", "workarounds", "each", ("2.0",), "16", "", "",
+    ),
+    "own SDPA implementation because is_causal was wrong in the export, still needed on torch 2.10 "
+    "opset 23 with dynamo exporter": (
+        "SDPA is_causal wrong", "workarounds", "each", ("2.10",), "23", "dynamo", "",
+    ),
+    "custom triu mask made with arange comparison because torch.triu was unsupported; on 1.8 opset "
+    "12 do we need it?": (
+        "triu mask arange comparison torch.triu", "workarounds", "each", ("1.8",), "12", "", "",
+    ),
+    "bicubic upsampling gives different results in onnxruntime so we use our own; is the workaround "
+    "obsolete on torch 2.12 opset 19?": (
+        "bicubic upsampling different results", "workarounds", "each", ("2.12",), "19", "", "",
+    ),
+    "our median is done with sort + index because torch.median does not export. torch 2.11 opset 18?": (
+        "median sort index torch.median", "workarounds", "each", ("2.11",), "18", "", "",
+    ),
+    "LSTM with variable batch size gave wrong results so we pass h0 explicitly, still needed on "
+    "torch 2.9 opset 17?": (
+        "LSTM variable batch size pass h0", "workarounds", "each", ("2.9",), "17", "", "",
+    ),
+    "we clamp topk's k to a constant because k from shape failed; still needed at torch 2.4 opset "
+    "16 with the old exporter?": (
+        "clamp topk k constant k shape", "workarounds", "each", ("2.4",), "16", "TorchScript", "",
+    ),
+    "custom layer norm for fp16 export; do we still need it on torch 2.15 opset 18?": (
+        "layer norm fp16", "workarounds", "each", ("2.15",), "18", "", "",
+    ),
+    "we replaced torch.sort(stable=True) by topk, can it go on torch 2.8 opset 18?": (
+        "torch.sort topk", "workarounds", "each", ("2.8",), "18", "", "",
+    ),
+    "own nms implementation since torchvision.ops.nms did not export, needed on torch 2.4 opset 17?": (
+        "nms torchvision.ops.nms", "workarounds", "each", ("2.4",), "17", "", "",
+    ),
+    "forward returns a tuple rather than a dict because of onnx, is that still necessary with torch 2.6 dynamo?": (
+        "forward returns tuple dict", "workarounds", "each", ("2.6",), "", "dynamo", "",
+    ),
+    "adaptive max pool replaced by own code, is it needed on 2.9 opset 20?": (
+        "adaptive max pool", "workarounds", "each", ("2.9",), "20", "", "",
+    ),
+    "complex multiplication is done on real and imaginary parts rather than with torch.complex; "
+    "still needed on 2.6 opset 18 dynamo?": (
+        "complex multiplication real imaginary parts torch.complex",
+        "workarounds", "each", ("2.6",), "18", "dynamo", "",
+    ),
+    "torch.median was replaced by sort and index, is that needed on torch 2.11 opset 18?": (
+        "torch.median sort index", "workarounds", "each", ("2.11",), "18", "", "",
     ),
 }  # fmt: skip
 

@@ -243,6 +243,60 @@ def asked(query):
     return " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(main, ["why", query]).output.split())
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (
+            "LSTM with variable batch size gave wrong results so we pass h0 explicitly, still needed on torch 2.14 "
+            "opset 17 dynamo?",
+            "a workaround is still needed for lstm-dynamic-batch by dynamo",
+        ),
+        (
+            "torch.median was replaced by sort and index, is that needed on torch 2.11 opset 18?",
+            "On torch 2.11.0 no exporter exports torch's own calls of median",
+        ),
+        (
+            "custom layer norm for fp16 export; do we still need it on torch 2.15 opset 18?",
+            "for layer-norm-half-large-deviation",
+        ),
+        (
+            "forward returns a tuple rather than a dict because of onnx, is that still necessary with torch 2.6 "
+            "dynamo?",
+            "Not needed, with one exception. At torch 2.6.0, opset 18: a workaround is still needed for "
+            "dict-as-last-input",
+        ),
+        (
+            "we cast bool masks to int before cumsum, otherwise onnx breaks. is this still necessary in torch 2.6 "
+            "opset 18 dynamo?",
+            "Not needed, with exceptions. cumsum-of-bools/as_int64 is obsolete at torch 2.6.0, opset 18 (dynamo)",
+        ),
+        (
+            "x[:, idx] = y fails when exporting so we use torch.where; do we still have to on torch 2.9 opset 20 "
+            "dynamo?",
+            "index-put-inplace-assign",
+        ),
+        (
+            "adaptive max pool replaced by own code, is it needed on 2.9 opset 20?",
+            "Needed. adaptive-max-pool-stride-kernel-formula/max_of_each_bin is needed at torch 2.9.1, opset 20",
+        ),
+    ],
+)
+def test_what_a_sentence_is_about_is_answered_and_not_the_words_around_it(opened_once, query, told):
+    assert told in asked(query).partition("(our own proposal")[0]
+
+
+def test_what_is_used_instead_is_not_what_is_asked_about(results):
+    def read(query):
+        found = search.search(results, query)
+        return found.question.words, {hit.case for hit in found.hits}
+
+    words, cases = read("we replaced torch.sort(stable=True) by topk, can it go on torch 2.8 opset 18?")
+    assert words == "torch.sort"
+    assert "sort-stable-true" in cases and "topk-int64" not in cases
+    words, cases = read("we use two slices and a cat instead of roll, is that still needed on torch 2.8?")
+    assert "roll-by-half-the-size" in cases and "concatenated-by-numpy" not in cases
+
+
 def test_a_fix_that_a_sentence_names_comes_first(opened_once):
     told = asked("do I still need a cumsum workaround for int inputs (cumsum as a matmul)")
 

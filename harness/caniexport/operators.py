@@ -20,7 +20,9 @@ _FAMILIES = (
     ("roi_align", "roialign"),
     ("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"),
     ("affine_grid_generator", "affine_grid"),
-    ("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive", "adaptive pool", "adaptive pooling"),
+    ("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive_avg_pool", "adaptive", "adaptive pool",
+        "adaptive pooling"),
+    ("adaptive_max_pool2d", "adaptive_max_pool"),
     ("avg_pool2d", "average_pool", "avg_pool"),
     ("max_pool2d", "max_pool", "max_pool2d_with_indices"),
     ("max_unpool2d", "max_unpool"),
@@ -145,6 +147,13 @@ _OVERLOAD = re.compile(
 def dtypes_of(word: str) -> tuple[str, ...]:
     """The types of tensors that a word means, ``half`` or ``torch.int64``; none of any other word."""
     return _DTYPE_OF.get(word.casefold().removeprefix("torch."), ())
+
+
+@lru_cache(maxsize=1000)
+def alike_dtypes(word: str) -> frozenset[str]:
+    """The words that mean a type of tensors that a word means, ``half`` of ``fp16``; none of any other word."""
+    mine = frozenset(dtypes_of(word))
+    return frozenset(other for other, dtypes in _DTYPE_OF.items() if mine.intersection(dtypes))
 
 
 @lru_cache(maxsize=100_000)

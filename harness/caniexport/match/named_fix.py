@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from caniexport.match.errors import Lead
-from caniexport.match.words import WordIndex, name_operators
+from caniexport.match.words import WordIndex, name_operators, stems
 from caniexport.model.case import PLAIN
 from caniexport.operators import operator_key, operator_keys
 
-_TOKEN = re.compile(r"[a-z0-9]+")
-#: how a verb or a noun ends beside its stem (``stacked``, ``slices``)
-_ENDING = re.compile(r"(?<=\w{4})(?:ed|ing|s)$")
-#: characters of a word by which it is known (``triangle``, ``triangular``); how many such words mean a fix by its note
-_STEM, _FEWEST = 6, 2
+#: how many words mean a fix by its note
+_FEWEST = 2
 #: what a name says of any fix
 _OF_ANY = frozenset(("rewrit",))
 #: the name of a fix, and the words that mean it
@@ -52,8 +48,8 @@ def _of_operator(where: WordIndex, operator: str, words: Sequence[str], kept: Se
     cases = {entry.case for entry in where.entries.values() if key in operator_keys(entry.ops)}
     beside = [word for word in words if operator_key(word) != key]
     variant, meant = _choose(where, cases, beside)
-    rest = _stems(" ".join(word for word in beside if word in kept and word not in meant))
-    says_form = any(rest & _stems(where.entries[case, PLAIN].title) for case in cases)
+    rest = stems(" ".join(word for word in beside if word in kept and word not in meant))
+    says_form = any(rest & stems(where.entries[case, PLAIN].title) for case in cases)
     return (f"{operator}/{variant}", meant) if variant and not says_form else _NONE
 
 
@@ -73,13 +69,9 @@ def _choose(where: WordIndex, cases: Collection[str], words: Sequence[str]) -> _
 
 def _words_of_fix(words: Sequence[str], variant: str, note: str, title: str) -> frozenset[str]:
     """Those of the words that are said of a fix, and not in the title of its case; none where they say too little."""
-    name, told = _stems(variant), _stems(title)
-    said = name | _stems(note)
-    found = frozenset(word for word in words if (stems := _stems(word)) and stems <= said and not stems & told)
+    name, told = stems(variant), stems(title)
+    said = name | stems(note)
+    found = frozenset(word for word in words if (mine := stems(word)) and mine <= said and not mine & told)
     spoken = frozenset(word for word in words if operator_key(word) == operator_key(variant))
-    meant = _stems(" ".join(found))
+    meant = stems(" ".join(found))
     return found | spoken if spoken or len(meant) >= _FEWEST or name - _OF_ANY <= meant else frozenset()
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(_ENDING.sub("", token)[:_STEM] for token in _TOKEN.findall(text.casefold()))

@@ -86,7 +86,7 @@ _BREAKS = re.compile(
     re.IGNORECASE,
 )
 _WORKAROUNDS = re.compile(
-    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they)\s+go|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary|have\s+to)"
+    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they|(?:the|my|our|this|that)\s+\w+)\s+go|be\s+(?:removed|dropped|deleted)|(?:safe|ok|okay|possible)\s+to\s+(?:remove|drop|delete)|need\s+(?:it|them)|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary|have\s+to)"
     rf"|needed|obsolete|need\s+(?:my|our|the|this)|again|go\s+back(?!\s+to\s+(?:(?:py)?torch(?!\.)\b|v?\d|version))){_END}",
     re.IGNORECASE,
 )
@@ -157,7 +157,10 @@ _FILLING = frozenset(
     "remove drop delete keep call called calling calls failure failures problem problems colleague "
     "exportable convertible possible "
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much "
-    "no us over stay must natively back think thinking given way everywhere write written writes "
+    "so because since therefore own custom gave gives given more rather instead very other otherwise first done "
+    "explicitly failed errors come comes out manual manually replaced replace replaces replacing implementation "
+    "wrote written write "
+    "no us over stay must natively back think thinking way everywhere writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
@@ -166,7 +169,35 @@ _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|mo
 _AXES = re.compile(rf"{_NAME}(?P<axes>\d)[- ]?d(?:imensional)?(?:\s+(?:input|tensor)s?)?{_END}", re.IGNORECASE)
 #: what is asked of every file, and is no word of a case
 _RIGHT = re.compile(rf"{_NAME}(?:right|correct|exact)\s+(?:values?|results?|numbers?|outputs?){_END}", re.IGNORECASE)
+#: what is written to by an index, which is one operator
+_WRITTEN = re.compile(r"\b\w+\[[^\]]*\]\s*=(?!=)\s*\w+")
+_INDEX_PUT = "index_put"
+#: where a clause ends
+_UNTIL = (
+    r"(?=[,;?!()]|\.(?:\s|$)|$"
+    r"|\b(?:because|since|when|if|so|on|in|at|for|still|can|could|is|are|do|does|may|should|was)\b)"
+)
+_CLAUSE = rf"(?P<fix>[^,;?!()]*?){_UNTIL}"
+#: what stands in the place of something else: by what that is replaced, what is used instead of it, or for its sake
+_FIX_PARTS = (
+    re.compile(
+        r"\b(?:replac|swap|re-?writ|re-?wrote|decompos|chang|turn|unroll|implement|writ|wrote|hand-?writ|comput|made|done|express)"
+        rf"\w*\b(?:[^,;?!.]|\.(?=\w))*?\b(?:by|with|as|into|via|through|using|in|for)\s{_CLAUSE}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:^|[,;:?!.(]\s*|\bbecause\b)(?P<fix>[^,;:?!()]*?)\b(?:instead\s+of|in\s+place\s+of|rather\s+than)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\bso\s+(?:we|i)\s{_CLAUSE}", re.IGNORECASE),
+    re.compile(r"\s\((?P<fix>[^()]+)\)"),
+)
+#: those of them that tell of a replacement, which somebody made
+_REPLACING = _FIX_PARTS[:3]
+_OWNER = re.compile(rf"{_NAME}(?:we|i|our|my){_END}", re.IGNORECASE)
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
+#: what stands behind a name: that it possesses something («topk's k»), and how it is called
+_BEHIND = re.compile(r"['\u2019]s$|(?<=\w)\([^%]*$")
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
 
 
@@ -247,6 +278,8 @@ def read_question(query: str) -> AskedQuestion | None:
     if status:
         text.take(_BESIDE_WRONG)
     asks = _intention(text, kind, releases) or ("matrix" if status else "")
+    if not asks and releases and _OWNER.search(query) and any(each.search(query) for each in _REPLACING):
+        asks = "workarounds"
     words = _words(text.left)
     # of an operator it is asked where it works
     asks = "alerts" if is_of_release and not (words or releases) else asks
@@ -302,6 +335,12 @@ def read_plain(query: str) -> AskedQuestion | None:
     return AskedQuestion(words) if words else None
 
 
+def read_fix_parts(query: str) -> frozenset[str]:
+    """The words of what a question says is used in the place of something else, as :func:`read_question` has them."""
+    found = (item["fix"] for pattern in _FIX_PARTS for item in pattern.finditer(query))
+    return frozenset(word for part in found for word in _words(part).split())
+
+
 def read_for(query: str, page: Intention) -> AskedQuestion:
     """What a query asks on the page that answers one intention: there a release is a release without more words, and
     from one to another are the ends of a table.
@@ -341,7 +380,7 @@ def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str,
     if source or target:
         rest = [*single, ""]
         return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True
-    if text.take(_BREAKS) and len(single) == 1:
+    if text.take(_BREAKS) and len(single) == 1 and not _WORKAROUNDS.search(text.left):
         return "move", ("", single[0]), True
     return ("move", (single[0], single[-1]), True) if len(single) > 1 else ("each", tuple(single), bool(named))
 
@@ -362,6 +401,6 @@ def _intention(text: _Text, kind: str, releases: tuple[str, ...]) -> Intention:
 
 def _words(left: str) -> str:
     """What is to be looked for."""
-    left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", left))
-    every = (word.lstrip(_OUTER).rstrip(f"{_OUTER}.") for word in left.split())
+    left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", _WRITTEN.sub(f" {_INDEX_PUT} ", left)))
+    every = (_BEHIND.sub("", word.lstrip(_OUTER).rstrip(f"{_OUTER}.")) for word in left.split())
     return " ".join(word for word in every if word not in _SIGNS and word.casefold() not in _FILLING)

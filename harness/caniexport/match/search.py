@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from caniexport import names
 from caniexport.answers.wanted import name_cases
@@ -25,6 +25,7 @@ from caniexport.match.question import (
     has_sentence,
     is_long_question,
     is_sentence,
+    read_fix_parts,
     read_plain,
     read_question,
     read_release,
@@ -49,22 +50,21 @@ _MOST_OPERATORS = 3
 _ASKS = re.compile(
     r"\b(?:what\s+(?:breaks|changes|works)|which\s+(?:workarounds?|fix(?:es)?|py?torch|opset|exporter|release|version)"
     r"|how\s+(?:should|do|can)\s+(?:we|i)\s+(?:call|upgrade|move)|do\s+(?:we|i)\s+(?:still\s+)?need"
-    r"|can\s+(?:we|i)\s+(?:now\s+)?(?:delete|remove|drop))\b",
+    r"|can\s+(?:we|i)\s+(?:now\s+)?(?:delete|remove|drop)|still\s+(?:be\s+)?(?:needed|required|necessary))\b",
     re.IGNORECASE,
 )
 #: how a name is spelled that is no word of a sentence
 _CODE = re.compile(r"[\d_.:]|[A-Z].*[A-Z]|[a-z][A-Z]")
 #: words of plain English that are operators' names, too
 _ENGLISH = frozenset(
-    "abs add all any cast clear clip compress constant copy count data delete device empty equal expand extend fill "
-    "find fix flip float format full gather get greater identity if index insert int item items join keys less lift "
-    "like linear list loop lower max maximum mean min minimum mode narrow negative normal not ones optional outer "
-    "owner pad pop positive print product put random range real remove rename repeat replace reverse round save scan "
-    "scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip sub sum "
+    "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
+    "fill find fix flip float format full gather get greater identity if index insert int item items join keys less "
+    "lift like linear list loop lower max maximum mean min minimum mode narrow negative normal not ones optional "
+    "outer owner pad pop positive print product put random range real remove rename repeat replace reverse round save "
+    "scan scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip "
+    "sub sum "
     "take title to trace unique update upper values version view wait warn where zero zeros".split()
 )
-#: the one of them that begins a clause beside an operator in any spelling
-_CLAUSE = "where"
 #: words of a text, and signs alone
 _TOKEN = re.compile(r"\w[\w:]*(?:\.\w+)*|[^\s\w]")
 #: what stands between names of a list, and what stands behind its last one
@@ -217,19 +217,21 @@ def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) 
 
 def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> SearchHits:
     """The cases that have the words of a question; those words are left out that no case has beside the others."""
-    named = question.words.split()
+    named = _join_names(where, query, question.words.split())
     if question.asks == "workarounds":
         named = [part for word in named for part in _without_slash(where, word)]
-    question = replace(question, words=" ".join(_without_english(where, query, named)))
-    every = question.words.split()
-    listed = bool(every) and is_list(query[query.find(every[0]) : max(query.rfind(every[-1]), 0)])
+    spoken = _without_english(where, query, named)
+    every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
+    question = replace(question, words=" ".join(every))
+    listed = bool(every) and _is_listed(query, every, each=question.asks == "upgrade")
     # an upgrade is about each of them
     if question.asks == "upgrade":
         others = name_cases(every, where.words.entries.values()).others
         kept = [word for word in every if word not in others or not has_sentence(query) or _is_name(word)]
         missing = tuple(word for word in others if word in kept)
     else:
-        kept = _words_together(where, every, listed=listed) or every
+        telling = _telling(where, every) if has_sentence(query) else every
+        kept = _words_together(where, telling, listed=listed) or every
         is_answered = has_sentence(query) and any(where.words.is_operator(word.casefold()) for word in kept)
         missing = tuple(word for word in every if word not in kept and not (is_answered and not _is_name(word)))
     words = " ".join(word for word in every if word in kept)
@@ -240,7 +242,7 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     looked_for = " ".join(word for word in every if word in kept and word not in missing)
     hits = find_asked(where.words, looked_for, listed=listed)
     if question.asks == "workarounds":
-        hits, ranking = _rank_by(where, hits, left_out)
+        hits, ranking = _rank_by(where, hits, [*left_out, *(word for word in spoken if word not in every)])
         fix, meant = name_fix(where.words, named, kept, hits)
         asked = replace(asked, fix=fix)
         answered = ranking | meant
@@ -249,6 +251,63 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     is_whole = question.asks == "upgrade" or listed or bool(asked.fix)
     narrowed = "" if is_whole else _tell_narrowed(where, query, looked_for, found.hits)
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed)
+
+
+def _join_names(where: SearchIndex, query: str, words: Sequence[str]) -> list[str]:
+    """The words, those that stand side by side and together are an operator's name as one (``layer norm``), and of
+    several names of one operator the first.
+    """
+    found: list[str] = []
+    folded = query.casefold()
+    for word in words:
+        for many in (2, 1):
+            parts = [*found[-many:], word]
+            name = "_".join(parts).casefold()
+            if len(found) >= many and " ".join(parts).casefold() in folded and where.words.is_operator(name):
+                found[-many:] = [name]
+                break
+        else:
+            found.append(word)
+    first = {operator_key(word): word for word in reversed(found)}
+    return [word for word in found if not _is_any_operator(word) or first[operator_key(word)] is word]
+
+
+def _is_listed(query: str, words: Sequence[str], *, each: bool) -> bool:
+    """Whether words of a query are listed: in a sentence two of them side by side, where not ``each`` is asked for."""
+    if each or not has_sentence(query):
+        return is_list(query[query.find(words[0]) : max(query.rfind(words[-1]), 0)])
+    tokens = _TOKEN.findall(query)
+    ends = [place for place, token in enumerate(tokens) if token in words]
+    between = (tokens[first + 1 : last] for first, last in pairwise(ends))
+    return any(joins and _JOINS.issuperset(joins) for joins in between)
+
+
+def _telling(where: SearchIndex, words: Sequence[str]) -> list[str]:
+    """Those of a sentence's words that are names, or that some case is said to be about."""
+    return [
+        word
+        for word in words
+        if _is_told(where, word) or any(where.words.says(case, word) for case in where.words.said)
+    ]
+
+
+def _is_told(where: SearchIndex, word: str) -> bool:
+    """Whether a word is looked for wherever it stands: a name, a type of tensors or code."""
+    return _is_name(word) or where.words.is_operator(word.casefold())
+
+
+def _without_fix(where: SearchIndex, query: str, words: Sequence[str]) -> list[str]:
+    """The words of a question without those of what is used in the place of something that it names, too."""
+    of_fix = read_fix_parts(query)
+    rest = [word for word in words if word not in of_fix]
+    if any(map(_is_any_operator, rest)):
+        return rest
+    has_operator = any(_is_any_operator(word) for word in words if word in of_fix)
+    return list(words) if has_operator or not _telling(where, rest) else rest
+
+
+def _is_any_operator(word: str) -> bool:
+    return _is_operator(word) and word.casefold() not in DTYPE_WORDS
 
 
 def _without_slash(where: SearchIndex, word: str) -> list[str]:
@@ -293,8 +352,7 @@ def _without_english(where: SearchIndex, query: str, words: Sequence[str]) -> li
     fixes = {variant for _, variant in where.words.entries}
     named = [word for word in words if where.words.is_operator(word.casefold()) or word in fixes]
     others = [word for word in named if word not in _ENGLISH]
-    has_code = any(map(_CODE.search, others))
-    english = [word for word in words if word in _ENGLISH and (has_code or (others and word == _CLAUSE))]
+    english = [word for word in words if word in _ENGLISH and word not in DTYPE_WORDS] if others else []
     if not english or not has_sentence(query):
         return list(words)
     tokens = _TOKEN.findall(query)
@@ -323,14 +381,15 @@ def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -
     if find(" ".join(every)):
         return list(every)
     leads = {word: find(word) for word in dict.fromkeys(every)}
+    named = [word for word in leads if leads[word] and where.words.is_operator(word.casefold())]
     kept: list[str] = []
-
-    def rank(word: str) -> tuple[bool, float]:
-        """Operators first, of other words those that the fewest cases have, which say the most."""
-        is_operator = where.words.is_operator(word.casefold())
-        return not is_operator, -leads[word][0].score if is_operator else len(leads[word])
-
-    for word in sorted((word for word in leads if leads[word]), key=rank):
+    for word in sorted(named, key=lambda word: -leads[word][0].score):
+        if find(" ".join((*kept, word))):
+            kept.append(word)
+    beside = {word: find(" ".join((*kept, word))) for word in leads if leads[word] and word not in named}
+    # of other words those that say the most beside the operators, and that the fewest cases have
+    others = [word for word in beside if beside[word]]
+    for word in sorted(others, key=lambda word: (-beside[word][0].score if kept else 0.0, len(leads[word]))):
         if find(" ".join((*kept, word))):
             kept.append(word)
     return kept

@@ -12,9 +12,10 @@ from caniexport.answers.reading import CatalogueEntry, load
 from caniexport.match.errors import Confidence, Lead
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.operators import dtypes_of, operator_key, spellings
+from caniexport.operators import DTYPE_WORDS, alike_dtypes, dtypes_of, operator_key, spellings
 from caniexport.store import Dataset
 
+_DTYPES = frozenset(DTYPE_WORDS)
 #: what a text weighs more that is the word, or begins with it; what a failing form weighs more than its fixes
 _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 #: the share of the best score from which on a case is about the words
@@ -30,6 +31,11 @@ _RECORD = "what is documented"
 _LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: words between names of operators, though ONNX has operators of these names
 _JOINING = ("and", "or", "not")
+_TOKEN = re.compile(r"[a-z0-9]+")
+#: how a verb or a noun ends beside its stem (``stacked``, ``slices``)
+_ENDING = re.compile(r"(?<=\w{4})(?:ed|ing|s)$")
+#: characters of a word by which it is known (``triangle``, ``triangular``)
+_STEM = 6
 #: (text in lower case, its weight, what it is)
 _Text = tuple[str, float, str]
 
@@ -47,9 +53,28 @@ class WordIndex:
         texts = (item for texts in self.words.values() for item in texts)
         return frozenset(text for text, _, what in texts if what.startswith(_OPERATOR))
 
+    @cached_property
+    def said(self) -> Mapping[str, frozenset[str]]:
+        """By case: the stems of the words that its name, its title, its theme and its fixes say."""
+        found: dict[str, frozenset[str]] = {}
+        for (case, variant), entry in self.entries.items():
+            mine = (entry.case, entry.title, entry.theme, *((variant, entry.note) if variant != PLAIN else ()))
+            found[case] = found.get(case, frozenset()) | stems(" ".join(mine))
+        return found
+
+    def says(self, case: str, word: str) -> bool:
+        """Whether a case is said to be about a word, and does not merely have its letters somewhere."""
+        mine = stems(word)
+        return len(word) > 1 and bool(mine) and mine <= self.said[case]
+
     def is_operator(self, word: str) -> bool:
         """Whether a word is the name of an operator that a case uses."""
         return word in self.operators or operator_key(word) in self.operators
+
+
+def stems(text: str) -> frozenset[str]:
+    """The words of a text without their endings, as far as they are compared."""
+    return frozenset(_ENDING.sub("", token)[:_STEM] for token in _TOKEN.findall(text.casefold()))
 
 
 #: finds the cases that have every one of some words
@@ -178,12 +203,12 @@ def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
 
 def _weightiest(part: str, key: str, texts: Sequence[_Text]) -> tuple[float, str] | None:
     """The weightiest text that has the word, else one that is the operator of this name (``nn.GELU``); one that is the
-    word, or begins with it, weighs more.
+    word, or begins with it, weighs more. A type of tensors is there by any of its names.
     """
     found = [
         (weight * (_WHOLE if text == part else _BEGINS if text.startswith(part) else 1.0), what)
         for text, weight, what in texts
-        if part in text
+        if part in text or (part in _DTYPES and not alike_dtypes(part).isdisjoint(_TOKEN.findall(text)))
     ]
     named = found or [(weight * _WHOLE, what) for text, weight, what in texts if text == key]
     return max(named, default=None)

@@ -47,7 +47,7 @@ from caniexport.match.seen import SeenAt
 from caniexport.match.words import WordIndex
 from caniexport.model import messages
 from caniexport.model.case import PLAIN
-from caniexport.operators import DTYPE_WORDS, operator_key
+from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
 from caniexport.pages import looks
 from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
@@ -212,6 +212,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "nodes": sorted(node_names()),
         "long_nodes": mentions.long_nodes(),
         "dtypes": DTYPE_WORDS,
+        "dtypes_of": {word: dtypes_of(word) for word in DTYPE_WORDS},
         "listed": sorted(where.errors.listed),
         "every_operator": sorted(mentions.every_operator()),
         "sentences": sorted(part for parts in where.errors.sentences.values() for part in parts),

@@ -459,12 +459,30 @@ window.makeSearch = data => {
     const keys = parts.map(([, key]) => key)
     return [...best.values()].sort((mine, theirs) => compare(_order(mine, keys), _order(theirs, keys)))
   }
+  let told_of_cases = null
+  const said_of = () => {
+    if (told_of_cases) return told_of_cases
+    told_of_cases = new Map()
+    for (const {case: entry, variant, texts} of entries) {
+      const [note] = texts.find(([, , what]) => what === words._ASIDE[1]) ?? ['']
+      const mine = [entry.case, entry.title, entry.theme, ...variant === PLAIN ? [] : [variant, note]]
+      told_of_cases.set(entry.case, new Set([...told_of_cases.get(entry.case) ?? [], ..._stems(mine.join(' '))]))
+    }
+    return told_of_cases
+  }
+  const says = (name, word) => {
+    const mine = [..._stems(word)]
+    return [...word].length > 1 && mine.length > 0 && mine.every(stem => said_of().get(name).has(stem))
+  }
   const _order = ({score, case: {case: name}}, keys) => {
     const parts = name.split('-')
     return [-score, Number(keys.some(key => !parts.join('').includes(key))), parts.length, name]
   }
+  const alike_dtypes = remembered(word => new Set(data.dtypes.filter(other => data.dtypes_of[other].some(dtype => data.dtypes_of[word].includes(dtype)))))
+  const is_there = (part, text) => text.includes(part)
+    || (data.dtypes.includes(part) && findall(words._TOKEN, text).some(([token]) => alike_dtypes(part).has(token)))
   const _weightiest = (part, key, texts) => {
-    const found = texts.filter(([text]) => text.includes(part)).map(([text, weight, what]) =>
+    const found = texts.filter(([text]) => is_there(part, text)).map(([text, weight, what]) =>
       [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what])
     const named = found.length ? found : texts.filter(([text]) => text === key).map(([, weight, what]) => [weight * words._WHOLE, what])
     return named.sort(compare).at(-1)
@@ -502,7 +520,8 @@ window.makeSearch = data => {
     text.take(reading._WHERE)
     const status = match(reading._ASKS, query) && text.take(reading._WRONG).length ? reading._MISMATCH : ''
     if (status) text.take(reading._BESIDE_WRONG)
-    const intention = _intention(text, kind, releases) || (status ? 'matrix' : '')
+    const is_replaced = () => releases.length && match(reading._OWNER, query) && reading._REPLACING.some(each => match(each, query))
+    const intention = _intention(text, kind, releases) || (status ? 'matrix' : is_replaced() ? 'workarounds' : '')
     const words = _words_of(text.left)
     const of_releases = is_of_release && !words && !releases.length ? 'alerts' : intention
     const asks = needed && of_releases === 'workarounds' ? '' : of_releases
@@ -544,7 +563,7 @@ window.makeSearch = data => {
     const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
     const single = unique([...named, ...one(reading._BARE_RELEASE)])
     if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
-    if (text.take(reading._BREAKS).length && single.length === 1) return ['move', ['', single[0]], true]
+    if (text.take(reading._BREAKS).length && single.length === 1 && !match(reading._WORKAROUNDS, text.left)) return ['move', ['', single[0]], true]
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
   }
   const _intention = (text, kind, releases) => {
@@ -552,8 +571,13 @@ window.makeSearch = data => {
     if (kind === 'move') return matrix && !upgrade && releases[0] ? 'matrix' : 'upgrade'
     return workarounds ? 'workarounds' : upgrade ? 'upgrade' : matrix ? 'matrix' : ''
   }
-  const _words_of = left => split(left.replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`)).filter(word =>
-    !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
+  const _words_of = left => {
+    const written = left.replace(reading._WRITTEN, ` ${reading._INDEX_PUT} `).replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
+    const every = split(written).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
+    return every.filter(word => !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
+  }
+  const read_fix_parts = query =>
+    new Set(reading._FIX_PARTS.flatMap(pattern => findall(pattern, query)).flatMap(item => split(_words_of(item.groups.fix))))
 
   // --- named_fix.py
   const name_fix = (said, kept, found) => {
@@ -599,7 +623,7 @@ window.makeSearch = data => {
     return spoken.length || meant.size >= named_fix._FEWEST || is_named ? unique([...found, ...spoken]) : []
   }
   const _share = (mine, theirs) => [...mine].some(stem => theirs.has(stem))
-  const _stems = text => new Set(findall(named_fix._TOKEN, casefold(text)).map(item => item[0].replace(named_fix._ENDING, '').slice(0, named_fix._STEM)))
+  const _stems = text => new Set(findall(words._TOKEN, casefold(text)).map(item => item[0].replace(words._ENDING, '').slice(0, words._STEM)))
 
   // --- search.py
   const find = query => {
@@ -637,25 +661,29 @@ window.makeSearch = data => {
   }
   const _words_together = (every, listed) => {
     if (find_asked(every.join(' '), listed).length) return every
-    const leads = unique(every).map(word => [word, find_asked(word, listed)]).filter(([, found]) => found.length)
-    const rank = ([word, found]) => is_operator(casefold(word)) ? [0, -found[0].score] : [1, found.length]
-    return leads.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce((kept, [word]) =>
-      find_asked([...kept, word].join(' '), listed).length ? [...kept, word] : kept, [])
+    const find_each = kept => new Map(unique(every).map(word => [word, find_asked([...kept, word].join(' '), listed)]))
+    const keep = (kept, word) => find_asked([...kept, word].join(' '), listed).length ? [...kept, word] : kept
+    const leads = find_each([]), known_words = [...leads.keys()].filter(word => leads.get(word).length)
+    const named = known_words.filter(word => is_operator(casefold(word)))
+    const kept = named.sort((mine, theirs) => leads.get(theirs)[0].score - leads.get(mine)[0].score).reduce(keep, [])
+    const beside = find_each(kept), others = known_words.filter(word => !named.includes(word) && beside.get(word).length)
+    const rank = word => [kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
+    return others.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce(keep, kept)
   }
   const _of_question = (found, read) => {
     const {query} = found
-    const words_of = split(read.words)
+    const words_of = _join_names(query, split(read.words))
     const named = read.asks === 'workarounds' ? words_of.flatMap(_without_slash) : words_of
-    const every = _without_english(query, named)
-    const between_names = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
-    const listed = every.length > 0 && Boolean(match(words._LISTS, between_names))
+    const spoken = _without_english(query, named)
+    const every = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
+    const listed = every.length > 0 && _is_listed(query, every, read.asks === 'upgrade')
     let kept, missing
     if (read.asks === 'upgrade') {
       const others = every.filter(word => !has_case(word))
       kept = every.filter(word => !others.includes(word) || !has_sentence(query) || _is_name(word))
       missing = unique(others.filter(word => kept.includes(word)))
     } else {
-      const together = _words_together(every, listed)
+      const together = _words_together(has_sentence(query) ? _telling(every) : every, listed)
       kept = together.length ? together : every
       const is_answered = has_sentence(query) && kept.some(word => is_operator(casefold(word)))
       missing = every.filter(word => !kept.includes(word) && !(is_answered && !_is_name(word)))
@@ -668,7 +696,7 @@ window.makeSearch = data => {
     let hits = find_asked(looked_for, listed)
     if (read.asks === 'workarounds') {
       let ranking
-      ;({hits, ranking} = _rank_by(hits, left_out))
+      ;({hits, ranking} = _rank_by(hits, [...left_out, ...spoken.filter(word => !every.includes(word))]))
       const [fix, meant] = name_fix(named, kept, hits)
       question = {...question, fix}
       ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
@@ -676,6 +704,37 @@ window.makeSearch = data => {
     const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(query, split(looked_for), hits)
     return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed}
   }
+  const _join_names = (query, every) => {
+    const found = _joined_names(query, every), keys = found.map(operator_key)
+    return found.filter((word, place) => !_is_any_operator(word) || keys.indexOf(keys[place]) === place)
+  }
+  const _joined_names = (query, every) => every.reduce((found, word) => {
+    for (const many of [2, 1]) {
+      const parts = [...found.slice(-many), word], name = casefold(parts.join('_'))
+      if (found.length >= many && casefold(query).includes(casefold(parts.join(' '))) && is_operator(name)) return [...found.slice(0, -many), name]
+    }
+    return [...found, word]
+  }, [])
+  const _is_listed = (query, every, each) => {
+    if (each || !has_sentence(query)) {
+      return Boolean(match(words._LISTS, query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))))
+    }
+    const tokens = findall(search._TOKEN, query).map(item => item[0])
+    const ends = tokens.flatMap((token, place) => every.includes(token) ? [place] : [])
+    return ends.slice(1).some((last, number) => {
+      const between = tokens.slice(ends[number] + 1, last)
+      return between.length > 0 && between.every(token => search._JOINS.includes(token))
+    })
+  }
+  const _telling = every => every.filter(word => _is_told(word) || [...said_of().keys()].some(name => says(name, word)))
+  const _is_told = word => _is_name(word) || is_operator(casefold(word))
+  const _without_fix = (query, every) => {
+    const of_fix = read_fix_parts(query)
+    const rest = every.filter(word => !of_fix.has(word))
+    if (rest.some(_is_any_operator)) return rest
+    return every.some(word => of_fix.has(word) && _is_any_operator(word)) || !_telling(rest).length ? every : rest
+  }
+  const _is_any_operator = word => _is_operator(word) && !data.dtypes.includes(casefold(word))
   const _without_slash = word => {
     const at = word.lastIndexOf('/')
     return at >= 0 && entries.some(({variant}) => variant === word.slice(at + 1)) ? [word.slice(0, at), word.slice(at + 1)] : [word]
@@ -703,8 +762,7 @@ window.makeSearch = data => {
   const _without_english = (query, every) => {
     const is_named = word => is_operator(casefold(word)) || entries.some(({variant}) => variant === word)
     const others = every.filter(word => !search._ENGLISH.includes(word) && is_named(word))
-    const has_code = others.some(word => match(search._CODE, word))
-    const english = every.filter(word => search._ENGLISH.includes(word) && (has_code || (others.length && word === search._CLAUSE)))
+    const english = others.length ? every.filter(word => search._ENGLISH.includes(word) && !data.dtypes.includes(word)) : []
     if (!english.length || !has_sentence(query)) return every
     const tokens = findall(search._TOKEN, query).map(item => item[0])
     const meant = tokens.filter((token, place) => english.includes(token) && _is_meant(tokens, place))
