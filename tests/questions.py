@@ -115,7 +115,7 @@ QUESTIONS = {
     "is grid_sample, where and max ok at opset 17": ("grid_sample where max", "", "each", (), "17", "", ""),
     "We use SDPA and split the batch on torch 2.5, is it fine?": ("SDPA split batch", "", "each", ("2.5",), "", "", ""),
     "Can we drop the hand-written cross and use torch.cross natively on 2.9, or must it stay?": (
-        "hand-written cross torch.cross", "workarounds", "each", ("2.9",), "", "", "",
+        "cross torch.cross", "workarounds", "each", ("2.9",), "", "", "",
     ),
     "we cast bool masks to int before cumsum, otherwise onnx breaks. is this still necessary in "
     "torch 2.6 opset 18 dynamo?": (
@@ -175,6 +175,68 @@ QUESTIONS = {
     ),
     "torch.median was replaced by sort and index, is that needed on torch 2.11 opset 18?": (
         "torch.median sort index", "workarounds", "each", ("2.11",), "18", "", "",
+    ),
+    "we replaced nn.AdaptiveAvgPool2d((7,7)) with a fixed AvgPool2d because the input size isn't a "
+    "multiple of the output, torch 2.6 trace opset 17. can it go?": (
+        "nn.AdaptiveAvgPool2d fixed AvgPool2d input size multiple output",
+        "workarounds", "each", ("2.6",), "17", "trace", "",
+    ),
+    "our code casts a bool mask to int before cumsum, because cumsum on bool failed in onnx; do I "
+    "still have to do this with torch 2.3 opset 16?": (
+        "casts bool mask int cumsum cumsum bool", "workarounds", "each", ("2.3",), "16", "", "",
+    ),
+    "x[:, 2:5] = y was changed into torch.cat of pieces since slice assignment broke the export. "
+    "torch 1.10, opset 11. may I revert it?": (
+        "index_put torch.cat pieces slice", "workarounds", "each", ("1.10",), "11", "", "",
+    ),
+    "we roll our own repeat_interleave via expand+reshape since a tensor of repeats was not "
+    "exportable - is that obsolete with torch 2.8 opset 18 dynamo=True?": (
+        "repeat_interleave via expand+reshape tensor repeats", "workarounds", "each", ("2.8",), "18", "dynamo", "",
+    ),
+    "we replaced torch.median by sort + index because aten::median has no symbolic; torch 2.10 "
+    "opset 20 default export call - go back?": (
+        "torch.median sort index aten::median default", "workarounds", "each", ("2.10",), "20", "", "",
+    ),
+    "our `x // 2` on tensors was turned into torch.floor(x / 2) since floor_divide of negatives "
+    "rounded wrongly in the exported file. torch 1.12, opset 13": (
+        "x // 2 tensors torch.floor 2 floor_divide negatives rounded wrongly file",
+        "workarounds", "each", ("1.12",), "13", "", "",
+    ),
+    "torchvision nms: we run it outside the model because dynamic number of boxes. torch 2.9 dynamo "
+    "opset 18 still necessary?": (
+        "torchvision nms outside dynamic number boxes", "workarounds", "each", ("2.9",), "18", "dynamo", "",
+    ),
+    "the team passes tuples rather than a dict to forward, because dict inputs failed. Torch 2.6, "
+    "torch.onnx.export(dynamo=True). Still needed?": (
+        "passes tuples dict forward dict inputs", "workarounds", "each", ("2.6",), "", "dynamo", "",
+    ),
+    "torchvision roi_align was swapped for grid_sample crops as it wouldn't export; torch 2.9 opset "
+    "18 dynamo - still needed?": (
+        "torchvision roi_align grid_sample crops", "workarounds", "each", ("2.9",), "18", "dynamo", "",
+    ),
+    "deformable conv (torchvision.ops.deform_conv2d) rewritten in plain torch since it had no "
+    "symbolic. torch 2.5 opset 17 trace, can we go back?": (
+        "deformable conv torchvision.ops.deform_conv2d", "workarounds", "each", ("2.5",), "17", "trace", "",
+    ),
+    "torch.searchsorted was swapped for a sum of comparisons; torch 2.5 opset 17 trace; can we put it back?": (
+        "torch.searchsorted sum comparisons", "workarounds", "each", ("2.5",), "17", "trace", "",
+    ),
+    "pad_sequence is done outside of the model because of the dynamic number of sequences. torch "
+    "2.6 dynamo opset 18 - necessary?": (
+        "pad_sequence outside dynamic number sequences", "workarounds", "each", ("2.6",), "18", "dynamo", "",
+    ),
+    "torch.unique moved into preprocessing because of export; torch 2.4, opset 17, old exporter: move back?": (
+        "torch.unique preprocessing", "workarounds", "each", ("2.4",), "17", "TorchScript", "",
+    ),
+    "our torch.einsum was turned into matmul + permute in the torch 1.6 days (opset 11). can I undo "
+    "that on 1.13 opset 13?": (
+        "torch.einsum matmul permute days", "workarounds", "each", ("1.13",), "11", "", "",
+    ),
+    "torch.roll was hand-written with cat; may I revert that on torch 2.2 opset 14?": (
+        "torch.roll cat", "workarounds", "each", ("2.2",), "14", "", "",
+    ),
+    "since torch 1.8 we moved F.fold to a conv_transpose; is that still needed in 2.5 at opset 17 trace?": (
+        "F.fold conv_transpose", "workarounds", "each", ("2.5",), "17", "trace", "",
     ),
 }  # fmt: skip
 

@@ -285,6 +285,42 @@ def test_what_a_sentence_is_about_is_answered_and_not_the_words_around_it(opened
     assert told in asked(query).partition("(our own proposal")[0]
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (
+            "torch.searchsorted was swapped for a sum of comparisons; torch 2.5 opset 17 trace; can we put it back?",
+            "On torch 2.5.1 no exporter exports torch's own calls of searchsorted",
+        ),
+        (
+            "torchvision nms: we run it outside the model. torch 2.9 dynamo opset 18 still necessary?",
+            "'nms' is no case",
+        ),
+        ("pad_sequence is done outside of the model. torch 2.6 dynamo opset 18 - necessary?", "no measured case has"),
+    ],
+)
+def test_of_an_operator_that_no_case_is_about_the_words_around_it_decide_nothing(opened_once, query, told):
+    answer = asked(query)
+    assert told in answer
+    assert "needed." not in answer.casefold() and "obsolete" not in answer
+
+
+def test_a_reason_that_complains_is_no_error_and_no_upgrade(opened_once):
+    bools = asked(
+        "our code casts a bool mask to int before cumsum, because cumsum on bool failed in onnx; do I still have to do "
+        "this with torch 2.3 opset 16?"
+    )
+    assert "cumsum-of-bools/as_int64 is needed at torch 2.3.1, opset 16" in bools
+    slices = asked(
+        "x[:, 2:5] = y was changed into torch.cat of pieces since slice assignment broke the export. torch 1.10, "
+        "opset 11. may I revert it?"
+    )
+    assert "nothing breaks" not in slices
+    assert "At torch 1.10.2, opset 11:" in slices and "slice-assign-dynamic" in slices
+    fold = asked("since torch 1.8 we moved F.fold to a conv_transpose; is that still needed in 2.5 at opset 17 trace?")
+    assert "At torch 2.5.1, opset 17: a workaround is still needed by trace: fold-opset-12" in fold
+
+
 def test_what_is_used_instead_is_not_what_is_asked_about(results):
     def read(query):
         found = search.search(results, query)

@@ -87,7 +87,7 @@ _BREAKS = re.compile(
 )
 _WORKAROUNDS = re.compile(
     rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they|(?:the|my|our|this|that)\s+\w+)\s+go|be\s+(?:removed|dropped|deleted)|(?:safe|ok|okay|possible)\s+to\s+(?:remove|drop|delete)|need\s+(?:it|them)|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary|have\s+to)"
-    rf"|needed|obsolete|need\s+(?:my|our|the|this)|again|go\s+back(?!\s+to\s+(?:(?:py)?torch(?!\.)\b|v?\d|version))){_END}",
+    rf"|needed|necessary|required|obsolete|need\s+(?:my|our|the|this)|again|revert|und(?:o|one)|get\s+rid\s+of|come\s+back|put\s+\S+\s+back|move\s+(?:it\s+)?(?:back|in\s+again)|go\s+back(?!\s+to\s+(?:(?:py)?torch(?!\.)\b|v?\d|version))){_END}",
     re.IGNORECASE,
 )
 _SETTING = (
@@ -159,16 +159,22 @@ _FILLING = frozenset(
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much "
     "so because since therefore own custom gave gives given more rather instead very other otherwise first done "
     "explicitly failed errors come comes out manual manually replaced replace replaces replacing implementation "
-    "wrote written write "
+    "wrote written write symbolic compute computed through good enough said rewritten hand-written changed turned "
+    "moved swapped switched converted taken had assignment "
     "no us over stay must natively back think thinking way everywhere writes "
-    "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
+    "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't "
+    "wouldn't didn't wasn't".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
 _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
 #: a number of axes, with what has them
 _AXES = re.compile(rf"{_NAME}(?P<axes>\d)[- ]?d(?:imensional)?(?:\s+(?:input|tensor)s?)?{_END}", re.IGNORECASE)
 #: what is asked of every file, and is no word of a case
-_RIGHT = re.compile(rf"{_NAME}(?:right|correct|exact)\s+(?:values?|results?|numbers?|outputs?){_END}", re.IGNORECASE)
+_RIGHT = re.compile(
+    rf"{_NAME}(?:(?:right|correct|exact)\s+(?:values?|results?|numbers?|outputs?)|roll(?:s|ed)?\s+(?:our|my|their|its)\s+own"
+    rf"|hand-?rolled){_END}",
+    re.IGNORECASE,
+)
 #: what is written to by an index, which is one operator
 _WRITTEN = re.compile(r"\b\w+\[[^\]]*\]\s*=(?!=)\s*\w+")
 _INDEX_PUT = "index_put"
@@ -181,8 +187,8 @@ _CLAUSE = rf"(?P<fix>[^,;?!()]*?){_UNTIL}"
 #: what stands in the place of something else: by what that is replaced, what is used instead of it, or for its sake
 _FIX_PARTS = (
     re.compile(
-        r"\b(?:replac|swap|re-?writ|re-?wrote|decompos|chang|turn|unroll|implement|writ|wrote|hand-?writ|comput|made|done|express)"
-        rf"\w*\b(?:[^,;?!.]|\.(?=\w))*?\b(?:by|with|as|into|via|through|using|in|for)\s{_CLAUSE}",
+        r"\b(?:replac|swap|re-?writ|re-?wrote|decompos|chang|turn|unroll|implement|writ|wrote|hand-?writ|comput|made|done|express|mov|switch|convert|took|take)"
+        rf"\w*\b(?:\([^()]*(?:\([^()]*\)[^()]*)?\)|[^,;?!.]|\.(?=\w))*?\b(?:by|with|as|to|into|from|via|through|using|in|for)\s{_CLAUSE}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -190,7 +196,7 @@ _FIX_PARTS = (
         re.IGNORECASE,
     ),
     re.compile(rf"\bso\s+(?:we|i)\s{_CLAUSE}", re.IGNORECASE),
-    re.compile(r"\s\((?P<fix>[^()]+)\)"),
+    re.compile(r"\s\((?P<fix>(?!torch|nn\.|F\.)[^()]+)\)"),
 )
 #: those of them that tell of a replacement, which somebody made
 _REPLACING = _FIX_PARTS[:3]
@@ -270,7 +276,7 @@ def read_question(query: str) -> AskedQuestion | None:
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
     is_of_release = bool(text.take(_ALERTS))
-    kind, releases, named = _releases(text)
+    kind, releases, named = _releases(text, query)
     if releases and not opsets:
         opsets = [item["low"] for item in text.take(_BARE_OPSET)]
     text.take(_WHERE)
@@ -278,7 +284,7 @@ def read_question(query: str) -> AskedQuestion | None:
     if status:
         text.take(_BESIDE_WRONG)
     asks = _intention(text, kind, releases) or ("matrix" if status else "")
-    if not asks and releases and _OWNER.search(query) and any(each.search(query) for each in _REPLACING):
+    if not asks and releases and _is_replaced(query):
         asks = "workarounds"
     words = _words(text.left)
     # of an operator it is asked where it works
@@ -317,9 +323,14 @@ def has_sentence(query: str) -> bool:
 
 def is_long_question(query: str) -> bool:
     """Whether a text as long as an error's asks about releases or workarounds, and complains of nothing."""
-    question = read_question(query) if len(query) <= _LONGEST and _ASKING.search(query) else None
-    if question is None or _COMPLAINS.search(query):
+    question = (
+        read_question(query) if len(query) <= _LONGEST and (_ASKING.search(query) or _is_replaced(query)) else None
+    )
+    if question is None:
         return False
+    # what fails is the reason of a workaround
+    if _COMPLAINS.search(query):
+        return question.asks == "workarounds" and bool(question.releases) and "\n" not in query
     return bool(question.releases or (question.asks and "\n" not in query))
 
 
@@ -367,7 +378,12 @@ def _exporter(text: _Text) -> str:
     return ",".join(name for pattern, name in _EXPORTERS if text.take(pattern))
 
 
-def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str, ...], bool]:
+def _is_replaced(query: str) -> bool:
+    """Whether somebody says that they used one thing in the place of another."""
+    return bool(_OWNER.search(query)) and any(each.search(query) for each in _REPLACING)
+
+
+def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"], tuple[str, ...], bool]:
     """How releases of torch are meant, which, and whether they are surely torch's."""
     for pattern, kind in _BETWEEN:
         if found := text.take(pattern):
@@ -382,6 +398,8 @@ def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str,
         return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True
     if text.take(_BREAKS) and len(single) == 1 and not _WORKAROUNDS.search(text.left):
         return "move", ("", single[0]), True
+    if len(single) > 1 and _is_replaced(query) and _WORKAROUNDS.search(text.left):
+        return "each", (single[-1],), bool(named)
     return ("move", (single[0], single[-1]), True) if len(single) > 1 else ("each", tuple(single), bool(named))
 
 

@@ -55,6 +55,8 @@ _ASKS = re.compile(
 )
 #: how a name is spelled that is no word of a sentence
 _CODE = re.compile(r"[\d_.:]|[A-Z].*[A-Z]|[a-z][A-Z]")
+#: how a function is spelled
+_FUNCTION = re.compile(r"(?:torch|torchvision|nn|F)\.[\w.]+|[a-z]+(?:_[a-z0-9]+)+")
 #: words of plain English that are operators' names, too
 _ENGLISH = frozenset(
     "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
@@ -223,6 +225,8 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     spoken = _without_english(where, query, named)
     every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
     question = replace(question, words=" ".join(every))
+    if question.asks != "upgrade" and (alone := _without_case(where, query, every)):
+        return SearchHits(query, False, (), question=replace(question, words=alone))
     listed = bool(every) and _is_listed(query, every, each=question.asks == "upgrade")
     # an upgrade is about each of them
     if question.asks == "upgrade":
@@ -284,16 +288,17 @@ def _is_listed(query: str, words: Sequence[str], *, each: bool) -> bool:
 
 def _telling(where: SearchIndex, words: Sequence[str]) -> list[str]:
     """Those of a sentence's words that are names, or that some case is said to be about."""
-    return [
-        word
-        for word in words
-        if _is_told(where, word) or any(where.words.says(case, word) for case in where.words.said)
-    ]
+    return [word for word in words if _is_told(where, word) or _is_said(where, word)]
+
+
+def _is_said(where: SearchIndex, word: str) -> bool:
+    """Whether some case is said to be about a word, which is no number."""
+    return not word.isdigit() and any(where.words.says(case, word) for case in where.words.said)
 
 
 def _is_told(where: SearchIndex, word: str) -> bool:
     """Whether a word is looked for wherever it stands: a name, a type of tensors or code."""
-    return _is_name(word) or where.words.is_operator(word.casefold())
+    return not word.isdigit() and (_is_name(word) or where.words.is_operator(word.casefold()))
 
 
 def _without_fix(where: SearchIndex, query: str, words: Sequence[str]) -> list[str]:
@@ -304,6 +309,20 @@ def _without_fix(where: SearchIndex, query: str, words: Sequence[str]) -> list[s
         return rest
     has_operator = any(_is_any_operator(word) for word in words if word in of_fix)
     return list(words) if has_operator or not _telling(where, rest) else rest
+
+
+def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
+    """The operator that a sentence names where no case is about any that it names: what has its other words answers
+    nothing. Empty where a case is, and of what is no sentence.
+    """
+    names = [word for word in words if word not in _ENGLISH and word.casefold() not in DTYPE_WORDS]
+    names = [word for word in names if "." in word and _is_operator(word)] or names
+    known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
+    if not has_sentence(query) or any(where.words.is_operator(word.casefold()) or word in known for word in names):
+        return ""
+    operators = [word for word in names if _is_operator(word) and not _is_said(where, word)]
+    functions = [word for word in names if _FUNCTION.fullmatch(word) and not find_asked(where.words, word)]
+    return next(iter([*operators, *functions]), "")
 
 
 def _is_any_operator(word: str) -> bool:

@@ -515,13 +515,13 @@ window.makeSearch = data => {
     const needed = reading._NEED_SETTING.map(each => match(each, query)).find(Boolean)
     const named_exporter = _exporter(text), exporter = needed && !needed.groups.opset ? '' : named_exporter
     const is_of_release = text.take(reading._ALERTS).length > 0
-    const [kind, releases, named] = _releases(text)
+    const [kind, releases, named] = _releases(text, query)
     const opsets = named_opsets.length || !releases.length ? named_opsets : text.take(reading._BARE_OPSET).map(item => item.groups.low)
     text.take(reading._WHERE)
     const status = match(reading._ASKS, query) && text.take(reading._WRONG).length ? reading._MISMATCH : ''
     if (status) text.take(reading._BESIDE_WRONG)
-    const is_replaced = () => releases.length && match(reading._OWNER, query) && reading._REPLACING.some(each => match(each, query))
-    const intention = _intention(text, kind, releases) || (status ? 'matrix' : is_replaced() ? 'workarounds' : '')
+    const is_replaced = releases.length > 0 && _is_replaced(query)
+    const intention = _intention(text, kind, releases) || (status ? 'matrix' : is_replaced ? 'workarounds' : '')
     const words = _words_of(text.left)
     const of_releases = is_of_release && !words && !releases.length ? 'alerts' : intention
     const asks = needed && of_releases === 'workarounds' ? '' : of_releases
@@ -538,7 +538,8 @@ window.makeSearch = data => {
   const has_sentence = query => Boolean(match(reading._PROSE, query) || match(reading._ASKING, query))
   const is_long_question = query => {
     const question = [...query].length <= reading._LONGEST && match(reading._ASKING, query) ? read_question(query) : null
-    if (!question || match(reading._COMPLAINS, query)) return false
+    if (!question) return false
+    if (match(reading._COMPLAINS, query)) return question.asks === 'workarounds' && question.releases.length > 0 && !query.includes('\n')
     return question.releases.length > 0 || Boolean(question.asks && !query.includes('\n'))
   }
   const is_sentence = query => Boolean(match(reading._ASKS, query)) && !match(reading._COMPLAINS, query)
@@ -552,7 +553,8 @@ window.makeSearch = data => {
   }
   const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
   const _exporter = text => reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name).join()
-  const _releases = text => {
+  const _is_replaced = query => Boolean(match(reading._OWNER, query)) && reading._REPLACING.some(each => match(each, query))
+  const _releases = (text, query) => {
     for (const [pattern, kind] of reading._BETWEEN) {
       const [first] = text.take(pattern)
       if (first) return [kind, [first.groups.low, first.groups.high], true]
@@ -564,6 +566,7 @@ window.makeSearch = data => {
     const single = unique([...named, ...one(reading._BARE_RELEASE)])
     if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
     if (text.take(reading._BREAKS).length && single.length === 1 && !match(reading._WORKAROUNDS, text.left)) return ['move', ['', single[0]], true]
+    if (single.length > 1 && _is_replaced(query) && match(reading._WORKAROUNDS, text.left)) return ['each', single.slice(-1), named.length > 0]
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
   }
   const _intention = (text, kind, releases) => {
@@ -676,6 +679,8 @@ window.makeSearch = data => {
     const named = read.asks === 'workarounds' ? words_of.flatMap(_without_slash) : words_of
     const spoken = _without_english(query, named)
     const every = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
+    const alone = read.asks === 'upgrade' ? '' : _without_case(query, every)
+    if (alone) return {...found, question: {...read, words: alone}}
     const listed = every.length > 0 && _is_listed(query, every, read.asks === 'upgrade')
     let kept, missing
     if (read.asks === 'upgrade') {
@@ -726,13 +731,25 @@ window.makeSearch = data => {
       return between.length > 0 && between.every(token => search._JOINS.includes(token))
     })
   }
-  const _telling = every => every.filter(word => _is_told(word) || [...said_of().keys()].some(name => says(name, word)))
-  const _is_told = word => _is_name(word) || is_operator(casefold(word))
+  const _is_number = word => /^\p{Nd}+$/u.test(word)
+  const _is_said = word => !_is_number(word) && [...said_of().keys()].some(name => says(name, word))
+  const _telling = every => every.filter(word => _is_told(word) || _is_said(word))
+  const _is_told = word => !_is_number(word) && (_is_name(word) || is_operator(casefold(word)))
   const _without_fix = (query, every) => {
     const of_fix = read_fix_parts(query)
     const rest = every.filter(word => !of_fix.has(word))
     if (rest.some(_is_any_operator)) return rest
     return every.some(word => of_fix.has(word) && _is_any_operator(word)) || !_telling(rest).length ? every : rest
+  }
+  const _without_case = (query, every) => {
+    const bare = every.filter(word => !search._ENGLISH.includes(word) && !data.dtypes.includes(casefold(word)))
+    const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
+    const is_name = name => match(search._CODE, name) || name.includes('-')
+    const is_known = word => is_operator(casefold(word)) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
+    if (!has_sentence(query) || named.some(is_known)) return ''
+    const operators = named.filter(word => _is_operator(word) && !_is_said(word))
+    const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
+    return [...operators, ...functions][0] ?? ''
   }
   const _is_any_operator = word => _is_operator(word) && !data.dtypes.includes(casefold(word))
   const _without_slash = word => {
