@@ -187,7 +187,7 @@ _CLAUSE = rf"(?P<fix>[^,;?!()]*?){_UNTIL}"
 #: what stands in the place of something else: by what that is replaced, what is used instead of it, or for its sake
 _FIX_PARTS = (
     re.compile(
-        r"\b(?:replac|swap|re-?writ|re-?wrote|decompos|chang|turn|unroll|implement|writ|wrote|hand-?writ|comput|made|done|express|mov|switch|convert|took|take)"
+        r"\b(?:replac|swap|re-?writ|re-?wrote|decompos|chang|turn|unroll|implement|writ|wrote|hand-?writ|comput|made|done|express|mov|switch|took|take)"
         rf"\w*\b(?:\([^()]*(?:\([^()]*\)[^()]*)?\)|[^,;?!.]|\.(?=\w))*?\b(?:by|with|as|to|into|from|via|through|using|in|for)\s{_CLAUSE}",
         re.IGNORECASE,
     ),
@@ -326,7 +326,7 @@ def is_long_question(query: str) -> bool:
     question = (
         read_question(query) if len(query) <= _LONGEST and (_ASKING.search(query) or _is_replaced(query)) else None
     )
-    if question is None:
+    if question is None or not (_ASKING.search(query) or question.releases):
         return False
     # what fails is the reason of a workaround
     if _COMPLAINS.search(query):

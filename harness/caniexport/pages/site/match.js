@@ -537,8 +537,9 @@ window.makeSearch = data => {
   }
   const has_sentence = query => Boolean(match(reading._PROSE, query) || match(reading._ASKING, query))
   const is_long_question = query => {
-    const question = [...query].length <= reading._LONGEST && match(reading._ASKING, query) ? read_question(query) : null
-    if (!question) return false
+    const is_asking = Boolean(match(reading._ASKING, query))
+    const question = [...query].length <= reading._LONGEST && (is_asking || _is_replaced(query)) ? read_question(query) : null
+    if (!question || !(is_asking || question.releases.length)) return false
     if (match(reading._COMPLAINS, query)) return question.asks === 'workarounds' && question.releases.length > 0 && !query.includes('\n')
     return question.releases.length > 0 || Boolean(question.asks && !query.includes('\n'))
   }
