@@ -394,7 +394,13 @@ def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
         rows = [cell("2.15.0", "m", "plain", TRACE, opset) for opset in request.opsets]
         append(into / "rows", rows[0], rows[1] | {"status": "fail"})
         return answer(
-            "m", Dataset.open(None, into / "rows"), corpus, Filters(("m",), torch=request.releases), {}, ModelNotes()
+            "m",
+            Dataset.open(None, into / "rows"),
+            corpus,
+            Filters(("m",), torch=request.releases),
+            {},
+            ModelNotes(),
+            {},
         )
 
     monkeypatch.setattr("caniexport.check.check.check", measure)
@@ -413,7 +419,7 @@ def test_cases_alone_open_no_answer_about_a_model_that_was_measured_and_is_wrong
         rows = [cell("2.15.0", "m", "plain", *place) | wrong for place in asked]
         append(into / "rows", *rows, texts={"wrong": "input set 1, output 0: 1 of 1 values differ"})
         notes = ModelNotes(given=1, sets=("as given", "negative integers"))
-        return answer("m", Dataset.open(None, into / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, notes)
+        return answer("m", Dataset.open(None, into / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, notes, {})
 
     monkeypatch.setattr("caniexport.check.check.check", measure)
     monkeypatch.setattr("caniexport.cli.upgrade_measured._INTO", tmp_path)
@@ -431,7 +437,7 @@ def test_a_model_that_was_measured_to_work_may_move_however_many_cases_fail_ther
         asked = [(name, opset) for name in request.exporters for opset in request.opsets]
         append(into / "rows", *(cell("2.15.0", "m", "plain", *place) | passing("m") for place in asked))
         rows = Dataset.open(None, into / "rows")
-        return answer("m", rows, corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes())
+        return answer("m", rows, corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes(), {})
 
     monkeypatch.setattr("caniexport.check.check.check", measure)
     monkeypatch.setattr("caniexport.cli.upgrade_measured._INTO", tmp_path)
@@ -447,7 +453,7 @@ def test_one_operator_that_stops_both_kinds_of_exporters_is_two_failures(tmp_pat
 
     corpus = Dataset.open(None, home / "results-local")
     found = answer(
-        "m", Dataset.open(None, tmp_path / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes()
+        "m", Dataset.open(None, tmp_path / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes(), {}
     )
 
     assert {tuple(where.exporter for where in failure.where) for failure in found.failures} == {(TRACE,), ("dynamo",)}
@@ -460,7 +466,7 @@ def test_a_measured_model_opens_with_what_stops_it_and_the_rest_of_the_corpus_is
         row = known | {"status": "fail", "stage": "export", "message_id": "m-cross"}
         append(into / "rows", row, texts={"m-cross": CROSS})
         rows = Dataset.open(None, into / "rows")
-        return answer("m", rows, corpus, Filters(("m",), torch=request.releases), {}, ModelNotes())
+        return answer("m", rows, corpus, Filters(("m",), torch=request.releases), {}, ModelNotes(), {})
 
     monkeypatch.setattr("caniexport.check.check.check", measure)
     asked = ["upgrade", "--from", "torch=2.8.0,opset=18", "--to", "torch=2.15.0,opset=18", "--measure", "m.py:make"]
