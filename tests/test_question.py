@@ -860,9 +860,11 @@ def test_a_name_that_no_case_has_is_told_first(kept_results, name):
     assert name in first
 
 
-def test_two_names_of_one_operator_are_one_and_no_word_beside_them_is_dropped_without_a_word(kept_results):
-    query = "Can we drop the hand-written cross and use torch.cross natively on 2.9, or must it stay?"
+def test_two_names_of_one_operator_are_one_and_a_word_that_no_case_has_is_told(kept_results):
+    query = "Can we drop the hand-written cross and use torch.cross natively on 2.9 with zorbing, or must it stay?"
     told = asked(query)
 
-    assert told.startswith("Read as: torch 2.9.1, is a workaround needed, words: cross torch.cross. Answered without ")
-    assert "\u00abhand-written\u00bb: no measured case" in told.partition("At torch 2.9.1")[0]
+    assert told.startswith(
+        "Read as: torch 2.9.1, is a workaround needed, word: cross. Answered without \u00abzorbing\u00bb"
+    )
+    assert "Not needed, with one exception. At torch 2.9.1" in told
