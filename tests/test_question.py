@@ -861,7 +861,7 @@ def test_a_name_that_no_case_has_is_told_first(kept_results, name):
 
 
 def test_two_names_of_one_operator_are_one_and_a_word_that_no_case_has_is_told(kept_results):
-    query = "Can we drop the hand-written cross and use torch.cross natively on 2.9 with zorbing, or must it stay?"
+    query = "Can we drop the zorbing cross and use torch.cross natively on 2.9, or must it stay?"
     told = asked(query)
 
     assert told.startswith(
