@@ -16,7 +16,7 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.match import search
 from caniexport.match.asked import understand
-from caniexport.match.question import AskedQuestion, read_question
+from caniexport.match.question import AskedQuestion, read_fix_parts, read_question
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 
@@ -319,6 +319,11 @@ def test_a_reason_that_complains_is_no_error_and_no_upgrade(opened_once):
     assert "At torch 1.10.2, opset 11:" in slices and "slice-assign-dynamic" in slices
     fold = asked("since torch 1.8 we moved F.fold to a conv_transpose; is that still needed in 2.5 at opset 17 trace?")
     assert "At torch 2.5.1, opset 17: a workaround is still needed by trace: fold-opset-12" in fold
+
+
+def test_many_brackets_in_a_question_are_read_at_once():
+    # an expression that tries each bracket in two ways would not end
+    assert read_fix_parts("we made " + "(a)" * 80 + " torch 2.8, still needed?") == frozenset()
 
 
 def test_what_is_used_instead_is_not_what_is_asked_about(results):

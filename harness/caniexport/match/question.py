@@ -188,7 +188,7 @@ _CLAUSE = rf"(?P<fix>[^,;?!()]*?){_UNTIL}"
 _FIX_PARTS = (
     re.compile(
         r"\b(?:replac|swap|re-?writ|re-?wrote|decompos|chang|turn|unroll|implement|writ|wrote|hand-?writ|comput|made|done|express|mov|switch|took|take)"
-        rf"\w*\b(?:\([^()]*(?:\([^()]*\)[^()]*)?\)|[^,;?!.]|\.(?=\w))*?\b(?:by|with|as|to|into|from|via|through|using|in|for)\s{_CLAUSE}",
+        rf"\w*\b(?:\([^()]*(?:\([^()]*\)[^()]*)?\)|[^,;?!.(]|\.(?=\w))*?\b(?:by|with|as|to|into|from|via|through|using|in|for)\s{_CLAUSE}",
         re.IGNORECASE,
     ),
     re.compile(
