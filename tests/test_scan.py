@@ -265,12 +265,87 @@ def test_an_export_call_whose_arguments_are_not_known_is_told(scanned, given, li
 
 
 def test_arguments_that_choose_no_exporter_leave_the_releases_own(scanned):
-    pinned = "torch.onnx.export(m, a, 'f', dynamo=False)\n"
     call = "more = dict(input_names=['x'])\ntorch.onnx.export(m, a, 'f', **more)\n"
-    found = scanned(f"import torch\n{pinned}{call}", torch=["2.15.0"])
-    assert (found.exporter, found.notes) == (None, ())
+    found = scanned(f"import torch\n{call}", torch=["2.15.0"])
+    assert (found.exporter, found.exporters, found.notes) == (None, (), ())
     named = "torch.onnx.export(m, a, 'f', dynamo=True, opset_version=18, **more)\n"
     assert not any("**kwargs" in note for note in scanned(f"import torch\n{named}", torch=["2.15.0"]).notes)
+
+
+#: at torch 2.8.0 the first is needed by dynamo alone, the second by TorchScript alone
+REWRITES = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        # torch.chunk(3) on a dynamic axis does not export to onnx
+        n = x.shape[1] // 3
+        return x[:, :n], x[:, n:2*n], x[:, 2*n:]
+
+    def pos(self, mask):
+        # onnx CumSum takes no bool
+        return mask.int().cumsum(1)
+"""
+BY_DYNAMO = [
+    "torch.onnx.export(m, a, 'f', dynamo=True)",
+    "more = {'dynamo': True}\ntorch.onnx.export(m, a, 'f', **more)",
+    "torch.onnx.dynamo_export(m, a)",
+    "import torch.onnx as to\nto.dynamo_export(m, a)",
+    "from torch import onnx as to\nto.export(m, a, 'f', dynamo=True)",
+    "from torch.onnx import export as ex\nex(m, a, 'f', dynamo=True)",
+    "ex = torch.onnx.export\nex(m, a, 'f', dynamo=True)",
+    "from functools import partial\nex = partial(torch.onnx.export, dynamo=True)\nex(m, a, 'f')",
+    "import functools\nex = functools.partial(torch.onnx.export, verbose=True)\nex(m, a, 'f', dynamo=True)",
+    "from functools import partial\nmake(partial(torch.onnx.export, dynamo=True))",
+    "program = torch.export.export(m, a)\ntorch.onnx.export(program, a, 'f')",
+    "def save(program: torch.export.ExportedProgram):\n    torch.onnx.export(program, (), 'f')",
+    "def save(m, a, dynamo=True):\n    torch.onnx.export(m, a, 'f', dynamo=dynamo)",
+]
+
+
+def words_of(found):
+    return {item.site.line: item.word.value for item in found.findings if not item.is_setting}
+
+
+@pytest.mark.parametrize("call", BY_DYNAMO)
+def test_a_project_that_exports_by_dynamo_is_held_against_dynamo(scanned, call):
+    found = scanned(f"{REWRITES}\n\n{call}\n", torch=["2.8.0"])
+    assert (found.exporter, words_of(found)) == ("dynamo", {8: "needed", 13: "obsolete"})
+    assert "Held against torch 2.8.0, dynamo, its own opset." in decide(found)
+
+
+@pytest.mark.parametrize("call", ["torch.onnx.export(m, a, 'f')", "torch.onnx.utils.export(m, a, 'f')"])
+def test_a_call_without_dynamo_is_by_torchscript_before_the_default_changed(scanned, call):
+    found = scanned(f"{REWRITES}\n\n{call}\n", torch=["2.8.0"])
+    assert words_of(found) == {8: "obsolete", 13: "needed"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        (["", ", dynamo=True"], "each release's own exporter and dynamo"),
+        ([", dynamo=True", ", dynamo=True", ", dynamo=False"], "dynamo and trace"),
+        ([", dynamo=args.dynamo"], "trace and dynamo"),
+    ],
+)
+def test_what_one_of_the_projects_exporters_needs_can_not_go(scanned, calls, said):
+    lines = "".join(f"torch.onnx.export(m, a, 'f'{more})\n" for more in calls)
+    found = scanned(f"{REWRITES}\n\n{lines}", torch=["2.8.0"])
+    assert words_of(found) == {8: "needed", 13: "needed"}
+    assert f"Held against torch 2.8.0, {said}, its own opset." in decide(found)
+    first = next(item for item in found.findings if item.site.line == 8)
+    assert "by dynamo: needed at torch 2.8.0" in first.statement
+    assert "obsolete at torch 2.8.0" in first.statement
+    assert any("each place is held against both" in note for note in found.notes)
+    # whoever asks for one exporter has the word of that one
+    assert words_of(scanned(f"{REWRITES}\n\n{lines}", torch=["2.8.0"], exporter="dynamo"))[13] == "obsolete"
+
+
+def test_a_release_without_the_projects_exporter_is_looked_at_by_its_own(scanned):
+    found = scanned(f"{REWRITES}\n\n{BY_DYNAMO[0]}\n", torch=["1.13.1", "2.8.0"])
+    last = next(item for item in found.findings if item.site.line == 13)
+    assert last.statement == "needed at torch 1.13.1, obsolete at torch 2.8.0"
 
 
 @pytest.mark.parametrize(

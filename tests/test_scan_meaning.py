@@ -243,7 +243,10 @@ def test_a_projects_exporter_is_that_of_most_of_its_calls_tests_apart(tmp_path, 
         path.write_text(text, encoding="utf-8")
     assert scan_source(rows, tmp_path, torch=["2.15.0"]).exporter == "torchscript-trace"
     (tmp_path / "four.py").write_text(bare, encoding="utf-8")
-    assert scan_source(rows, tmp_path, torch=["2.15.0"]).exporter is None
+    found = scan_source(rows, tmp_path, torch=["2.15.0"])
+    assert (found.exporter, {*found.exporters}) == (None, {"trace", "each release's own exporter"})
+    # the default calls use the same exporter there
+    assert scan_source(rows, tmp_path, torch=["2.8.0"]).exporters == ()
 
 
 def test_comparisons_beside_methods_of_python_values_are_judged_by_no_operator(scanned):

@@ -64,7 +64,8 @@ def _counted(found: SourceScan, told: Sequence[SiteFinding]) -> str:
 def point(found: SourceScan) -> str:
     """``torch 2.5.1 to 2.8.0, trace, opset 17``: what the workarounds are held against."""
     span = " to ".join(dict.fromkeys((found.releases[0], found.releases[-1])))
-    exporter = EXPORTER_SHORT.get(found.exporter or "", "each release's own exporter")
+    own = EXPORTER_SHORT.get(found.exporter or "", "each release's own exporter")
+    exporter = " and ".join(found.exporters) or own
     return f"torch {span}, {exporter}, {f'opset {found.opset}' if found.opset else 'its own opset'}"
 
 

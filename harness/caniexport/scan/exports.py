@@ -15,20 +15,77 @@ _EXPORTS = ("export", "_export", "export_to_pretty_string", "dynamo_export")
 _DEEPEST = 6
 
 
-def is_export(call: ast.Call, imported: bool) -> bool:
-    """Whether a call is ``torch.onnx.export`` or one of its kin; ``imported``: ``export`` alone is it."""
-    name = dotted(call.func)
-    return name.split(".")[-1] in _EXPORTS and ("onnx" in name or (imported and name == "export"))
+@dataclass(frozen=True)
+class ExportNames:
+    """What a file calls the export function: ``imported`` are full names by those that it imports or gives them,
+    ``partials`` what ``partial(torch.onnx.export, …)`` was given to.
+    """
+
+    imported: Mapping[str, str]
+    partials: Mapping[str, ast.Call]
+
+    def full(self, node: ast.AST) -> str:
+        """The name of a function or module as torch has it."""
+        first, dot, rest = dotted(node).partition(".")
+        return f"{self.imported.get(first, first)}{dot}{rest}"
+
+    def is_export(self, node: ast.AST) -> bool:
+        """Whether an expression is ``torch.onnx.export`` or one of its kin."""
+        return _is_export(self.full(node))
+
+    def is_partial(self, node: ast.AST) -> bool:
+        """Whether it is ``partial(torch.onnx.export, …)``."""
+        is_call = isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "partial"
+        return is_call and bool(node.args) and self.is_export(node.args[0])  # type: ignore[attr-defined]  # a call
 
 
-def imports_export(tree: ast.AST) -> bool:
-    """Whether a file has ``from torch.onnx import export``."""
+def _is_export(name: str) -> bool:
+    return name.split(".")[-1] in _EXPORTS and "onnx" in name
+
+
+def export_names(tree: ast.Module, values: Mapping[str, Sequence[ast.expr]]) -> ExportNames:
+    """The names in a file; ``values`` are what its names are given."""
+    names = ExportNames(dict(_imported(tree)), {})
+    given = [(name, value) for name, listed in values.items() for value in listed]
+    made = {name: names.full(value) for name, value in given if dotted(value) and names.is_export(value)}
+    names = ExportNames({**made, **names.imported}, {})
+    partials = {name: value for name, value in given if isinstance(value, ast.Call) and names.is_partial(value)}
+    return ExportNames(names.imported, partials)
+
+
+def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """What is imported of ``torch.onnx``, by the name that it has in the file."""
+    for node in every_statement(tree):
+        if isinstance(node, ast.Import):
+            whole = [(item.asname, item.name) for item in node.names if item.asname]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            whole = [(item.asname or item.name, f"{node.module}.{item.name}") for item in node.names]
+        else:
+            continue
+        yield from ((name, full) for name, full in whole if full.startswith("torch.onnx"))
+
+
+def is_program(node: ast.expr | None, functions: Sequence[ast.AST], values: Mapping[str, Sequence[ast.expr]]) -> bool:
+    """Whether what is exported was made by ``torch.export``: that is exported by dynamo, whatever the call says."""
+    if isinstance(node, ast.Call):
+        return dotted(node.func) in _PROGRAMS
+    if not isinstance(node, ast.Name):
+        return False
+    made = [value for function in functions for value in given(function, node.id)] or values.get(node.id, ())
+    if any(isinstance(value, ast.Call) and dotted(value.func) in _PROGRAMS for value in made):
+        return True
     return any(
-        isinstance(node, ast.ImportFrom)
-        and node.module == "torch.onnx"
-        and any(item.name == "export" for item in node.names)
-        for node in every_statement(tree)
+        argument.arg == node.id
+        and argument.annotation is not None
+        and "ExportedProgram" in ast.dump(argument.annotation)
+        for function in functions
+        if isinstance(function, ast.FunctionDef)
+        for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     )
+
+
+#: what makes an exported program
+_PROGRAMS = ("torch.export.export", "torch.export.export_for_training", "torch.export.load")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -104,13 +104,14 @@ class Seen:
 @dataclass(frozen=True)
 class Judge:
     """``releases`` are those of the project, measured, oldest first; ``exporter`` and ``opset`` are empty for each
-    release's own.
+    release's own. An exporter that nobody asked for (``is_asked``) is not looked at in a release that has none such.
     """
 
     seen: Seen
     releases: tuple[str, ...]
     exporter: str | None = None
     opset: int | None = None
+    is_asked: bool = True
 
     def judge(self, site: Site) -> SiteFinding:
         """The word for one site."""
@@ -150,7 +151,10 @@ class Judge:
 
     def exporter_of(self, torch: str) -> str:
         """The exporter that is asked for, or that a default call uses in a release."""
-        return self.exporter or self.seen.rows.default_exporters.get(torch, _TRACE)
+        rows = self.seen.rows
+        if self.exporter and (self.is_asked or rows.offers.get((torch, self.exporter))):
+            return self.exporter
+        return rows.default_exporters.get(torch, _TRACE)
 
     def _fix_words(self, case: str, variant: str) -> dict[str, Workaround]:
         """By release: the word of one fix."""
@@ -449,6 +453,39 @@ def together(found: Iterable[Workaround], *, among_releases: bool = False) -> Wo
     if among_releases and known == {Workaround.OBSOLETE} and Workaround.UNKNOWN in told:
         return Workaround.UNKNOWN
     return known.pop() if len(known) == 1 else Workaround.UNKNOWN
+
+
+def of_each(found: Mapping[str, SiteFinding]) -> SiteFinding:
+    """The finding of a place in a project that exports by several exporters: what one of them needs is needed, and it
+    can go where all agree.
+    """
+    first = next(iter(found.values()))
+    if all((item.word, item.statement, item.evidence) == (first.word, first.statement, first.evidence)
+           for item in found.values()):  # fmt: skip
+        return first
+    word = together((item.word for item in found.values()), among_releases=True)
+    remedies = ((way, item.remedy) for way, item in found.items() if item.word is word and item.remedy)
+    way, remedy = next(remedies, ("", None))
+    return replace(
+        first,
+        word=word,
+        statement="; ".join(f"by {way}: {item.statement}" for way, item in found.items()),
+        spoken=any(item.spoken for item in found.values()),
+        evidence=tuple(_evidence_of_each(found)),
+        remedy=replace(remedy, note=f"{remedy.note} (by {way})") if remedy else None,
+    )
+
+
+def _evidence_of_each(found: Mapping[str, SiteFinding]) -> Iterator[Evidence]:
+    """Each case and variant once, with what it says by each exporter."""
+    told: dict[tuple[str, str], dict[str, str]] = {}
+    for way, finding in found.items():
+        for item in finding.evidence:
+            told.setdefault((item.case, item.variant), {})[way] = item.text
+    for key, texts in told.items():
+        alike = len(texts) == len(found) and len(set(texts.values())) == 1
+        said = texts.values() if alike else [f"by {way}: {text}" for way, text in texts.items()]
+        yield Evidence(*key, next(iter(said)) if alike else "; ".join(said))
 
 
 def along(said: Mapping[str, str]) -> str:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from caniexport import versions
 from caniexport.answers.select import load, require_exporter
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.scan import files, pins
 from caniexport.scan.files import Skipped, SourceFile
 from caniexport.scan.forms import learn
-from caniexport.scan.judge import Judge, Seen, SiteFinding
-from caniexport.scan.project import Meant, meant
+from caniexport.scan.judge import Judge, Seen, SiteFinding, of_each
+from caniexport.scan.project import Meant, Offers, meant
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.sites import find
@@ -25,8 +26,8 @@ from caniexport.store import Dataset
 @dataclass(frozen=True)
 class SourceScan:
     """The answer. ``releases`` were looked at, ``said`` is why; ``exporter`` and ``opset`` are those asked for or
-    named by most of the tree's export calls, ``None`` for each release's own. ``files`` counts the files that have to
-    do with torch.
+    named by most of the tree's export calls, ``None`` for each release's own; ``exporters`` has all where its calls use
+    several, and each finding is held against each. ``files`` counts the files that have to do with torch.
     """
 
     path: str
@@ -38,6 +39,7 @@ class SourceScan:
     findings: tuple[SiteFinding, ...]
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
+    exporters: tuple[str, ...] = ()
 
 
 def scan(
@@ -63,20 +65,42 @@ def scan(
         exporter = require_exporter(exporter, named=True)
     problems = (f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems)
 
+    defaults = rows.default_exporters
+
+    def used_in(name: str | None, torch: str) -> str:
+        """The exporter of a call; where a release has no such exporter, its own."""
+        own = defaults.get(torch, Exporter.TRACE.value)
+        return name if name and (name == exporter or rows.offers.get((torch, name))) else own
+
     def offered(name: str | None, number: int) -> bool:
-        given = ((torch, name or rows.default_exporters.get(torch, Exporter.TRACE.value)) for torch in asked.torch)
-        return any(number in rows.offers.get(key, ()) for key in given)
+        return any(number in rows.offers.get((torch, used_in(name, torch)), ()) for torch in asked.torch)
 
     told = filter(None, [own.told(*used)])
-    project = meant(found, Meant(exporter, opset, (*problems, *told)), offered)
-    exporter, opset = project.exporter, project.opset
+    offers = Offers(offered, lambda name: [used_in(name, torch) for torch in asked.torch])
+    project = meant(found, Meant(exporter, opset, (*problems, *told)), offers)
     seen: Seen = dataset.beside.setdefault("scan", Seen(rows))
-    judge = Judge(seen, asked.torch, exporter, opset)
-    unpinned = Judge(seen, asked.torch, exporter, None)
-    known_arguments = judge.known_arguments()
+
+    def judge_of(name: str | None, number: int | None) -> Judge:
+        return Judge(seen, asked.torch, name, number, is_asked=name is not None and name == exporter)
+
+    unpinned = judge_of(project.exporter, None)
+    judges = {
+        EXPORTER_SHORT[way] if way else "each release's own exporter": judge_of(
+            way, project.opset if project.opset and offered(way, project.opset) else None
+        )
+        for way in project.ways
+    }
+    by_most = judge_of(project.exporter, project.opset)
+    if len(judges) == 1:
+        judges = {"": by_most}
+    known_arguments = by_most.known_arguments()
     judged = [
         # a pinned opset is held against each release's own; an argument is taken or refused at any
-        (unpinned if site.kind in (SiteKind.OPSET, SiteKind.ARGUMENT) else judge).judge(site)
+        unpinned.judge(site)
+        if site.kind in (SiteKind.OPSET, SiteKind.ARGUMENT)
+        else by_most.judge(site)
+        if site.kind in (SiteKind.DYNAMO, SiteKind.FALLBACK)
+        else of_each({way: judge.judge(site) for way, judge in judges.items()})
         for site in found
         if site.kind is not SiteKind.ARGUMENT or site.name in known_arguments
     ]
@@ -84,12 +108,13 @@ def scan(
         str(path),
         asked.torch,
         asked.said,
-        exporter,
-        opset,
+        project.exporter,
+        project.opset,
         len(sources) - len(unseen),
         tuple(finding for finding in judged if _says(finding)),
         (*(item for item in read if isinstance(item, Skipped)), *unseen),
         project.notes,
+        tuple(filter(None, judges)),
     )
 
 

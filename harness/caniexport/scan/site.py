@@ -24,6 +24,10 @@ class SiteKind(StrEnum):
     EXPORT = "export-call"
 
 
+#: names of export calls: how a call chooses its exporter; none for one that leaves the choice to the release
+BY_DYNAMO, BY_TRACE, BY_EITHER, UNREAD = "dynamo=True", "dynamo=False", "dynamo=?", "**"
+
+
 class Sureness(StrEnum):
     """How sure it is what a site is."""
 
@@ -34,8 +38,9 @@ class Sureness(StrEnum):
 
 @dataclass(frozen=True)
 class Site:
-    """One place. ``name`` is the operator, argument, number or option, and ``**`` of an export call that is given
-    arguments which cannot be read; ``condition`` is a gate's, and of a rewrite that of the gate around it.
+    """One place. ``name`` is the operator, argument, number or option, and of an export call how it chooses its
+    exporter (``**`` where it is given arguments which cannot be read); ``condition`` is a gate's, and of a rewrite that
+    of the gate around it.
 
     ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
     ``fixes`` are the fixes of the corpus that it is, or is nearest to, the best first; ``told`` is how that is seen,

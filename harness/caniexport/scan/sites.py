@@ -20,7 +20,7 @@ from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import OnLines, Ranking, lines_of
-from caniexport.scan.site import Site, SiteKind, Sureness, site_at
+from caniexport.scan.site import BY_DYNAMO, BY_EITHER, BY_TRACE, UNREAD, Site, SiteKind, Sureness, site_at
 from caniexport.scan.workarounds import StatedWorkaround, speaks_near, workarounds
 
 #: torch's own, and what projects call theirs
@@ -195,8 +195,14 @@ class _Finder(ast.NodeVisitor):
         return any("onnx.export" in line for line in self.source.lines)
 
     @cached_property
-    def _imports_export(self) -> bool:
-        return exports.imports_export(self.source.tree)
+    def _exports(self) -> exports.ExportNames:
+        return exports.export_names(self.source.tree, self._values)
+
+    @cached_property
+    def _called(self) -> frozenset[str]:
+        """The names that are called in the file."""
+        nodes = ast.walk(self.source.tree)
+        return frozenset(dotted(node.func) for node in nodes if isinstance(node, ast.Call))
 
     @cached_property
     def _values(self) -> Mapping[str, Sequence[ast.expr]]:
@@ -264,7 +270,14 @@ class _Finder(ast.NodeVisitor):
         last = name.split(".")[-1]
         if last in _REGISTERING or name.endswith("symbolic_registry.register_op"):
             self._keep([rules.registered(self.source, node, last)])
-        elif exports.is_export(node, self._imports_export):
+        elif name in self._exports.partials:
+            self._export_call(node, self._exports.partials[name])
+        elif self._exports.is_partial(node):
+            # one that is called under its name counts there
+            own = [given for given, made in self._exports.partials.items() if made is node]
+            if not self._called.intersection(own):
+                self._export_call(node)
+        elif self._exports.is_export(node.func):
             self._export_call(node)
         elif last == "add_argument" and self._names_exporter:
             self._option(node)
@@ -274,23 +287,54 @@ class _Finder(ast.NodeVisitor):
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg in named])
         self.generic_visit(node)
 
-    def _export_call(self, node: ast.Call) -> None:
-        """What the call is given, by itself and by ``**name``; one that may choose anything is an export by ``**``."""
-        written = {word.arg: word.value for word in node.keywords if word.arg}
-        self._exported(node, list(written.items()))
+    def _export_call(self, node: ast.Call, partial: ast.Call | None = None) -> None:
+        """What the call is given, by itself, by ``**name`` and by a ``partial``; one that may choose anything is an
+        export by ``**``.
+        """
+        words = [*(partial.keywords if partial else ()), *node.keywords]
+        written = {word.arg: word.value for word in words if word.arg}
+        self._exported(node, [(name, value) for name, value in written.items() if name != "dynamo"])
         given = exports.UnpackedArguments([*reversed(self.functions), self.source.tree])
-        for word in node.keywords:
+        for word in words:
             if word.arg is None:
                 given.read(word.value)
         is_settled = given.is_settled("dynamo")
         for place, name, value in given.found:
-            if is_settled or name != "dynamo":
+            if name != "dynamo" or (is_settled and "dynamo" not in written):
                 self._exported(place, [(name, value)])
+        way = self._way(node, partial, written.get("dynamo"))
+        if way:
+            self._add(node, SiteKind.EXPORT, name=way)
+        elif "dynamo" in written:
+            self._exported(node, [("dynamo", written["dynamo"])])
         if not (given.known and is_settled):
-            if not {"dynamo", "opset_version"} <= written.keys():
-                self._add(node, SiteKind.EXPORT, name="**")
-        elif "dynamo" not in {*written, *(name for _, name, _ in given.found)}:
+            if not (way or "dynamo" in written) or "opset_version" not in written:
+                self._add(node, SiteKind.EXPORT, name=UNREAD)
+        elif not way and "dynamo" not in {*written, *(name for _, name, _ in given.found)}:
             self._add(node, SiteKind.EXPORT)
+
+    def _way(self, node: ast.Call, partial: ast.Call | None, dynamo: ast.expr | None) -> str:
+        """The exporter of a call that no literal chooses: by its function, by what it exports, by a variable."""
+        made = partial or node
+        name = self._exports.full(made.args[0] if self._exports.is_partial(made) else node.func)
+        if name.endswith("dynamo_export"):
+            return BY_DYNAMO
+        if name.endswith(("onnx.utils.export", "onnx.utils._export")):
+            return BY_TRACE
+        model = next((word.value for word in node.keywords if word.arg == "model"), node.args[0] if node.args else None)
+        if exports.is_program(model, self.functions, self._values):
+            return BY_DYNAMO
+        if dynamo is None or isinstance(dynamo, ast.Constant):
+            return ""
+        known = {item.value for item in self._given(dynamo) if isinstance(item, ast.Constant)}
+        return BY_DYNAMO if known == {True} else BY_TRACE if known == {False} else BY_EITHER
+
+    def _given(self, node: ast.expr) -> list[ast.expr]:
+        """What the file gives a variable."""
+        if not isinstance(node, ast.Name):
+            return []
+        inside = [value for function in self.functions for value in exports.given(function, node.id)]
+        return inside or list(self._values.get(node.id, ()))
 
     def visit_Assign(self, node: ast.Assign) -> None:
         name = node.targets[0].attr if isinstance(node.targets[0], ast.Attribute) else ""
@@ -337,6 +381,7 @@ class _Finder(ast.NodeVisitor):
             for key, value in zip(node.keys, node.values, strict=True)
             if isinstance(key, ast.Constant)
             and key.value in ("dynamo", "opset_version", "operator_export_type", *self._arguments)
+            and (self._speaks_of_onnx or not _is_true(key, value))
         ]
         self._exported(node, pairs)
         if _is_table_of_opsets(node):
@@ -454,7 +499,9 @@ class _Finder(ast.NodeVisitor):
         for name, value in pairs:
             place = node if isinstance(node, ast.Dict) else value
             if name == "dynamo" and isinstance(value, ast.Constant) and value.value is False:
-                self._add(place, SiteKind.DYNAMO, name="dynamo=False")
+                self._add(place, SiteKind.DYNAMO, name=BY_TRACE)
+            elif name == "dynamo" and isinstance(value, ast.Constant) and value.value is True:
+                self._add(place, SiteKind.EXPORT, name=BY_DYNAMO)
             elif name == "opset_version":
                 opset = exports.Numbers(self._values, self.functions).opset(value)
                 if opset is not None:
@@ -470,6 +517,11 @@ class _Finder(ast.NodeVisitor):
     def _keep(self, found: Iterable[Site]) -> None:
         """Add sites that are not there yet."""
         self.found += [site for site in found if site not in self.found]
+
+
+def _is_true(key: ast.Constant, value: ast.expr) -> bool:
+    """``"dynamo": True``, which other compilers are given, too."""
+    return key.value == "dynamo" and isinstance(value, ast.Constant) and value.value is True
 
 
 def lines_between(block: Sequence[ast.AST]) -> tuple[int, int]:
