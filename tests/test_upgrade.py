@@ -472,3 +472,37 @@ def test_wrong_values_at_both_ends_are_counted_apart_from_what_stops_with_an_err
 
 
 WRONG = ("index-put-accumulate-duplicates",)
+
+
+def first_line(*words):
+    reply = CliRunner().invoke(main, ["upgrade", *words])
+    return reply.exit_code, reply.output.splitlines()[0]
+
+
+@pytest.mark.published
+def test_what_torchs_own_calls_get_wrong_at_both_ends_comes_before_that_nothing_breaks(opened_once):
+    code, first = first_line("--op", "logical_xor", "--from", "1.11", "--to", "1.12")
+
+    assert (code, first.count("but gives float32 in place of bool, without an error")) == (0, 2)
+    assert first.index("On torch 1.11.0 ") < first.index("On torch 1.12.1 ") < first.index("nothing breaks")
+    # where they pass the decision alone is told
+    assert first_line("--op", "grid_sample", "--from", "2.6", "--to", "2.9")[1].startswith("Move to torch 2.9.1")
+
+
+@pytest.mark.published
+@pytest.mark.parametrize("op", ["searchsorted", "torch.diag_embed", "median", "searchsorted,median"])
+def test_an_operator_without_a_case_is_answered_by_torchs_own_calls(opened_once, op):
+    named = ["--ops", op] if "," in op else ["--op", op]
+    reply = CliRunner().invoke(main, ["upgrade", *named, "--from", "2.6", "--to", "2.9"])
+
+    assert reply.exit_code == 1
+    assert "On torch 2.6.0 " in reply.output
+    assert "On torch 2.9.1 " in reply.output
+    assert "No case of the corpus is about what is listed" in reply.output
+    data = json.loads(CliRunner().invoke(main, ["upgrade", *named, "--from", "2.6", "--to", "2.9", "--json"]).output)
+    assert "torch's own calls of" in data["notes"][0]
+
+
+def test_a_word_that_is_no_operator_is_still_refused():
+    code, first = first_line("--op", "nosuchthing", "--from", "2.6", "--to", "2.9")
+    assert (code, "unknown op 'nosuchthing'" in first) == (2, True)

@@ -11,6 +11,7 @@ from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, load
 from caniexport.answers.select import refuse_uncovered, select
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.home import read_list
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -86,7 +87,8 @@ def wanted(
     """
     filters, uncovered = _covered(dataset, filters)
     if op_list is None and cases is None:
-        return WantedFilters(filters, _notes(uncovered), uncovered=tuple(uncovered))
+        nothing = bool(uncovered) and not operator_keys(filters.ops) - operator_keys(uncovered)
+        return WantedFilters(filters, _notes(uncovered), nothing, tuple(uncovered))
     listed = _listed(cases)
     ops = [*(read_ops(op_list) if op_list else ()), *listed["ops"]]
     _require_ops(dataset, ops)
@@ -107,13 +109,15 @@ def _notes(uncovered: Sequence[str]) -> tuple[str, ...]:
 
 def _covered(dataset: Dataset, filters: Filters) -> tuple[Filters, list[str]]:
     """The filters without those of several operators that no case is about, and these. Where none of them has a case
-    the filters stay as they are: :func:`select` refuses them.
+    the filters stay as they are: :func:`select` refuses them, unless torch's own calls of one were measured.
     """
     catalogue = load(dataset).catalogue
     if len(filters.ops) > 1:
         _require_ops(dataset, filters.ops)
     _, uncovered = _with_ops(catalogue, filters.ops)
     known = tuple(op for op in filters.ops if op not in uncovered)
+    if uncovered and not known and any(_has_calls(dataset, op) for op in uncovered):
+        return filters, uncovered
     if not uncovered or not known:
         return filters, []
     return replace(filters, ops=known), uncovered
@@ -189,8 +193,14 @@ def _require_ops(dataset: Dataset, ops: Sequence[str]) -> None:
         return
     known |= operator_keys(rows.declared)
     for op in ops:
-        if operator_key(op) not in known and not is_operator_name(op):
+        if operator_key(op) not in known and not is_operator_name(op) and not _has_calls(dataset, op):
             raise names.unknown("op", op, spellings((*spelled, *rows.declared)))
+
+
+def _has_calls(dataset: Dataset, op: str) -> bool:
+    """Whether torch's own calls of an operator were measured."""
+    summary = operators_beside(dataset)
+    return summary is not None and bool(summary.called(op))
 
 
 def _with_ops(catalogue: dict[Key, CatalogueEntry], ops: Sequence[str]) -> tuple[set[str], list[str]]:

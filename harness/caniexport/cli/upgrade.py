@@ -82,26 +82,28 @@ def command(
     where it is not known that it does: a known failure touches it or may, nothing was measured there, its values may be
     wrong, it has an operator that no measured graph has, or another exporter wrote its file.
     """
+    from caniexport.answers.calls_between import BETWEEN
     from caniexport.answers.points import parse
-    from caniexport.answers.wanted import wanted
+    from caniexport.answers.wanted import read_ops, wanted
 
-    named = None if after is None else parse(after)
-    if named is None and to_lock is None and not plan:
+    to = None if after is None else parse(after)
+    if to is None and to_lock is None and not plan:
         raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
-    there = _target_install(to_lock, named or {})
-    target = named if there is None else {**there.point, **(named or {})}
+    there = _target_install(to_lock, to or {})
+    target = to if there is None else {**there.point, **(to or {})}
     dataset = open_dataset()
     file = _file(model, dataset)
     asked = wanted(dataset, read_filters("upgrade", given), op_list, case_list)
-    if asked.nothing:
-        output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
-        click.get_current_context().exit(1)
     installed = read_install(lock, here, [*filter(None, [parse(before or "").get("torch")])])
     point = {**(file.point if file else {}), **(installed.point if installed else {}), **parse(before or "")}
     point = {**_setting(point), **point}
     if before is None and "torch" not in point:
         said = " (the file names no torch release that was measured)" if file else ""
         raise click.UsageError(f"Missing option '--from'{said}")
+    if asked.nothing:
+        lines = [*_calls_there(dataset, asked.uncovered, [point, target or {}]), *asked.notes, _NOTHING]
+        output.report({"notes": lines[:-1]}, lines, as_json)
+        click.get_current_context().exit(1)
     found = _answer(dataset, point, target, asked.filters, file, plan=plan)
     told = [line for one in (installed, there) if one for line in (f"read: {one.text}", *one.notes)]
     found = replace(found, notes=(*(file.notes if file else ()), *told, *asked.notes, *found.notes))
@@ -112,7 +114,11 @@ def command(
     # a model that was measured is the answer: the whole corpus, which nobody asked about, is counted only
     is_narrow = asked.filters.any or file is not None or factory is None
     lead = _uncovered(dataset, asked.uncovered, found) if asked.uncovered and not as_json else ""
-    drawn = partial(show if is_narrow else show_measured, lead=lead, told=asked.notes)
+    named = [*given["op"], *(read_ops(op_list) if op_list else ())]
+    between = _between(dataset, [op for op in named if op not in asked.uncovered], found)
+    found = replace(found, notes=(*filter(None, [between]), *found.notes))
+    lead = " ".join(filter(None, (lead, between and f"{between} {BETWEEN}")))
+    drawn = partial(show if is_narrow else show_measured, lead=lead, told=(*asked.notes, between))
     output.answer(found, drawn, as_json)
     if found.breaks or asked.uncovered:
         click.get_current_context().exit(1)
@@ -127,6 +133,28 @@ def _uncovered(dataset: Dataset, names: Sequence[str], found: Upgrade | Plan) ->
 
     torch = found.after.torch if isinstance(found, Upgrade) else load(dataset).torch[-1]
     return tell_uncovered(operators_beside(dataset), names, torch, "Of the rest:")
+
+
+def _between(dataset: Dataset, ops: Sequence[str], found: Upgrade | Plan) -> str:
+    """How torch's own calls of the operators that are named end at both points, where they do not pass."""
+    from caniexport.answers.calls_between import places_of, tell_between
+    from caniexport.answers.torch_operators import operators_beside
+    from caniexport.answers.upgrade import Upgrade
+
+    return tell_between(operators_beside(dataset), ops, places_of(found)) if isinstance(found, Upgrade) else ""
+
+
+def _calls_there(dataset: Dataset, ops: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[str]:
+    """How torch's own calls of operators that no case is about end at these points, the newest release without one."""
+    from caniexport.answers.operator_at import tell_called
+    from caniexport.answers.points import Places
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
+
+    places = Places(load(dataset))
+    releases = dict.fromkeys(places.fill(point).torch for point in points)
+    told = [tell_called(operators_beside(dataset), op, torch) for op in ops for torch in releases]
+    return [*dict.fromkeys(filter(None, told))]
 
 
 def _target_install(lock: Path | None, named: Mapping[str, str]) -> LockedInstall | None:

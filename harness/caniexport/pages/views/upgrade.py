@@ -10,6 +10,7 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers import operator_at
+from caniexport.answers.calls_between import BETWEEN, places_of, tell_between
 from caniexport.answers.decision import NEITHER, call_way, decide, decide_each, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
@@ -84,6 +85,8 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
     uncovered = tell_uncovered(kept, narrow.others, dict(after)["torch"], "Of the rest:" if found else "")
+    between = tell_between(kept.operators(), narrow.filters.ops, places_of(found)) if found else ""
+    uncovered = " ".join(filter(None, (uncovered, between and f"{between} {BETWEEN}")))
     given: dict[str, Any] = {"found": found, "uncovered": uncovered, "lists": _LISTS, "back": False, "worse": WORSE}
     given["of_file"] = ()
     given["cases"] = kept.answer(case_names)
