@@ -258,3 +258,9 @@ def test_a_branch_on_a_runtime_that_calculates_otherwise_is_there_for_it(found):
     assert [site.runtime for site in found(text.format("for_coreml", "torch.cat([x[-1:], x[:-1]])"))] == ["coreml"]
     assert found(text.format("for_coreml", "engine(x)")) == []
     assert found(text.format("slowly", "torch.cat([x[-1:], x[:-1]])")) == []
+
+
+def test_a_switch_beside_a_word_on_an_export_is_told_where_another_file_exports(told):
+    line = "torch.backends.mha.set_fastpath_enabled(False)"
+    assert told(f"import torch\n\n{line}  # onnx: _native_multi_head_attention\n") == ["mha-fast-path"]
+    assert told(f"import torch\n\n{line}\n") == []

@@ -60,6 +60,29 @@ def test_each_file_in_which_a_project_pins_torch_is_read(tmp_path, name, text):
     assert pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("1.13.1",)
 
 
+_LOCK = '[[package]]\nname = "torch"\nversion = "{}"\n'
+
+
+@pytest.mark.parametrize("name", ["uv.lock", "poetry.lock", "pdm.lock"])
+@pytest.mark.parametrize("version", ["1.13.1", "1.13.0"])  # the second was not measured: its series is looked at
+def test_a_lock_beside_the_code_says_what_is_installed_where_nothing_else_does(tmp_path, name, version):
+    (tmp_path / name).write_text(_LOCK.format(version), encoding="utf-8")
+    found = pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1"))
+    assert (found.torch, f"({name})" in found.said, found.problems) == (("1.13.1",), True, ())
+    (tmp_path / "requirements.txt").write_text("torch>=2.0\n", encoding="utf-8")
+    assert pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("2.0.1",)
+
+
+def test_a_lock_that_has_no_torch_or_cannot_be_read_is_none(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "uv.lock").write_text(_LOCK.format("1.0").replace("torch", "numpy"), encoding="utf-8")
+    (tmp_path / "poetry.lock").write_text("[[package]]\nname = \n", encoding="utf-8")
+    os.mkfifo(tmp_path / "pdm.lock")
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
+    assert (found.torch, found.said) == (("2.0.1",), "the newest measured: the project names no torch")
+    assert [problem.partition(":")[0] for problem in found.problems] == ["poetry.lock"]
+
+
 def test_a_project_that_says_nothing_gets_the_newest_and_is_told(tmp_path):
     (tmp_path / ".git").mkdir()
     found = pins.read(tmp_path, ("1.13.1", "2.0.1"))

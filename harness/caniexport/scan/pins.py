@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +16,12 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from caniexport import versions
+from caniexport.locks import read_lock
+from caniexport.model.errors import UnknownName
 from caniexport.scan.files import Unreadable, content
 
+#: what installs torch where no requirement asks for a release of it
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
 #: folders above the tree that may have the project's files
 _UP = 3
 #: what a file that is no such file can end in
@@ -49,7 +54,7 @@ def read(root: Path, measured: Sequence[str]) -> Pins:
     """What the files of the project at ``root`` ask of torch; the newest measured release where they say nothing."""
     problems: list[str] = []
     for folder in _folders(root):
-        found = list(_requirements(folder, problems))
+        found = list(_requirements(folder, problems)) or list(_locked(folder, measured, problems))
         if found:
             return _resolved(found, measured, tuple(problems))
     return Pins(tuple(measured[-1:]), "the newest measured: the project names no torch", tuple(problems))
@@ -87,6 +92,22 @@ def _requirements(folder: Path, problems: list[str]) -> Iterator[tuple[str, Requ
             requirement = _torch(text)
             if requirement is not None:
                 yield path.name if not path.parent.name.endswith("-info") else path.parent.name, requirement
+
+
+def _locked(folder: Path, measured: Sequence[str], problems: list[str]) -> Iterator[tuple[str, Requirement]]:
+    """What the first lock file with torch installs; another patch release of the series where it was not measured."""
+    for path in (folder / name for name in _LOCKS):
+        if not path.is_file():
+            continue
+        try:
+            torch = read_lock(path).packages["torch"]
+        except UnknownName as error:
+            if "no torch in it" not in str(error):
+                problems.append(str(error).removeprefix(f"{folder}{os.sep}"))
+            continue
+        series = ".".join(torch.split(".")[:2])
+        yield path.name, Requirement(f"torch=={torch}" if torch in measured else f"torch=={series}.*")
+        return
 
 
 def _files(folder: Path) -> Iterator[Path]:

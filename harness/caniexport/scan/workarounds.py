@@ -62,7 +62,7 @@ def workarounds(
         )
         for item in _first_of_each(ranking.alone(lines, around))
         if not any(other.first <= item.line <= other.last for other in covered)
-        and (not _needs_exporter(item) or _exports_around(source, item.line))
+        and (not _needs_exporter(item) or _exports_around(source, item.line) or speaks_near(source, item.line))
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
     # in a folder that is about another runtime as a whole, each comment speaks of it
