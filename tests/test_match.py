@@ -1136,3 +1136,9 @@ def test_a_lead_is_seen_at_the_opset_that_the_error_names(index):
     first = match_error(index, SDPA_14).leads[0]
     assert (first.case, first.torch, first.opset) == ("sdpa-opset-13", "2.0.1", 14)
     assert match_error(index, SDPA_14.replace("14", "13")).leads[0].opset == 13
+
+
+def test_a_case_of_what_is_installed_together_is_told_without_a_release_of_torch():
+    reply = CliRunner().invoke(main, ["why", "ir-version-10-too-new"])
+    assert reply.exit_code == 0, reply.stderr
+    assert reply.stdout.splitlines()[1].startswith("ir-version-10-too-new: fail at load (")

@@ -24,12 +24,16 @@ OPSET_22 = (
     "under development and support for this is limited. Current official support for domain ai.onnx is till opset 21."
 )
 
+IR_10 = "Unsupported model IR version: 10, max supported IR version: 9"
+
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         (OPSET_22, "it takes opset 21 at most, as onnxruntime 1.18.1 and 1.20.1 do, and the file has opset 22."),
         (OPSET_22, "or run it on onnxruntime 1.21.1 or newer"),
+        (IR_10, "it takes IR version 9 at most, and the file has 10. Set `model.ir_version = 9`"),
+        (IR_10, "or run it on onnxruntime 1.18.1 or newer"),
         ("ModuleNotFoundError: No module named 'onnxscript'", "`pip install onnxscript`"),
         ("No module named 'onnxscript._framework_apis.torch_2_9'", "onnxscript is older than torch 2.9"),
         ("ModuleNotFoundError: No module named 'mmcv.onnx'", "The module mmcv.onnx is not installed where this ran."),

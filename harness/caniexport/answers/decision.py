@@ -142,7 +142,8 @@ def _ends(item: Why) -> str:
     name = entry.case if entry.variant == PLAIN else f"{entry.case}/{entry.variant}"
     if not item.groups:
         return f"{name} was not measured there: nothing is known of it."
-    newest = versions.ordered({group.torch for group in item.groups})[-1]
+    # what is installed together has no release of torch
+    newest = versions.newest({group.torch for group in item.groups if group.torch}) or ""
     there = [group for group in item.groups if group.torch == newest]
     # a refusal says nothing about the case where anything else is known
     there = [group for group in there if group.status is not Status.UNSUPPORTED] or there
@@ -150,9 +151,10 @@ def _ends(item: Why) -> str:
     for group in there:
         called = (EXPORTER_SHORT.get(group.exporter, group.exporter), versions.opset_text(group.opsets))
         told[_ending(group, item.messages)].append(" ".join(dict.fromkeys(called)))
-    said = [f"{ending} by {', '.join(who)}{cause}" for (ending, cause), who in told.items()]
+    by = {key: f" by {', '.join(who)}" if newest else "" for key, who in told.items()}
+    said = [f"{ending}{by[ending, cause]}{cause}" for ending, cause in told]
     elsewhere = "".join(f" {_capital(words)}." for words in item.elsewhere)
-    return f"{name} at torch {newest}: {'; '.join(said)}.{elsewhere}"
+    return f"{name}{f' at torch {newest}' if newest else ''}: {'; '.join(said)}.{elsewhere}"
 
 
 def _ending(group: FailureGroup, messages: Sequence[str]) -> tuple[str, str]:

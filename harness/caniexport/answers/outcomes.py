@@ -84,9 +84,13 @@ def _alike_releases(
 
 
 def cause_line(text: str) -> str:
-    """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it."""
+    """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it; of a
+    traceback the last.
+    """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     inner = [line.removeprefix(CAUSED) for line in lines if line.startswith(CAUSED)]
+    if lines and lines[0].startswith("Traceback ("):
+        return lines[-1]
     return inner[-1] if inner else lines[0] if lines else ""
 
 

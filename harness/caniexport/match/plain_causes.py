@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from caniexport.answers.opset_ranges import tell_opsets, tell_releases
 from caniexport.answers.reading import load
 from caniexport.answers.runtimes import runtimes
+from caniexport.model.case import PLAIN
 from caniexport.store import Dataset
 
 _TOO_NEW = re.compile(r"\bOpset (?P<opset>\d+) is under development\b[^\n]{0,160}\btill opset (?P<most>\d+)")
+_NEWER_FILE = re.compile(r"\bUnsupported model IR version: (?P<file>\d+), max supported IR version: (?P<most>\d+)")
 _FRAMEWORK = re.compile(r"No module named '?onnxscript\._framework_apis\.torch_(?P<major>\d+)_(?P<minor>\d+)")
 _REFUSED = re.compile(r"Unsupported ONNX opset version: (?P<opset>\d+)")
 _GONE = re.compile(r"\btorch\.onnx\b.{0,3} has no attribute ['\"]?dynamo_export")
@@ -89,6 +91,19 @@ def _tell_too_new(dataset: Dataset, found: re.Match[str], _: str) -> str:
     return f"{older} Export with `opset_version={most}`{instead}."
 
 
+def _tell_newer_file(dataset: Dataset, found: re.Match[str], _: str) -> str:
+    """A file with a newer IR version than the runtime takes: which of those measured take it."""
+    file, most = int(found["file"]), int(found["most"])
+    lines = [line for line in runtimes(dataset) if line.runtime == _ORT and line.provider == "cpu"]
+    newer = [line.version for line in lines if (line.max_ir or 0) >= file]
+    instead = f", or run it on onnxruntime {newer[0]} or newer, the first measured that takes it" if newer else ""
+    older = f"The runtime is older than the file: it takes IR version {most} at most, and the file has {file}."
+    saved = f"Set `model.ir_version = {most}` and save the model again, or make it with an older onnx"
+    case = f"ir-version-{file}-too-new"
+    measured = f" So measured: `caniexport why {case}`." if (case, PLAIN) in load(dataset).catalogue else ""
+    return f"{older} {saved}{instead}.{measured}"
+
+
 def _tell_framework(dataset: Dataset, found: re.Match[str], _: str) -> str:
     """An onnxscript that is older than the torch beside it: the one that was measured with this torch."""
     asked = f"{found['major']}.{found['minor']}"
@@ -133,6 +148,7 @@ def _tell_fixed(_: Dataset, found: re.Match[str], __: str) -> str:
 
 _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], str]], ...] = (
     (_TOO_NEW, _tell_too_new),
+    (_NEWER_FILE, _tell_newer_file),
     (_REFUSED, _tell_refused),
     (_GONE, _tell_gone),
     (_FRAMEWORK, _tell_framework),
