@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, boolean, f16, f32, fix
+from caniexport import Case, boolean, f16, f32, fix, values
 
 
 @contextmanager
@@ -100,6 +100,60 @@ class SdpaBoolMask(_Attention):
     @fix("rewrite", "the formula with a large negative number where the mask is false", documented=False)
     def formula(self, query, key, value, mask):
         return softmax_product(query, key, value, (~(mask | torch.eye(5, dtype=torch.bool))).float() * -1e9)
+
+
+def rows_with_a_key(mask):
+    """Whether each row of a boolean mask allows any key."""
+    return mask.any(dim=-1, keepdim=True)
+
+
+class SdpaMaskRowWithoutKey(_Attention):
+    """scaled_dot_product_attention with a boolean mask of which one row allows no key at all.
+
+    As the row of a padded query is. From torch 2.5 on such a row is zeros, before it was NaN.
+    """
+
+    sources = (
+        "microsoft/onnxscript#2479",
+        "pytorch/pytorch#159973",
+        "pytorch/pytorch#103963",
+        "microsoft/onnxruntime#28904",
+    )
+    inputs = tuple(
+        (f32(2, 2, 3, 4), f32(2, 2, 3, 4), f32(2, 2, 3, 4), values(mask, "bool"))
+        for mask in (
+            [[True, False, False], [True, True, False], [True, True, True]],
+            [[True, False, True], [False, True, False], [False, True, True]],
+            [[True, False, False], [True, True, False], [False, False, False]],
+        )
+    )
+
+    def forward(self, query, key, value, mask):
+        return F.scaled_dot_product_attention(query, key, value, mask)
+
+    def reference(self, query, key, value, mask):
+        # before torch 2.5 eager has NaN in a row without a key
+        out = softmax_product(query, key, value, (~mask).float() * -1e9)
+        return out * rows_with_a_key(mask).float()
+
+    @fix("rewrite", "zeros put into the rows that allow no key", documented=False)
+    def zeros_afterwards(self, query, key, value, mask):
+        out = F.scaled_dot_product_attention(query, key, value, mask)
+        return out.masked_fill(~rows_with_a_key(mask), 0.0)
+
+    @fix("rewrite", "the formula with a large negative number, and zeros in rows that allow no key", documented=False)
+    def formula(self, query, key, value, mask):
+        out = softmax_product(query, key, value, (~mask).float() * -1e9)
+        return out * rows_with_a_key(mask).float()
+
+    @fix(
+        "rewrite",
+        "the mask as a large negative number: a row that allows no key is the mean of all values, not zeros",
+        changes_values=True,
+        documented=False,
+    )
+    def negative_number(self, query, key, value, mask):
+        return F.scaled_dot_product_attention(query, key, value, (~mask).to(query.dtype) * -1e9)
 
 
 class SdpaHalfMask(_Attention):

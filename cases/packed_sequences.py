@@ -120,7 +120,10 @@ def packed(lstm, x, lengths, enforce_sorted):
 
 
 class LstmPackedUnsorted(_Lstm):
-    """pack_padded_sequence(enforce_sorted=False) with a dynamic batch."""
+    """pack_padded_sequence(enforce_sorted=False) with a dynamic batch.
+
+    Some sequence is as long as the padded input; where none is: lstm-packed-shorter-than-padding.
+    """
 
     sources = ("microsoft/onnxruntime#11830",)
     aten_ops = ("aten::_pack_padded_sequence", "aten::lstm")
@@ -148,6 +151,48 @@ class LstmPackedUnsorted(_Lstm):
     )
     def enforce_sorted(self, x, lengths):
         return packed(self.lstm, x, lengths, True)
+
+
+def padded_again(lstm, x, lengths, total_length=None):
+    """The LSTM over a packed sequence, padded again, and its last state; the first states are zeros of x's batch."""
+    rnn = torch.nn.utils.rnn
+    zeros = torch.zeros(1, x.size(1), 4)
+    out, (state, _) = lstm(rnn.pack_padded_sequence(x, lengths), (zeros, zeros))
+    return rnn.pad_packed_sequence(out, total_length=total_length)[0], state
+
+
+class LstmPackedShorterThanPadding(_Lstm):
+    """pad_packed_sequence of an LSTM where no sequence is as long as the padded input: the file keeps all its length.
+
+    torch returns as many steps as the longest sequence has, the file as many as its input; the further ones are zeros.
+    """
+
+    sources = ("pytorch/pytorch#62240", "pytorch/pytorch#41774")
+    aten_ops = ("aten::_pack_padded_sequence", "aten::_pad_packed_sequence", "aten::lstm")
+    onnx_ops = ("LSTM",)
+    inputs = (
+        (f32(5, 3, 3), values([5, 3, 2], "int64")),
+        (f32(5, 3, 3), values([5, 4, 1], "int64")),
+        (f32(5, 3, 3), values([4, 3, 1], "int64")),
+        (f32(6, 4, 3), values([3, 3, 2, 1], "int64")),
+    )
+    dynamic = {"x": {0: "length", 1: "batch"}, "lengths": {0: "batch"}}
+
+    def forward(self, x, lengths):
+        return padded_again(self.lstm, x, lengths)
+
+    @fix("rewrite", "the output cut to the longest length", documented=False)
+    def cut_to_longest(self, x, lengths):
+        out, state = padded_again(self.lstm, x, lengths)
+        return out[: lengths.max()], state
+
+    @fix(
+        "rewrite",
+        "total_length of the input's length: torch keeps all steps, too, the further ones as zeros",
+        changes_values=True,
+    )
+    def total_length(self, x, lengths):
+        return padded_again(self.lstm, x, lengths, x.size(0))
 
 
 class PackWithoutRnn(Case):

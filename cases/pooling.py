@@ -65,6 +65,49 @@ class AdaptiveAvgPool2dNonFactor(Case):
         return F.avg_pool2d(F.pad(x, (1, 1, 1, 1)), kernel_size=3)
 
 
+def averaging_of_size(size: int, bins: int):
+    """What :func:`averaging` makes, for a size that is known when the file runs: no division of whole numbers."""
+    places = torch.arange(size).float()
+    bin_of_row = torch.arange(bins).float().unsqueeze(1)
+    # place >= floor(bin * size / bins), and place < ceil((bin + 1) * size / bins)
+    behind_start = ((places + 1.0) * bins > bin_of_row * size).float()
+    before_end = (places * bins < (bin_of_row + 1.0) * size).float()
+    inside = behind_start * before_end
+    return inside / inside.sum(dim=1, keepdim=True)
+
+
+class AdaptiveAvgPool2dDynamicSize(Case):
+    """AdaptiveAvgPool2d to 3 by 3 with a dynamic height and width: the file keeps the windows of the example's size.
+
+    Another size gives another number of bins, or bins of other places, without an error.
+    """
+
+    id = "adaptive-avg-pool2d-dynamic-size"
+    sources = ("pytorch/pytorch#74034", "pytorch/pytorch#42653")
+    aten_ops = ("aten::adaptive_avg_pool2d", "aten::avg_pool2d")
+    onnx_ops = ("AveragePool",)
+    inputs = ((f32(2, 3, 6, 9),), (f32(2, 3, 6, 9),), (f32(2, 3, 9, 12),), (f32(2, 3, 7, 8),), (f32(2, 3, 11, 10),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+
+    def forward(self, x):
+        return F.adaptive_avg_pool2d(x, (3, 3))
+
+    @fix("rewrite", "average by matrices that are made from the size, on both sides", documented=False)
+    def matrices_of_size(self, x):
+        rows, columns = averaging_of_size(x.shape[2], 3), averaging_of_size(x.shape[3], 3)
+        return torch.matmul(torch.matmul(rows, x), columns.t())
+
+
+class AdaptiveAvgPool2dDynamicSizeNonFactor(AdaptiveAvgPool2dDynamicSize):
+    """AdaptiveAvgPool2d to 3 by 3 with a dynamic size, exported at a size that 3 does not divide: bins of other places.
+
+    The file has the widths that the bins of the example's size have. Some other sizes end with an error instead.
+    """
+
+    id = "adaptive-avg-pool2d-dynamic-size-non-factor"
+    inputs = ((f32(2, 3, 7, 8),), (f32(2, 3, 7, 8),), (f32(2, 3, 11, 10),), (f32(2, 3, 13, 14),))
+
+
 class AdaptiveAvgPool2dFactor(Case):
     """AdaptiveAvgPool2d to a size that divides the input's: an AveragePool with a fixed kernel."""
 
