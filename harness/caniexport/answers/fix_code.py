@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from caniexport.model.status import Exporter
 
@@ -16,6 +17,7 @@ _TORCHSCRIPT = ("dynamo=False", "  # before torch 2.5 without dynamo=")
 _BESIDE = frozenset(("documented", "caution", "changes_values"))
 
 
+@lru_cache(maxsize=4096)
 def code_to_copy(code: str) -> str:
     """The code of a fix as its reader needs it; as it is where it cannot be read."""
     try:

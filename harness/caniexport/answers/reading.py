@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from caniexport import versions
 from caniexport.answers import defaults
@@ -42,6 +42,8 @@ _OWN = (
 )
 
 _OTHER_EXPORTER = re.compile(r"""\bexporter\s*=\s*["'](?P<exporter>[\w-]+)["']""")
+#: the columns of a kept case by which it is looked through first
+_FIRST = ("exporter", "torch")
 #: cases whose cells are kept at once
 MOST_CASES = 16
 #: questions whose cells are kept, and the most cells that one of them may have: all of a release at one opset
@@ -94,20 +96,26 @@ class CatalogueEntry:
         return named["exporter"] if named else ""
 
 
-class _KeptCase(NamedTuple):
-    """The cells of a case with their files: all, those of each exporter, and those of each exporter on each release."""
+class _KeptCase:
+    """The cells of a case with their files, and those of them that were asked for."""
 
-    cells: list[tuple[MeasuredCell, str | None]]
-    by_exporter: dict[str, list[tuple[MeasuredCell, str | None]]]
-    by_release: dict[tuple[str, str], list[tuple[MeasuredCell, str | None]]]
+    def __init__(self) -> None:
+        self.cells: list[tuple[MeasuredCell, str | None]] = []
+        self._asked: dict[tuple[tuple[str, frozenset[Any]], ...], list[tuple[MeasuredCell, str | None]]] = {}
 
-    def cells_of(self, exporters: Sequence[str], releases: Sequence[str]) -> list[tuple[MeasuredCell, str | None]]:
-        """A list that has all cells of these exporters and releases, of all where none or several are given."""
-        if len(exporters) != 1:
-            return self.cells
-        if len(releases) != 1:
-            return self.by_exporter.get(exporters[0], [])
-        return self.by_release.get((exporters[0], releases[0]), [])
+    def cells_of(self, taken: Where) -> list[tuple[MeasuredCell, str | None]]:
+        """Those with these values, one column after the other: what several questions begin with is found once."""
+        found = self.cells
+        asked: tuple[tuple[str, frozenset[Any]], ...] = ()
+        for column in sorted(taken, key=lambda column: (column not in _FIRST, column)):
+            values = frozenset(taken[column])
+            asked = (*asked, (column, values))
+            kept = self._asked.get(asked)
+            if kept is None:
+                value = attrgetter(column)
+                kept = self._asked[asked] = [pair for pair in found if value(pair[0]) in values]
+            found = kept
+        return found
 
 
 class Rows:
@@ -126,6 +134,7 @@ class Rows:
         self._moved_to = on
         self._kept_cases: dict[str, _KeptCase] = {}
         self._kept_reads: dict[Any, list[MeasuredCell]] = {}
+        self._chosen: dict[tuple[str, str], OpsetChoice] = {}
 
     def on(self, runtime: Runtime) -> Rows:
         """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
@@ -189,14 +198,9 @@ class Rows:
 
     def keep_cases(self, cases: Iterable[str]) -> dict[str, _KeptCase]:
         """Read those of some cases that are not kept, at once: a question about one of them then asks no file."""
-        new = {
-            case: _KeptCase([], defaultdict(list), defaultdict(list)) for case in cases if case not in self._kept_cases
-        }
+        new = {case: _KeptCase() for case in cases if case not in self._kept_cases}
         for pair in self.with_files(case=new) if new else ():
-            cell = pair[0]
-            new[cell.case].cells.append(pair)
-            new[cell.case].by_exporter[cell.exporter].append(pair)
-            new[cell.case].by_release[cell.exporter, cell.torch].append(pair)
+            new[pair[0].case].cells.append(pair)
         if len(self._kept_cases) + len(new) > MOST_CASES:
             self._kept_cases.clear()
         self._kept_cases |= new
@@ -208,13 +212,7 @@ class Rows:
         kept = self._kept_cases.get(cases[0]) if len(cases) == 1 else None
         if kept is None:
             return None
-        found = kept.cells_of(tuple(taken.get("exporter", ())), tuple(taken.get("torch", ())))
-        # one column after the other: what is left becomes short, and a cell is asked by a function of C's
-        for column, values in taken.items():
-            if column != "case":
-                value = attrgetter(column)
-                found = [pair for pair in found if value(pair[0]) in values]
-        return list(found)
+        return list(kept.cells_of({column: values for column, values in taken.items() if column != "case"}))
 
     def grouped(
         self, by: Sequence[str], measures: Mapping[str, str], where: Mapping[str, Iterable[Any]]
@@ -442,7 +440,11 @@ class Rows:
 
     def choice(self, torch: str, exporter: str) -> OpsetChoice:
         """The opset at which a release's exporter is judged where none was asked for, and why."""
-        return choose_opset(torch, exporter, self.own_opsets, self.offers.get((torch, exporter), ()))
+        found = self._chosen.get((torch, exporter))
+        if found is None:
+            found = choose_opset(torch, exporter, self.own_opsets, self.offers.get((torch, exporter), ()))
+            self._chosen[torch, exporter] = found
+        return found
 
     def opset(self, torch: str, exporter: str, asked: int | None = None) -> int | None:
         """The opset asked for, else that of :meth:`choice`; ``None`` for the exporter that is asked for none."""

@@ -355,9 +355,16 @@ class Statuses:
     def __init__(self, selection: CaseSelection) -> None:
         self._selection = selection
         self._along: dict[tuple[str, Runtime | None], Along] = {}
+        self._found: dict[tuple[str, str, MeasuredPoint], Status | None] = {}
 
     def at(self, case: str, variant: str, place: MeasuredPoint) -> Status | None:
         """The status of a variant at a place; ``None`` where it was not measured."""
+        key = (case, variant, place)
+        if key not in self._found:
+            self._found[key] = self._find(case, variant, place)
+        return self._found[key]
+
+    def _find(self, case: str, variant: str, place: MeasuredPoint) -> Status | None:
         rows = self._selection.rows.under(place.profile)
         along = self._on(rows, place)
 

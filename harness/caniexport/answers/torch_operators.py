@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -526,7 +526,9 @@ def ends_on_onnxruntime(
     files: dict[str, tuple[set[str], set[str]]] = {}
     for case, bundle, ops in dataset.select(("case", "bundle", "ops"), where) if wanted else ():
         if bundle and ops:
-            files.setdefault(bundle, (set(), set(_plain_ops(ops))))[0].add(case)
+            if bundle not in files:
+                files[bundle] = (set(), set(_plain_ops(ops)))
+            files[bundle][0].add(case)
     for bundle, runtime, version, provider, status, _ in dataset.replays(files, _REPLAY) if files else ():
         own, ops = files[bundle] if (runtime, provider) == _ONNXRUNTIME else ((), ())
         for place in product(own, ops):
@@ -578,6 +580,7 @@ def _base(op: str) -> str:
     return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base(part)
 
 
+@lru_cache(maxsize=8192)
 def name_keys(op: str) -> frozenset[str]:
     """The keys of an operator's name, with and without that of its test."""
     return frozenset({operator_key(op), operator_key(_base(op))})

@@ -364,8 +364,16 @@ class _Grid:
             for cell in cells
             if cell.status in MEASURED
         }
+        self._told: dict[tuple[str, str, MeasuredPoint], MeasuredCell | None] = {}
 
     def cell(self, case: str, variant: str, place: MeasuredPoint) -> MeasuredCell | None:
+        """The cell that tells of a variant at a place."""
+        key = (case, variant, place)
+        if key not in self._told:
+            self._told[key] = self._find(case, variant, place)
+        return self._told[key]
+
+    def _find(self, case: str, variant: str, place: MeasuredPoint) -> MeasuredCell | None:
         def found(variant: str, called: tuple[str, int | None]) -> MeasuredCell | None:
             return self._cells.get((case, variant, place.torch, *called, place.profile, place.on))
 

@@ -486,10 +486,15 @@ def _ended_alike(rows: Rows, lead: Lead, opset: str) -> str:
     if not opset:
         return ""
     cells = rows.cells(case=(lead.case,), variant=(lead.variant,), provider=("cpu",), exporter=(lead.exporter,))
-    ends = {(cell.torch, str(cell.opset)): (cell.signature or "").split("|")[:2] for cell in cells if not cell.works}
-    last = ends.get((lead.torch, str(lead.opset)))
-    alike = [torch for (torch, at), end in ends.items() if last and at == opset and end == last]
+    failing = [cell for cell in cells if not cell.works]
+    last = {_ending(cell) for cell in failing if (cell.torch, cell.opset) == (lead.torch, lead.opset)}
+    alike = [cell.torch for cell in failing if str(cell.opset) == opset and _ending(cell) in last]
     return max(alike, key=rows.torch.index, default="")
+
+
+def _ending(cell: MeasuredCell) -> tuple[str, ...]:
+    """The stage and the exception of a cell that fails."""
+    return tuple((cell.signature or "").split("|")[:2])
 
 
 def _is_meant(cell: MeasuredCell, named: Mapping[str, str]) -> bool:
