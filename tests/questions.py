@@ -199,7 +199,7 @@ QUESTIONS = {
     ),
     "our `x // 2` on tensors was turned into torch.floor(x / 2) since floor_divide of negatives "
     "rounded wrongly in the exported file. torch 1.12, opset 13": (
-        "x // 2 tensors torch.floor 2 floor_divide negatives rounded wrongly file",
+        "x 2 tensors torch.floor 2 floor_divide negatives rounded wrongly file",
         "workarounds", "each", ("1.12",), "13", "", "",
     ),
     "torchvision nms: we run it outside the model because dynamic number of boxes. torch 2.9 dynamo "
@@ -230,13 +230,44 @@ QUESTIONS = {
     ),
     "our torch.einsum was turned into matmul + permute in the torch 1.6 days (opset 11). can I undo "
     "that on 1.13 opset 13?": (
-        "torch.einsum matmul permute days", "workarounds", "each", ("1.13",), "11", "", "",
+        "torch.einsum matmul permute days", "workarounds", "each", ("1.13",), "13", "", "",
     ),
     "torch.roll was hand-written with cat; may I revert that on torch 2.2 opset 14?": (
         "torch.roll cat", "workarounds", "each", ("2.2",), "14", "", "",
     ),
     "since torch 1.8 we moved F.fold to a conv_transpose; is that still needed in 2.5 at opset 17 trace?": (
         "F.fold conv_transpose", "workarounds", "each", ("2.5",), "17", "trace", "",
+    ),
+    "F.scaled_dot_product_attention failed to export on 2.0, we have torch 2.8 now, manual softmax still needed?": (
+        "F.scaled_dot_product_attention softmax", "workarounds", "each", ("2.8",), "", "", "",
+    ),
+    "since opset 14 export of SDPA failed on 2.0; torch 2.8 opset 17 now, still needed?": (
+        "SDPA", "workarounds", "each", ("2.8",), "17", "", "",
+    ),
+    "torch.cross did not export on torch 1.10. now torch 2.8 opset 17, keep the rewrite?": (
+        "torch.cross rewrite", "workarounds", "each", ("2.8",), "17", "", "",
+    ),
+    "our SDPA rewrite dates from torch 2.0; on torch 2.9 opset 18 dynamo can it go?": (
+        "SDPA rewrite dates", "workarounds", "each", ("2.9",), "18", "dynamo", "",
+    ),
+    "torch.cumsum on bool replaced by .int().cumsum; 2.3, opset 14": (
+        "torch.cumsum bool int", "workarounds", "each", ("2.3",), "14", "", "",
+    ),
+    "this fell over on 1.12, we are on 2.6 opset 17 TorchScript now. can torch.linalg.norm come back instead "
+    "of our sqrt?": (
+        "fell torch.linalg.norm sqrt", "workarounds", "each", ("2.6",), "17", "TorchScript", "",
+    ),
+    "which workarounds can go from 2.5 to 2.9": (
+        "", "upgrade", "move", ("2.5", "2.9"), "", "", "",
+    ),
+    "which fixes that were needed on 2.5 are needed on 2.9": (
+        "were", "upgrade", "move", ("2.5", "2.9"), "", "", "",
+    ),
+    "torch.searchsorted -> sum of comparisons on torch 2.5, can we remove that?": (
+        "torch.searchsorted sum comparisons", "workarounds", "each", ("2.5",), "", "", "",
+    ),
+    "floor_divide // by a negative number in torch 1.13 opset 13": (
+        "floor_divide negative number", "", "each", ("1.13",), "13", "", "",
     ),
 }  # fmt: skip
 

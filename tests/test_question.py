@@ -873,3 +873,38 @@ def test_two_names_of_one_operator_are_one_and_a_word_that_no_case_has_is_told(k
         "Read as: torch 2.9.1, is a workaround needed, word: cross. Answered without \u00abzorbing\u00bb"
     )
     assert "Not needed, with one exception. At torch 2.9.1" in told
+
+
+@pytest.mark.parametrize(
+    ("query", "lead", "rest"),
+    [
+        ("torch.searchsorted and torch.bucketize were replaced by a comparison, torch 2.9 dynamo, needed?",
+         "No case is about torch.searchsorted. On torch 2.9.1 no exporter exports", "Of the rest: Not needed."),
+        ("torch.gather and torch.median replaced by topk, torch 2.9 dynamo, still needed?",
+         "No case is about torch.median. On torch 2.9.1 no exporter exports", "Of the rest: Not needed, with"),
+        ("torch.Tensor.diagonal / torch.diag_embed workaround. torch 2.5 opset 17 trace",
+         "TorchScript (`dynamo=False`) does not, whichever the opset", "Of the rest: Not needed."),
+    ],
+)  # fmt: skip
+def test_of_an_operator_that_no_case_is_about_torchs_own_calls_are_told_before_a_word_on_the_others(
+    kept_results, query, lead, rest
+):
+    body = html.unescape(str(page("search", {"q": query}, kept_results).body))
+
+    for told in (asked(query), re.sub(r"<[^>]+>|\s+", " ", body.replace("<code>", "`").replace("</code>", "`"))):
+        assert lead in told.partition("Of the rest:")[0]
+    assert rest in asked(query)
+
+
+def test_an_operator_with_a_typo_is_not_answered_by_the_other_words(kept_results):
+    found = search.search(kept_results, "searchsrted replaced with broadcasting compare, torch 2.11, dynamo, opset 20")
+
+    assert found.question is not None
+    assert (found.question.words, found.hits) == ("searchsrted", ())
+
+
+def test_an_opset_that_the_older_release_does_not_take_is_asked_of_the_newer_one(kept_results):
+    told = asked("upgrade from torch 1.10 to 2.8 opset 17: torch.cross")
+
+    assert "nothing of this was measured at both ends" not in told
+    assert "to torch 2.8.0" in told

@@ -89,8 +89,10 @@ def show_question(
         return
     is_type = any(map(dtypes_of, asks.words.split()))
     operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") and not is_type else None
+    uncovered = _tell_uncovered(dataset, found, asks)
     if operator is not None:
-        output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=show_operator_at), as_json)
+        told = QuestionAnswer(asks.told, (), operator, nearest=uncovered)
+        output.answer(told, partial(_show, show=show_operator_at), as_json)
         return
     if asks.words and not found.hits and asks.answer != "upgrade":
         for word in asks.words.split():
@@ -111,7 +113,7 @@ def show_question(
         asks.unknown,
         answer,
         asks.opsets,
-        found.nearest,
+        " ".join(filter(None, (found.nearest, uncovered))),
         operator_first,
         _tell_own(asks),
         asks.on_runtime,
@@ -218,6 +220,17 @@ def show_operator_at(found: OperatorAt, console: Console) -> None:
     """Print how torch's own calls of an operator end at a release."""
     console.print(found.told, style="bold", soft_wrap=True)
     console.print(f"No case is about it. `caniexport op {found.op}` has every release.", soft_wrap=True)
+
+
+def _tell_uncovered(dataset: Dataset, found: SearchHits, asks: Understood) -> str:
+    """How torch's own calls end of operators that are asked about beside the others, and no case is about."""
+    from caniexport.answers.operator_at import tell_uncovered
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
+
+    torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
+    rest = "Of the rest:" if found.hits else ""
+    return tell_uncovered(operators_beside(dataset), found.uncovered, torch, rest) if found.uncovered else ""
 
 
 def _answer(

@@ -77,6 +77,9 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
     setting = {name: value for name, value in setting.items() if value.strip(".")}
     if before and question.to_opset:
         setting["to_opset"] = _known(_opset, question.to_opset, rows, unknown)
+    elif before and not _takes(rows, before, setting):
+        # what only the newer release takes is asked of that one
+        setting["to_opset"] = setting.pop("opset")
     if question.status and _answer(question, setting, before) == "matrix":
         setting["status"] = question.status
     unknown += [f"{item} is not looked at: packages are chosen as «My packages»" for item in question.others]
@@ -87,6 +90,13 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
         answer, question.words, setting, before, after, told, tuple(unknown), tuple(notes),
         tell_opsets(rows, setting["torch"]) if is_release else "", question.searched, question.own,
     )  # fmt: skip
+
+
+def _takes(rows: Rows, torch: str, setting: Mapping[str, str]) -> bool:
+    """Whether a release takes the one opset of a setting, by the exporter that it names."""
+    opset = setting.get("opset", "")
+    exporter = setting.get("exporter") or rows.default_exporters.get(torch, Exporter.TRACE.value)
+    return not opset.isdigit() or int(opset) in rows.offers.get((torch, exporter), (int(opset),))
 
 
 def asked_exporter(query: str, asks: Understood) -> str:

@@ -33,6 +33,7 @@ _OPSET = re.compile(
     r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"\d+")
 #: an opset that is only a number, behind a release: «on 2.8 at 18»
 _BARE_OPSET = re.compile(
     r"(?<![\w-])at\s+(?P<low>[7-9]|[12]\d)(?=\s*(?:$|[?!,;)]|\.(?!\d)|(?:with|by|using|and|for)\b))", re.IGNORECASE
@@ -86,10 +87,18 @@ _BREAKS = re.compile(
     re.IGNORECASE,
 )
 _WORKAROUNDS = re.compile(
-    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this|it|them)|(?:it|this|that|they|(?:the|my|our|this|that)\s+\w+)\s+go|be\s+(?:removed|dropped|deleted)|(?:safe|ok|okay|possible)\s+to\s+(?:remove|drop|delete)|need\s+(?:it|them)|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary|have\s+to)"
+    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)(?:\s+(?:my|the|our|this|that|these|those|it|them)|\s*\?)|(?:it|this|that|they|(?:the|my|our|this|that)\s+\w+)\s+go|be\s+(?:removed|dropped|deleted)|(?:safe|ok|okay|possible)\s+to\s+(?:remove|drop|delete)|need\s+(?:it|them)|fix(?:es)?|still\s+(?:be\s+)?(?:needs?|needed|required|necessary|have\s+to)"
     rf"|needed|necessary|required|obsolete|need\s+(?:my|our|the|this)|again|revert|und(?:o|one)|get\s+rid\s+of|come\s+back|put\s+\S+\s+back|move\s+(?:it\s+)?(?:back|in\s+again)|go\s+back(?!\s+to\s+(?:(?:py)?torch(?!\.)\b|v?\d|version))){_END}",
     re.IGNORECASE,
 )
+#: what was so, or is so now: of several releases the newest is then the one that is asked about
+_PAST = re.compile(
+    rf"{_NAME}(?:now|nowadays|today|meanwhile|dat(?:es?|ed|ing)|since|was|were|did(?:n['\u2019]t)?|fail(?:s|ed|ing)?|broke(?:n)?|fell"
+    rf"|used\s+to|introduced|added|written|wrote|originally|back\s+(?:then|on|in|at)){_END}",
+    re.IGNORECASE,
+)
+#: what asks for fixes, and not whether one is needed
+_LISTS = re.compile(rf"{_NAME}(?:which|what)\s+(?:\w+\s+)?(?:work-?\s?arounds?|fix(?:es)?){_END}", re.IGNORECASE)
 _SETTING = (
     r"(?:the\s+)?(?:(?P<opset>opset)|dynamo|trac(?:e|ing)|script(?:ing)?|torchscript)\w*"
     r"(?:\s*=\s*\w+|\s+\d+|\s+exporter)?"
@@ -158,7 +167,8 @@ _FILLING = frozenset(
     "exportable convertible possible "
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much "
     "so because since therefore own custom gave gives given more rather instead very other otherwise first done "
-    "explicitly failed errors come comes out manual manually replaced replace replaces replacing implementation "
+    "explicitly failed errors come comes out got pr comment review "
+    "manual manually replaced replace replaces replacing implementation "
     "wrote written write symbolic compute computed through good enough said rewritten hand-written changed turned "
     "moved swapped switched converted taken had assignment "
     "no us over stay must natively back think thinking way everywhere writes "
@@ -192,16 +202,32 @@ _FIX_PARTS = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?:^|[,;:?!.(]\s*|\bbecause\b)(?P<fix>[^,;:?!()]*?)\b(?:instead\s+of|in\s+place\s+of|rather\s+than)\b",
+        r"(?:^|[,;:?!.(]\s*|\bbecause\b)(?P<fix>[^,;:?!()]*?)(?<!back )(?<!again )"
+        r"\b(?:instead\s+of|in\s+place\s+of|rather\s+than)\b",
         re.IGNORECASE,
     ),
     re.compile(rf"\bso\s+(?:we|i)\s{_CLAUSE}", re.IGNORECASE),
+    re.compile(rf"\b(?:back|again)\s+(?:instead\s+of|in\s+place\s+of|rather\s+than)\s{_CLAUSE}", re.IGNORECASE),
+    re.compile(
+        rf"(?<=[\w)\]])\s*(?:->|=>|\u2192)\s*(?!v?\d|(?:py)?torch[\s=]*v?\d|opset|newest|latest){_CLAUSE}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:needs?|drop|remove|delete|keep|without)\s+(?:the|our|my|an?|this|that)\s{_CLAUSE}", re.IGNORECASE
+    ),
     re.compile(r"\s\((?P<fix>(?!torch|nn\.|F\.)[^()]+)\)"),
 )
 #: those of them that tell of a replacement, which somebody made
-_REPLACING = _FIX_PARTS[:3]
-_OWNER = re.compile(rf"{_NAME}(?:we|i|our|my){_END}", re.IGNORECASE)
-_SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
+_REPLACING = _FIX_PARTS[:5]
+#: somebody who made it, or that it was made
+_OWNER = re.compile(
+    rf"{_NAME}(?:we|i|our|my|replaced|re-?written|re-?wrote|swapped|decomposed|unrolled|hand-?written"
+    rf"|expanded\s+(?:by\s+hand|manually)){_END}",
+    re.IGNORECASE,
+)
+_SIGNS = frozenset(
+    ("", "-", "=", "==", "!=", "&", "|", "/", "//", "*", "**", "+", "%", "<", ">", "->", "=>", "\u2192", "\u2013")
+)
 #: what stands behind a name: that it possesses something («topk's k»), and how it is called
 _BEHIND = re.compile(r"['\u2019]s$|(?<=\w)\([^%]*$")
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
@@ -286,6 +312,7 @@ def read_question(query: str) -> AskedQuestion | None:
     asks = _intention(text, kind, releases) or ("matrix" if status else "")
     if not asks and releases and _is_replaced(query):
         asks = "workarounds"
+    opsets = _newest_first(opsets) if (asks, kind) == ("workarounds", "each") else opsets
     words = _words(text.left)
     # of an operator it is asked where it works
     asks = "alerts" if is_of_release and not (words or releases) else asks
@@ -309,6 +336,11 @@ def read_question(query: str) -> AskedQuestion | None:
         return given if is_listed else None
     is_asked = is_listed or (is_looked_for and (is_provider or _ASKS.search(query)))
     return given if is_setting or given.asks or is_asked else None
+
+
+def _newest_first(opsets: list[str]) -> list[str]:
+    """The opset that a fix is asked for, and behind it those at which it was written."""
+    return sorted(opsets, key=int, reverse=True) if all(opset.isdigit() for opset in opsets) else opsets
 
 
 def is_sentence(query: str) -> bool:
@@ -393,14 +425,26 @@ def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"]
     source, target = ([item["one"] for item in text.take(pattern)] for pattern in (_FROM, _TO))
     named = text.take(_NAMED_RELEASE)
     single = list(dict.fromkeys(item["one"] for item in (*named, *text.take(_BARE_RELEASE))))
+    if not target and len(every := [*source, *single]) > 1 and _asks_for_one(text, query):
+        return "each", (max(every, key=_version),), bool(source or named)
     if source or target:
         rest = [*single, ""]
         return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True
     if text.take(_BREAKS) and len(single) == 1 and not _WORKAROUNDS.search(text.left):
         return "move", ("", single[0]), True
-    if len(single) > 1 and _is_replaced(query) and _WORKAROUNDS.search(text.left):
-        return "each", (single[-1],), bool(named)
     return ("move", (single[0], single[-1]), True) if len(single) > 1 else ("each", tuple(single), bool(named))
+
+
+def _asks_for_one(text: _Text, query: str) -> bool:
+    """Whether a question about a fix tells of the release where it was written beside the one that it is asked for."""
+    is_replaced = _is_replaced(query)
+    asks = is_replaced or (bool(_WORKAROUNDS.search(text.left)) and bool(_PAST.search(query)))
+    return asks and not _LISTS.search(query)
+
+
+def _version(release: str) -> tuple[int, ...]:
+    """The numbers of a release as it is written."""
+    return tuple(int(number) for number in _NUMBER.findall(release)[:3])
 
 
 _EXPORTERS = ((_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"))
@@ -420,5 +464,5 @@ def _intention(text: _Text, kind: str, releases: tuple[str, ...]) -> Intention:
 def _words(left: str) -> str:
     """What is to be looked for."""
     left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", _WRITTEN.sub(f" {_INDEX_PUT} ", left)))
-    every = (_BEHIND.sub("", word.lstrip(_OUTER).rstrip(f"{_OUTER}.")) for word in left.split())
+    every = (_BEHIND.sub("", word.lstrip(f"{_OUTER}.").rstrip(f"{_OUTER}.")) for word in left.split())
     return " ".join(word for word in every if word not in _SIGNS and word.casefold() not in _FILLING)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import dropwhile, pairwise
 
+from rapidfuzz.distance import OSA
+
 from caniexport import names
 from caniexport.answers.wanted import name_cases
 from caniexport.match.error_index import ErrorIndex, index_errors
@@ -57,6 +59,8 @@ _ASKS = re.compile(
 _CODE = re.compile(r"[\d_.:]|[A-Z].*[A-Z]|[a-z][A-Z]")
 #: how a function is spelled
 _FUNCTION = re.compile(r"(?:torch|torchvision|nn|F)\.[\w.]+|[a-z]+(?:_[a-z0-9]+)+")
+#: how one of torch is spelled, and letters from which on a name with a typo is told
+_TORCHS, _LONG_NAME = re.compile(r"(?:torch|nn|F)\.[\w.]+"), 7
 #: words of plain English that are operators' names, too
 _ENGLISH = frozenset(
     "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
@@ -88,7 +92,8 @@ class SearchHits:
     ``error`` is whether the query was read as an error's text; ``near`` are known names where nothing was found.
     ``question`` is what it asks beside its words, ``left_out`` those of its words that no case has, and ``missing``
     those that were asked for and have to be told first: of an upgrade operators that no case is about, which stay
-    among its words. ``narrowed`` says which plain words leave some of an operator's cases out.
+    among its words. ``narrowed`` says which plain words leave some of an operator's cases out, ``uncovered`` are
+    operators that it asks about beside the others, and no case is about.
     """
 
     query: str
@@ -102,6 +107,7 @@ class SearchHits:
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     narrowed: str = ""
+    uncovered: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -174,7 +180,8 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         if hits:
             return _of_words(where, query, query, hits)
     match = match_error(where.errors, query) if len(query.split()) >= _SENTENCE else None
-    if match and match.leads and match.leads[0].confidence in _SURE:
+    asks_for_fix = question is not None and question.asks == "workarounds" and bool(question.releases)
+    if match and match.leads and match.leads[0].confidence in _SURE and not asks_for_fix:
         return _of_error(query, match)
     if question is not None:
         return _of_question(where, query, question)
@@ -224,9 +231,18 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         named = [part for word in named for part in _without_slash(where, word)]
     spoken = _without_english(where, query, named)
     every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
-    question = replace(question, words=" ".join(every))
     if question.asks != "upgrade" and (alone := _without_case(where, query, every)):
         return SearchHits(query, False, (), question=replace(question, words=alone))
+    uncovered = _uncovered(where.words, every) if question.asks in ("", "workarounds") else ()
+    if not question.asks:
+        uncovered = tuple(filter(_TORCHS.fullmatch, uncovered))
+    every = [word for word in every if word not in uncovered]
+    question = replace(question, words=" ".join(every))
+    if uncovered and not any(map(_is_name, every)):
+        asked = replace(question, words=uncovered[0])
+        return SearchHits(
+            query, False, (), question=asked, near=tuple(_near(where, uncovered[0])), uncovered=uncovered[1:]
+        )
     listed = bool(every) and _is_listed(query, every, each=question.asks == "upgrade")
     # an upgrade is about each of them
     if question.asks == "upgrade":
@@ -254,7 +270,37 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     found = _of_words(where, query, looked_for or words, hits)
     is_whole = question.asks == "upgrade" or listed or bool(asked.fix)
     narrowed = "" if is_whole else _tell_narrowed(where, query, looked_for, found.hits)
-    return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed)
+    return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed, uncovered=uncovered)
+
+
+def _uncovered(where: WordIndex, words: Sequence[str]) -> tuple[str, ...]:
+    """Those of the words that are operators, or one with a typo, and no case is about."""
+    others = [word for word in words if word not in _ENGLISH and not _is_covered(where, word)]
+    return tuple(word for word in others if _is_uncovered(where, word))
+
+
+def _is_covered(where: WordIndex, word: str) -> bool:
+    """Whether some case is about an operator; of one spelled as torch's own, whether about that, and not about one of
+    ONNX of the same name.
+    """
+    is_torchs = bool(_TORCHS.fullmatch(word)) and _is_operator(word)
+    return operator_key(word) in where.torchs if is_torchs else where.is_operator(word.casefold())
+
+
+def _is_uncovered(where: WordIndex, word: str) -> bool:
+    if _TORCHS.fullmatch(word) and _is_operator(word):
+        return True
+    if dtypes_of(word) or any(where.says(case, word) for case in where.said):
+        return False
+    return _is_operator(word) or ((_TORCHS.fullmatch(word) or _is_misspelled(word)) and not find_asked(where, word))
+
+
+def _is_misspelled(word: str) -> bool:
+    """Whether a word is one letter from the name of an operator, and as long as no other word is by chance."""
+    is_long = len(word) >= _LONG_NAME and word.isascii() and word.replace("_", "").isalpha()
+    return is_long and any(
+        OSA.distance(word.casefold(), name) == 1 for name in every_operator() if len(name) >= _LONG_NAME
+    )
 
 
 def _join_names(where: SearchIndex, query: str, words: Sequence[str]) -> list[str]:
@@ -318,9 +364,9 @@ def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
     names = [word for word in words if word not in _ENGLISH and word.casefold() not in DTYPE_WORDS]
     names = [word for word in names if "." in word and _is_operator(word)] or names
     known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
-    if not has_sentence(query) or any(where.words.is_operator(word.casefold()) or word in known for word in names):
+    if not has_sentence(query) or any(_is_covered(where.words, word) or word in known for word in names):
         return ""
-    operators = [word for word in names if _is_operator(word) and not _is_said(where, word)]
+    operators = [word for word in names if _is_operator(word) and _is_uncovered(where.words, word)]
     functions = [word for word in names if _FUNCTION.fullmatch(word) and not find_asked(where.words, word)]
     return next(iter([*operators, *functions]), "")
 
@@ -372,7 +418,7 @@ def _without_english(where: SearchIndex, query: str, words: Sequence[str]) -> li
     named = [word for word in words if where.words.is_operator(word.casefold()) or word in fixes]
     others = [word for word in named if word not in _ENGLISH]
     english = [word for word in words if word in _ENGLISH and word not in DTYPE_WORDS] if others else []
-    if not english or not has_sentence(query):
+    if not english or not (has_sentence(query) or any(map(_FUNCTION.fullmatch, others))):
         return list(words)
     tokens = _TOKEN.findall(query)
     meant = {token for place, token in enumerate(tokens) if token in english and _is_meant(tokens, place)}

@@ -54,6 +54,11 @@ class WordIndex:
         return frozenset(text for text, _, what in texts if what.startswith(_OPERATOR))
 
     @cached_property
+    def torchs(self) -> frozenset[str]:
+        """The keys of torch's operators that a case uses."""
+        return frozenset(operator_key(op) for entry in self.entries.values() for op in entry.ops if "::" in op)
+
+    @cached_property
     def said(self) -> Mapping[str, frozenset[str]]:
         """By case: the stems of the words that its name, its title, its theme and its fixes say."""
         found: dict[str, frozenset[str]] = {}

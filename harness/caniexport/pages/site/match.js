@@ -522,6 +522,7 @@ window.makeSearch = data => {
     if (status) text.take(reading._BESIDE_WRONG)
     const is_replaced = releases.length > 0 && _is_replaced(query)
     const intention = _intention(text, kind, releases) || (status ? 'matrix' : is_replaced ? 'workarounds' : '')
+    if (intention === 'workarounds' && kind === 'each' && opsets.every(opset => /^\d+$/.test(opset))) opsets.sort((one, other) => other - one)
     const words = _words_of(text.left)
     const of_releases = is_of_release && !words && !releases.length ? 'alerts' : intention
     const asks = needed && of_releases === 'workarounds' ? '' : of_releases
@@ -565,11 +566,17 @@ window.makeSearch = data => {
     const one = pattern => text.take(pattern).map(item => item.groups.one)
     const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
     const single = unique([...named, ...one(reading._BARE_RELEASE)])
+    const each = unique([...source, ...single])
+    if (!target.length && [...source, ...single].length > 1 && _asks_for_one(text, query)) {
+      return ['each', [each.sort((one, other) => compare(_version(other), _version(one)))[0]], source.length + named.length > 0]
+    }
     if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
     if (text.take(reading._BREAKS).length && single.length === 1 && !match(reading._WORKAROUNDS, text.left)) return ['move', ['', single[0]], true]
-    if (single.length > 1 && _is_replaced(query) && match(reading._WORKAROUNDS, text.left)) return ['each', single.slice(-1), named.length > 0]
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
   }
+  const _asks_for_one = (text, query) =>
+    (_is_replaced(query) || Boolean(match(reading._WORKAROUNDS, text.left) && match(reading._PAST, query))) && !match(reading._LISTS, query)
+  const _version = release => findall(reading._NUMBER, release).slice(0, 3).map(item => Number(item[0]))
   const _intention = (text, kind, releases) => {
     const [workarounds, upgrade, matrix] = [reading._WORKAROUNDS, reading._UPGRADE, reading._MATRIX].map(each => text.take(each).length)
     if (kind === 'move') return matrix && !upgrade && releases[0] ? 'matrix' : 'upgrade'
@@ -577,7 +584,7 @@ window.makeSearch = data => {
   }
   const _words_of = left => {
     const written = left.replace(reading._WRITTEN, ` ${reading._INDEX_PUT} `).replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
-    const every = split(written).map(word => rstrip(lstrip(word, reading._OUTER), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
+    const every = split(written).map(word => rstrip(lstrip(word, `${reading._OUTER}.`), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
     return every.filter(word => !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
   }
   const read_fix_parts = query =>
@@ -632,7 +639,7 @@ window.makeSearch = data => {
   // --- search.py
   const find = query => {
     query = head(strip(query), search.LONGEST)
-    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: [], missing: [], narrowed: ''}
+    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: [], missing: [], narrowed: '', uncovered: []}
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query), plain = read_plain(query)
@@ -643,7 +650,8 @@ window.makeSearch = data => {
     }
     const told = split(query).length >= search._SENTENCE ? match_error(query) : null
     const is_sure = told?.leads.length && [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(told.leads[0].confidence)
-    if (is_sure) return _of_error(found, told)
+    const asks_for_fix = question?.asks === 'workarounds' && question.releases.length > 0
+    if (is_sure && !asks_for_fix) return _of_error(found, told)
     if (question) return _of_question(found, question)
     const some = plain && _of_question(found, plain)
     const has_every = some && _has_every(some)
@@ -657,12 +665,12 @@ window.makeSearch = data => {
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
   const _of_words = (found, words, hits) => {
     const named = names_of => _named_like(words, entries.flatMap(({case: entry}) => names_of(entry)))
-    const known_names = entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme])
     return {
       ...found, hits, ops: named(entry => entry.ops), themes: named(entry => [entry.theme]),
-      sources: named(entry => entry.sources), near: hits.length ? [] : nearest(words, known_names),
+      sources: named(entry => entry.sources), near: hits.length ? [] : _near(words),
     }
   }
+  const _near = said_as => nearest(said_as, entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme]))
   const _words_together = (every, listed) => {
     if (find_asked(every.join(' '), listed).length) return every
     const find_each = kept => new Map(unique(every).map(word => [word, find_asked([...kept, word].join(' '), listed)]))
@@ -679,9 +687,15 @@ window.makeSearch = data => {
     const words_of = _join_names(query, split(read.words))
     const named = read.asks === 'workarounds' ? words_of.flatMap(_without_slash) : words_of
     const spoken = _without_english(query, named)
-    const every = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
-    const alone = read.asks === 'upgrade' ? '' : _without_case(query, every)
+    const rest = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
+    const alone = read.asks === 'upgrade' ? '' : _without_case(query, rest)
     if (alone) return {...found, question: {...read, words: alone}}
+    const of_fixes = ['', 'workarounds'].includes(read.asks) ? _uncovered(rest) : []
+    const uncovered = read.asks ? of_fixes : of_fixes.filter(_is_torchs)
+    const every = rest.filter(word => !uncovered.includes(word))
+    if (uncovered.length && !every.some(_is_name)) {
+      return {...found, question: {...read, words: uncovered[0]}, near: _near(uncovered[0]), uncovered: uncovered.slice(1)}
+    }
     const listed = every.length > 0 && _is_listed(query, every, read.asks === 'upgrade')
     let kept, missing
     if (read.asks === 'upgrade') {
@@ -708,7 +722,20 @@ window.makeSearch = data => {
       ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
     }
     const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(query, split(looked_for), hits)
-    return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed}
+    return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed, uncovered}
+  }
+  const _is_torchs = word => match(search._TORCHS, word)?.[0] === word
+  const torchs_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => op.includes('::')).map(operator_key)))
+  const _is_covered = word => _is_torchs(word) && _is_operator(word) ? torchs_of_cases.has(operator_key(word)) : is_operator(casefold(word))
+  const _uncovered = every => every.filter(word => !search._ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
+  const _is_uncovered = word => {
+    if (_is_torchs(word) && _is_operator(word)) return true
+    if (is_dtype(word) || [...said_of().keys()].some(name => says(name, word))) return false
+    return _is_operator(word) || ((_is_torchs(word) || _is_misspelled(word)) && !find_asked(word, false).length)
+  }
+  const _is_misspelled = word => {
+    const is_long = word.length >= search._LONG_NAME && /^[a-z_]+$/i.test(word)
+    return is_long && [...every_operator].some(name => name.length >= search._LONG_NAME && distance(casefold(word), name) === 1)
   }
   const _join_names = (query, every) => {
     const found = _joined_names(query, every), keys = found.map(operator_key)
@@ -746,9 +773,9 @@ window.makeSearch = data => {
     const bare = every.filter(word => !search._ENGLISH.includes(word) && !data.dtypes.includes(casefold(word)))
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
-    const is_known = word => is_operator(casefold(word)) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
-    if (!has_sentence(query) || named.some(is_known)) return ''
-    const operators = named.filter(word => _is_operator(word) && !_is_said(word))
+    const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
+    if (!has_sentence(query) || named.some(word => is_known(word))) return ''
+    const operators = named.filter(word => _is_operator(word) && _is_uncovered(word))
     const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
     return [...operators, ...functions][0] ?? ''
   }
@@ -781,7 +808,7 @@ window.makeSearch = data => {
     const is_named = word => is_operator(casefold(word)) || entries.some(({variant}) => variant === word)
     const others = every.filter(word => !search._ENGLISH.includes(word) && is_named(word))
     const english = others.length ? every.filter(word => search._ENGLISH.includes(word) && !data.dtypes.includes(word)) : []
-    if (!english.length || !has_sentence(query)) return every
+    if (!english.length || !(has_sentence(query) || others.some(word => match(search._FUNCTION, word)?.[0] === word))) return every
     const tokens = findall(search._TOKEN, query).map(item => item[0])
     const meant = tokens.filter((token, place) => english.includes(token) && _is_meant(tokens, place))
     return every.filter(word => !english.includes(word) || meant.includes(word))

@@ -80,12 +80,12 @@
   }
   // the same question in a terminal, where it is answered as it was asked
   const command_of = query => element('code', '', `caniexport why "${query.replace(/["\\$`]/g, '\\$&')}"`)
-  // what goes before an upgrade of which these names were asked for, and no case is about them
-  const uncovered = names => {
+  // what goes before an answer of which these names were asked for, and no case is about them
+  const uncovered = (names, rest) => {
     const told = names.map(name => [name, asked().tell_operator(name)])
     const unknown = told.filter(([, said]) => !said).map(([name]) => name).join(', ')
     const parts = [unknown && `Nothing was measured of an operator called ${unknown}.`, ...told.map(([name, said]) => said && `No case is about ${name}. ${said}`)]
-    return names.length ? [element('p', 'decision', ...ticked([...parts, 'Of all cases:'].filter(Boolean).join(' ')))] : []
+    return names.length ? [element('p', 'decision', ...ticked([...parts, rest].filter(Boolean).join(' ')))] : []
   }
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}, query) => {
     const newest = torch.at(-1)
@@ -133,7 +133,8 @@
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const others = written.filter(release => known(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
-    if (move) return [...made, ...uncovered(found.missing), ...upgrade_of(move, question, found.query)]
+    if (move) return [...made, ...uncovered(found.missing, 'Of all cases:'), ...upgrade_of(move, question, found.query)]
+    made.push(...uncovered(found.uncovered, found.hits.length ? 'Of the rest:' : ''))
     if (question.asks === 'alerts') return [...made, element('p', '', link('alerts.html', 'What each release made worse than the one before it'))]
     const asked = new URLSearchParams()
     if (question.words) asked.set('q', question.words)
@@ -144,7 +145,7 @@
     const needed_there = needed_of(question)
     const first = needed_there && is_elsewhere
       ? `This copy knows it of the newest release alone: ${needed_there.replace(/^(Not needed|Needed|It )[^.]*\. /, '')}` : needed_there
-    if (first) made.splice(1, 0, element('p', 'decision', ...ticked(first)), element('p', 'hint', 'Each release at its own default opset.'))
+    if (first) made.splice(found.uncovered.length ? made.length : 1, 0, element('p', 'decision', ...ticked(first)), element('p', 'hint', 'Each release at its own default opset.'))
     const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
     const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it. At yours: '
     const at = releases.length || question.opset || question.exporter || question.runtime ? [alone, command_of(found.query)] : []

@@ -87,7 +87,7 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
     if asks.unknown or is_missing or question.asks != page:
         return ReadLine(asked, query=query, found=found)
     rest = {name: value for name, value in asked.items() if name != "q"}
-    left = filter(None, () if is_upgrade else (found.nearest, found.aside))
+    left = filter(None, () if is_upgrade else (found.nearest, found.aside, _uncovered(mine, found, asks)))
     return ReadLine({**rest, **_of_line(page, asks)}, (*left, *asks.notes))
 
 
@@ -134,7 +134,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     about = {
         "replaced": _replaced(asks),
         "failing": _failing(kept, found.query, asks),
-        "nearest": found.nearest,
+        "nearest": " ".join(filter(None, (found.nearest, _uncovered(kept, found, asks)))),
         "aside": found.aside,
         "cases": kept.answer(case_names),
         "newest": kept.rows().torch[-1],
@@ -158,6 +158,12 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "told": told}
             return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
+
+
+def _uncovered(kept: Kept, found: SearchHits, asks: Understood) -> str:
+    """How torch's own calls end of operators that are asked about beside the others, and no case is about."""
+    torch = asks.setting.get("torch", "").rpartition("..")[2] or kept.rows().torch[-1]
+    return upgrade.tell_uncovered(kept, found.uncovered, torch, "Of the rest:" if found.hits else "")
 
 
 def _replaced(asks: Understood) -> list[str]:
