@@ -1138,7 +1138,81 @@ def test_a_lead_is_seen_at_the_opset_that_the_error_names(index):
     assert match_error(index, SDPA_14.replace("14", "13")).leads[0].opset == 13
 
 
+BOOLS = "Type Error: Type 'tensor(bool)' of input parameter ({}) of operator (CumSum) in node ({}) is invalid."
+
+
+@pytest.mark.parametrize("names", [("1684", "CumSum_1227"), ("/Equal_27_output_0", "/CumSum"), ("mask", "node_cumsum")])
+def test_a_case_that_ends_with_the_error_at_the_point_goes_before_one_that_had_it(published, names):
+    text = f"[ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model. {BOOLS.format(*names)}"
+    answer = explain_error(published, text, {"torch": "2.6", "exporter": "trace"})
+
+    assert answer.leads[0].lead.case == "cumsum-of-bools"
+    assert "its fix `as_int64` works there" in answer.decision
+    assert "another cause" not in answer.decision
+
+
+def test_an_error_has_another_cause_only_where_no_case_with_it_has_it_there(published, index):
+    asked = []
+    for item in index.known:
+        places = [place for place in item.seen.places if place.variant == "plain" and place.exporter in ANY_EXPORTER]
+        if places and item.key and 1 < len(item.seen.cases) <= 4:
+            place = places[-1]
+            asked.append(
+                (item.seen.text, {"torch": place.torch, "exporter": place.exporter, "opset": str(place.opset)})
+            )
+    assert len(asked) > 200
+    for text, point in asked[::25]:
+        assert "had this error, and has it no more" not in explain_error(published, text, point).decision
+
+
 def test_a_case_of_what_is_installed_together_is_told_without_a_release_of_torch():
     reply = CliRunner().invoke(main, ["why", "ir-version-10-too-new"])
     assert reply.exit_code == 0, reply.stderr
     assert reply.stdout.splitlines()[1].startswith("ir-version-10-too-new: fail at load (")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, "Move to torch 1.9.1 or newer: torch's own calls of it pass there at opset 13."),
+        (
+            {"torch": "1.8", "opset": "13"},
+            "Move to torch 1.9.1 or newer: torch's own calls of it pass there at opset 13.",
+        ),
+    ],
+)
+def test_an_opset_that_was_not_tried_on_a_release_is_not_one_that_fails(published, asked, told):
+    text = "Exporting the operator outer to ONNX opset version 13 is not supported"
+    decision = explain_error(published, text, asked).decision
+
+    assert decision.endswith(told)
+    assert "not at 13" not in decision
+    assert "a cause beside the operator" not in decision
+
+
+def test_errors_that_share_the_name_of_their_exception_alone_are_not_alike(published):
+    text = (
+        "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to "
+        "ONNX. Next steps:\n## Exception summary\n<class 'KeyError'>: 'getpwuid(): uid not found: 501'"
+    )
+    answer = explain_error(published, text, {"torch": "2.9"})
+
+    assert answer.leads == ()
+    assert answer.decision.startswith("No measured case")
+
+
+def test_a_case_with_wrong_values_does_not_stand_for_an_operator_without_a_rule(published):
+    text = (
+        "UnsupportedOperatorError: Exporting the operator 'aten::lift_fresh' to ONNX opset version 13 is not supported."
+    )
+    answer = explain_error(published, text, {})
+
+    assert answer.leads[0].lead.case == "tensor-literal-in-forward"
+    assert "wrong values" not in answer.decision
+
+
+def test_where_no_fix_works_another_opset_that_does_is_told(published):
+    text = "torch.onnx.errors.CheckerError: Unrecognized attribute: axes for operator ReduceMean"
+    decision = explain_error(published, text, {"torch": "2.3", "opset": "18"}).decision
+
+    assert decision.endswith("no fix of it is measured to work there; at opset 17 it works without one.")

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, operator_lines, told_lines
@@ -54,13 +55,17 @@ class ExporterEnd:
     @property
     def opsets(self) -> list[int]:
         """The opsets at which all of them pass, ascending."""
-        spans = [part.split("-") for part in re.findall(r"\d+(?:-\d+)?", self.passing)]
-        return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
+        return _numbers(self.passing)
 
     @property
     def differs(self) -> bool:
         """Whether the calls export, and their output is not eager's."""
         return self.status == Status.MISMATCH.value
+
+    @property
+    def tried(self) -> list[int]:
+        """The opsets at which they were tried, ascending."""
+        return _numbers(self.asked)
 
     @property
     def exporting(self) -> str:
@@ -117,6 +122,11 @@ class OperatorAt:
         return all(end.passes(int(opset) if opset.isdigit() else None) for end in self.ends)
 
     @property
+    def is_later(self) -> bool:
+        """Whether it is told by a release that is newer than the one asked for."""
+        return versions.parse(self.torch) > versions.parse(self.asked)
+
+    @property
     def told(self) -> str:
         """By which exporter and at which opset it can be exported, and by which it cannot; first what was not measured
         of the place asked for, where another one answers.
@@ -145,6 +155,16 @@ class OperatorAt:
 
     def _who(self, end: ExporterEnd) -> str:
         return _called(end.exporter, self.torch)
+
+
+def passes_since(summary: OperatorsSummary, op: str, exporter: str, opset: int) -> str:
+    """The release from which on an operator's calls pass with an opset, wherever that was tried; empty where they never
+    do, or fail on a later one.
+    """
+    lines = (line.cells for line in told_lines(summary, op) if line.exporter == exporter)
+    cells = {torch: cell for by_torch in lines for torch, cell in by_torch.items() if opset in cell.asked}
+    newest_first = versions.ordered(cells)[::-1]
+    return next(reversed([*takewhile(lambda torch: opset in cells[torch].passing, newest_first)]), "")
 
 
 def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt | None:
@@ -312,6 +332,12 @@ def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter
     if found is None or found.torch != torch:
         return False
     return any(end.passes(opset) for end in found.ends if end.exporter == exporter)
+
+
+def _numbers(text: str) -> list[int]:
+    """``14, 17-19`` as numbers."""
+    spans = [part.split("-") for part in re.findall(r"\d+(?:-\d+)?", text)]
+    return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
 
 
 def _called(exporter: str, torch: str) -> str:

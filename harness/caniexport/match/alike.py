@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from caniexport.match.error_index import KnownError
 from caniexport.match.evidence import ErrorEvidence, Reason, speaks_alone
 from caniexport.operators import operator_key
 
 #: characters from which the beginning of a line stands for the whole
 _LEAST_BEGINNING = 48
+#: what a pattern has that says something beside names and numbers
+_SAYS = re.compile(r"[A-Za-z]{2}")
 
 
 def speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
@@ -38,5 +42,5 @@ def same_line(reason: Reason, item: KnownError) -> str:
 def same_pattern(reason: Reason, item: KnownError) -> str:
     """The pattern of a known error that the reason has, or has among other words."""
     if reason.pattern in item.told.patterns:
-        return reason.pattern
+        return reason.pattern if _SAYS.search(reason.pattern) else ""
     return next((known for known in item.told.patterns if known in reason.pattern and speaks_alone(known)), "")

@@ -51,6 +51,8 @@ _OF_MINE, _OF_THEIRS = 0.95, 0.9
 _PURE = 2
 #: what it counts that a case has the operator's name: of cases with one error it is about that, the others meet it
 _HAS_ITS_NAME = {"the same error": 0.25, "the same cause": 0.25, "the same operator": 1.0}
+#: what it counts that a case's title has the operator as the text spells it (``aten::lift_fresh``)
+_TITLED = 0.5
 _NUMBER = re.compile(r"(?<!index: )(?<!Got: )(?<!Expected: )\b\d+\b")
 #: the dimensions in an operator's name
 _DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
@@ -354,7 +356,8 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
     claimed = _claims(where, lead.case, text)
     has_name = _HAS_ITS_NAME.get(lead.confidence.value, 0.0) * _has_name(lead.case, evidence.operator)
-    return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name, 4))
+    titled = _TITLED * ("::" in evidence.operator and evidence.operator in lead.entry.title)
+    return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name + titled, 4))
 
 
 def _has_name(case: str, operator: str) -> bool:

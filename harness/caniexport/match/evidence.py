@@ -378,9 +378,9 @@ _BEFORE = re.compile(
     r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])"
     r"|^(?:(?:\[(?:TRT|TensorRT|E|\d\d/\d\d/\d{4}-[\d:]+)\]|ERROR:)\s*)+"
 )
-#: the name of a node, which each file has its own
+#: the name of a node or of what it is given, which each file has its own
 _NODE_NAME = re.compile(
-    r"(?<=\bnode )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
+    r"(?<=\bnode )\([^()]{0,200}\)|(?<=\binput parameter )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )

@@ -9,9 +9,9 @@ from itertools import groupby, takewhile
 
 from caniexport import versions
 from caniexport.answers.declared import Declared, of_operators
-from caniexport.answers.operator_at import OperatorAt, operator_at, tell_calls
+from caniexport.answers.operator_at import OperatorAt, operator_at, passes_since, tell_calls
 from caniexport.answers.points import Places
-from caniexport.answers.reading import Rows, load
+from caniexport.answers.reading import CatalogueEntry, Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -78,8 +78,9 @@ class AnsweredLead:
     neither is known, an exporter by which it works on the newest: ``torch 2.15.0 by dynamo, opset 20``. ``otherwise``:
     at the point the case stops at another stage than where it has the error. ``span``: at the point it works, and some
     releases of a runtime give the error for its file, there or elsewhere. ``raised``: the error names the opset of the
-    point, and the case works on the same release at a higher one, in words: ``from opset 13 on``. ``is_alike``: at the
-    point it stops at such a stage and with such an exception as the error's.
+    point, and the case works on the same release at a higher one, in words: ``from opset 13 on``. ``lowered`` is the
+    next lower opset at which it works there: ``at opset 17``. ``is_alike``: at the point it stops at such a stage and
+    with such an exception as the error's.
     """
 
     lead: Lead
@@ -90,6 +91,7 @@ class AnsweredLead:
     otherwise: bool = False
     span: RuntimeSpan | None = None
     raised: str = ""
+    lowered: str = ""
     is_alike: bool = False
 
 
@@ -139,7 +141,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     seen = [place for item in where.known if has_line(match.evidence, item) for place in item.seen.places]
     ending = frozenset(place.case for place in seen)
     found = [_placed(rows, seen, lead) for lead in match.leads[:_LOOKED_AT]]
-    answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in found])[:_MOST]
+    answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in found])
+    answered = _ending_first(dataset, rows, answered, match, ending)[:_MOST]
     answered = [(_held(dataset, item, match.evidence, ending), notes) for item, notes in answered]
     answered = [(_on_runtimes(dataset, rows, item, match), notes) for item, notes in answered]
     reasons = match.evidence.reasons
@@ -180,11 +183,11 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     only_named = all(item.lead.confidence is Confidence.WORDS for item in leads)
     if only_named and not operator and all(only_wraps(reason.line) for reason in reasons):
         return replace(answer, decision=_ONLY_WRAPS)
-    other = bool(measured and asked.get("torch") and measured.passes(opset))
+    other = bool(measured and asked.get("torch") and not measured.is_later and measured.passes(opset))
     decided = _decision(answer, bool(asked.get("torch")), beside_operator=other)
     exporter = leads[0].at.exporter if leads else gave
     beside = _measured_with(rows, answer, exporter, opset) if asked.get("torch") else ""
-    raised = _raise_for_operator(answer, asked_opset(text))
+    raised = _other_for_operator(dataset, answer, asked_opset(text), _release_of(rows, asked))
     said = filter(None, (f"{decided}{raised}", beside, _way_on(answer, match.evidence)))
     return replace(answer, decision=" ".join(said))
 
@@ -250,14 +253,23 @@ def _measured_with(rows: Rows, answer: ErrorAnswer, exporter: str, opset: str) -
     )
 
 
-def _raise_for_operator(answer: ErrorAnswer, opset: str) -> str:
-    """That torch's own calls of the operator pass at a higher opset than an error names, where no case says it."""
-    if not opset or answer.operator is None or any(item.raised or item.at.works for item in answer.leads[:1]):
+def _other_for_operator(dataset: Dataset, answer: ErrorAnswer, opset: str, torch: str) -> str:
+    """That torch's own calls of the operator pass with the opset that an error names on a later release than the one
+    asked for, else at a higher opset, where no case says it. An opset that was not tried is not one that fails.
+    """
+    found = answer.operator
+    if not opset or found is None or any(item.raised or item.at.works for item in answer.leads[:1]):
         return ""
-    for end in answer.operator.ends:
-        above = [number for number in end.opsets if number > int(opset)]
-        if end.exporter == Exporter.TRACE.value and above and not end.passes(int(opset)):
-            return f" Raise the opset: torch's own calls of it pass at opset {above[0]}, not at {opset}."
+    end = next((end for end in found.ends if end.exporter == Exporter.TRACE.value), None)
+    if end is None or (end.passes(int(opset)) and not found.is_later):
+        return ""
+    summary = operators_beside(dataset)
+    since = passes_since(summary, found.op, Exporter.TRACE.value, int(opset)) if summary else ""
+    if since and not (torch and versions.parse(since) <= versions.parse(torch)):
+        return f" Move to torch {since} or newer: torch's own calls of it pass there at opset {opset}."
+    above = [number for number in end.opsets if number > int(opset)]
+    if above and int(opset) in end.tried:
+        return f" Raise the opset: torch's own calls of it pass at opset {above[0]}, not at {opset}."
     return ""
 
 
@@ -296,8 +308,48 @@ def _helping_first(found: list[_Answered]) -> list[_Answered]:
         return item[0].at.works, not is_exact, is_exact and not item[0].at.helping
 
     alike = groupby(found[len(sure) :], key=lambda item: item[0].lead.confidence)
-    others = [item for _, same in alike for item in sorted(same, key=lambda item: item[0].at.works)]
+    others = [item for _, same in alike for item in sorted(same, key=lambda item: _ends_without_error(item[0].at))]
     return [*sorted(sure, key=rank), *others]
+
+
+def _ends_without_error(at: CaseAt) -> bool:
+    """Whether a case works at its point, or only its values are wrong there: neither explains an error."""
+    return at.works or at.status is Status.MISMATCH
+
+
+def _ending_first(
+    dataset: Dataset, rows: Rows, found: list[_Answered], match: ErrorMatch, ending: Collection[str]
+) -> list[_Answered]:
+    """Before a case that surely had the error and works at the point one that ends with it there, whatever is shared
+    beside: only where none does, the error has another cause.
+    """
+    if not found or not found[0][0].at.works or found[0][0].lead.confidence not in _SURE:
+        return found
+    at, notes = found[0][0].at, found[0][1]
+    same = _ending_at(dataset, rows, at, match.evidence, ending)
+    known = {item.lead.case for item, _ in found}
+    further = [lead for lead in match.leads if lead.case in same - known]
+    about = same - known - {lead.case for lead in further}
+    further += [_similar(rows.catalogue[case, PLAIN]) for case in sorted(about)[:1]]
+    more = [
+        (AnsweredLead(lead, judge_case(rows, lead.case, at.torch, at.exporter, at.opset)), notes) for lead in further
+    ]
+    return sorted([*found, *more], key=lambda item: item[0].lead.case not in same)
+
+
+def _ending_at(
+    dataset: Dataset, rows: Rows, at: CaseAt, evidence: ErrorEvidence, cases: Collection[str]
+) -> frozenset[str]:
+    """Those of some cases that end at a point with a line of a text."""
+    point = {"torch": (at.torch,), "exporter": (at.exporter,), "opset": (at.opset,), "provider": ("cpu",)}
+    cells = rows.cells(case=sorted(cases), variant=(PLAIN,), **point) if cases else []
+    texts = dataset.messages(cell.message_id for cell in cells if not cell.works)
+    same = {number for number, text in texts.items() if has_line(evidence, KnownError(SeenError(text, ()), tell(text)))}
+    return frozenset(cell.case for cell in cells if cell.message_id in same)
+
+
+def _similar(entry: CatalogueEntry) -> Lead:
+    return Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
 
 
 def _has_it_there(answered: AnsweredLead) -> bool:
@@ -322,7 +374,9 @@ def _answered(
     other, later = _other_exporter(rows, at), _works_from(rows, at)
     now = "" if other or later or asked.get("torch") else _works_now(rows, at)
     raised = _works_above(rows, at) if opset == str(at.opset) else ""
-    return AnsweredLead(lead, at, other, later, now, _ends_otherwise(rows, lead, at), raised=raised), place.notes
+    lowered = _works_below(rows, at)
+    otherwise = _ends_otherwise(rows, lead, at)
+    return AnsweredLead(lead, at, other, later, now, otherwise, raised=raised, lowered=lowered), place.notes
 
 
 def _works_above(rows: Rows, at: CaseAt) -> str:
@@ -335,6 +389,15 @@ def _works_above(rows: Rows, at: CaseAt) -> str:
     if not working:
         return ""
     return f"from opset {working[0]} on" if working == tried[tried.index(working[0]) :] else f"at opset {working[0]}"
+
+
+def _works_below(rows: Rows, at: CaseAt) -> str:
+    """At which lower opset a case works that fails at a point, the next one; empty where at none."""
+    where = {"torch": (at.torch,), "exporter": (at.exporter,), "provider": ("cpu",)}
+    fails = at.status is not None and not at.works and at.opset is not None
+    cells = rows.cells(case=(at.entry.case,), variant=(PLAIN,), **where) if fails else ()
+    below = [cell.opset for cell in cells if cell.works and cell.opset and cell.opset < (at.opset or 0)]
+    return f"at opset {max(below)}" if below else ""
 
 
 def _named_nodes(text: str) -> str:
@@ -643,7 +706,7 @@ def _of_another(answered: AnsweredLead) -> str:
     if at.helping:
         fix = at.helping[0]
         return f"{fails}; its fix `{fix.variant}` works there: {fix.told}."
-    return f"{fails}, and no fix of it is measured to work there."
+    return f"{fails}, and no fix of it is measured to work there{_beside_fixes(answered)}."
 
 
 def _at(answered: AnsweredLead, placed: bool) -> str:
@@ -677,7 +740,14 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         beside = "" if is_told and fix.exporter != at.exporter else other
         return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{beside}"
     way = f"; {answered.raised} it works there: raise the opset" if answered.raised else ""
-    return f"At {at.place} it fails{way or ', and no fix of it is measured to work there'}.{other}"
+    none = f", and no fix of it is measured to work there{_beside_fixes(answered)}"
+    return f"At {at.place} it fails{way or none}.{other}"
+
+
+def _beside_fixes(answered: AnsweredLead) -> str:
+    """Another opset at which the case works where no fix does."""
+    way = answered.raised or answered.lowered
+    return f"; {way} it works without one" if way else ""
 
 
 def _otherwise(answered: AnsweredLead) -> str:

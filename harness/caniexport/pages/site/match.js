@@ -328,7 +328,8 @@ window.makeSearch = data => {
     const begins = longer.startsWith(shorter) || reason.exact.includes(line)
     return (shorter.length >= alike._LEAST_BEGINNING && begins) || (reason.alone && line.includes(reason.exact))
   })
-  const same_pattern = (reason, item) => item.patterns.includes(reason.pattern) ? reason.pattern
+  const same_pattern = (reason, item) => item.patterns.includes(reason.pattern)
+    ? match(alike._SAYS, reason.pattern) ? reason.pattern : ''
     : item.patterns.find(pattern => telling_patterns.has(pattern) && reason.pattern.includes(pattern))
   const _by_operator = read => read.operators.flatMap((op, position) => {
     const key = operator_key(op)
@@ -383,7 +384,8 @@ window.makeSearch = data => {
       const like = lead.confidence !== CONFIDENCE.SIMILAR ? lead.score : lead.score / (lead.variant === PLAIN ? 2 : 4)
       const calls = [...keys].some(key => called.has(key))
       const has_name = named_so.some(name => _named_after(lead.case.case).has(name))
-      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text)
+      const titled = errors._TITLED * (operator.includes('::') && lead.case.title.includes(operator))
+      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text) + titled
       return {...lead, score: round(said + (errors._HAS_ITS_NAME[lead.confidence] ?? 0) * has_name)}
     })
   }
