@@ -258,7 +258,7 @@ def _other_for_operator(dataset: Dataset, answer: ErrorAnswer, opset: str, torch
     asked for, else at a higher opset, where no case says it. An opset that was not tried is not one that fails.
     """
     found = answer.operator
-    if not opset or found is None or any(item.raised or item.at.works for item in answer.leads[:1]):
+    if not opset or found is None or any(item.raised or item.later or item.at.works for item in answer.leads[:1]):
         return ""
     end = next((end for end in found.ends if end.exporter == Exporter.TRACE.value), None)
     if end is None or (end.passes(int(opset)) and not found.is_later):
