@@ -378,12 +378,14 @@ _BEFORE = re.compile(
     r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])"
     r"|^(?:(?:\[(?:TRT|TensorRT|E|\d\d/\d\d/\d{4}-[\d:]+)\]|ERROR:)\s*)+"
 )
-#: the name of a node or of what it is given, which each file has its own
+#: the name of a node, which each file has its own
 _NODE_NAME = re.compile(
-    r"(?<=\bnode )\([^()]{0,200}\)|(?<=\binput parameter )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
+    r"(?<=\bnode )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )
+#: the name of what a node is given; left out beside the types alone, which tell such errors apart
+_VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -450,8 +452,9 @@ class Reason:
 
     @cached_property
     def exact(self) -> str:
-        """The first line with its names but for those of nodes, without numbers and addresses."""
-        return " ".join(_QUOTED.sub("N", _NODE_NAME.sub("…", self._said)).split()).rstrip(". ")[:300].casefold()
+        """The first line with its names but for those of nodes and values, without numbers and addresses."""
+        without = _VALUE_NAME.sub("…", _NODE_NAME.sub("…", self._said))
+        return " ".join(_QUOTED.sub("N", without).split()).rstrip(". ")[:300].casefold()
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ window.makeReader = data => {
       ? `${rstrip(bare.slice(0, start), evidence._QUOTE)} operator ${lstrip(bare.slice(end), evidence._QUOTE)}` : bare
     const said = sub(evidence._NODE_NAME, named, '…')
     const pattern = rstrip(signature(sub(evidence._INPUT, said, 'input: …')), '. ')
-    const exact = casefold(head(rstrip(split(sub(evidence._QUOTED, said, 'N')).join(' '), '. '), 300))
+    const exact = casefold(head(rstrip(split(sub(evidence._QUOTED, sub(evidence._VALUE_NAME, said, '…'), 'N')).join(' '), '. '), 300))
     const [tells, alone] = [split_words(line).size >= evidence.LEAST_WORDS, speaks_alone(exact)]
     const [clauses, warns, names_operator] = [clauses_of(pattern), kind.endsWith('Warning'), Boolean(naming)]
     return {kind, text, line, pattern, clauses, exact, tells, alone, warns, names_operator}
