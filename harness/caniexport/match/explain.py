@@ -308,13 +308,16 @@ def _helping_first(found: list[_Answered]) -> list[_Answered]:
         return item[0].at.works, not is_exact, is_exact and not item[0].at.helping
 
     alike = groupby(found[len(sure) :], key=lambda item: item[0].lead.confidence)
-    others = [item for _, same in alike for item in sorted(same, key=lambda item: _ends_without_error(item[0].at))]
+    others = [item for _, same in alike for item in _failing_first([*same])]
     return [*sorted(sure, key=rank), *others]
 
 
-def _ends_without_error(at: CaseAt) -> bool:
-    """Whether a case works at its point, or only its values are wrong there: neither explains an error."""
-    return at.works or at.status is Status.MISMATCH
+def _failing_first(found: list[_Answered]) -> list[_Answered]:
+    """Cases that share as much before those that work at the point, where one has an error there; wrong values explain
+    none.
+    """
+    errors = [item for item, _ in found if not item.at.works and item.at.status is not Status.MISMATCH]
+    return sorted(found, key=lambda item: item[0].at.works) if errors else found
 
 
 def _ending_first(
