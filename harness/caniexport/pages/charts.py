@@ -47,8 +47,10 @@ _STYLE = (
 _LEFT_OUT = re.compile(
     r' (?:aria-[a-z]+|role|class|font-family|font-size|pointer-events|xlink:href|stroke-miterlimit)="[^"]*"'
     r'|<text[^>]* opacity="0"[^>]*>[^<]*</text>'
-    r'| opacity="1"| fill="#000"|<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>'
+    r'| opacity="1"| fill="#000"| stroke-width="1"| stroke-dasharray="1,0"| [xy]2="0"| transform="translate\(0,0\)"'
 )
+#: paths that draw nothing, once they have no other attribute
+_NO_PATH = re.compile(r'<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>')
 _DECIMALS = re.compile(r"\d+\.\d{3,}")
 
 
@@ -180,7 +182,7 @@ def _as_svg(chart: alt.TopLevelMixin) -> str:
     """The picture, without what a picture that is shown as an image has no use for (a half of it)."""
     import vl_convert
 
-    drawn = _LEFT_OUT.sub("", str(vl_convert.vegalite_to_svg(chart.to_dict())))
+    drawn = _NO_PATH.sub("", _LEFT_OUT.sub("", str(vl_convert.vegalite_to_svg(chart.to_dict()))))
     drawn = _DECIMALS.sub(lambda number: f"{float(number[0]):.2f}", drawn)
     return drawn.replace("<defs/>", _STYLE, 1) if "<defs/>" in drawn else drawn.replace(">", f">{_STYLE}", 1)
 
