@@ -83,7 +83,7 @@ def test_a_workaround_by_any_of_its_names_is_answered_with_when_it_may_go_and_wh
         assert said.startswith(
             "It depends on the call and the exporter. At torch 2.8.0, opset 18: a workaround is still "
         )
-        assert "needed for 7 of 12 cases: " in said
+        assert "needed for 8 of 13 cases: " in said
         return
     assert "(trace, script, default since 1.12.1; dynamo" in said
     assert "obsolete" in said or "no workaround is needed any more for cross-no-symbolic" in said

@@ -453,7 +453,7 @@ def test_what_was_not_measured_is_counted_once_by_where_that_is(by_ways):
 
     assert "1 not measured there" in by_ways[0]
     assert "Not measured there: 1 (lstm-behind-scripted-sort)" in by_ways[2]
-    assert "Not measured at torch 2.5.1 as called today: 2 (" in by_ways[-1]
+    assert "Not measured at torch 2.5.1 as called today: 4 (" in by_ways[-1]
     assert "one of the two points: 3" not in told
 
 

@@ -437,9 +437,8 @@ def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"]
 
 def _asks_for_one(text: _Text, query: str) -> bool:
     """Whether a question about a fix tells of the release where it was written beside the one that it is asked for."""
-    is_replaced = _is_replaced(query)
-    asks = is_replaced or (bool(_WORKAROUNDS.search(text.left)) and bool(_PAST.search(query)))
-    return asks and not _LISTS.search(query)
+    asks = bool(_WORKAROUNDS.search(text.left)) and not _LISTS.search(query)
+    return asks and (_is_replaced(query) or bool(_PAST.search(query)))
 
 
 def _version(release: str) -> tuple[int, ...]:

@@ -577,7 +577,7 @@ window.makeSearch = data => {
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
   }
   const _asks_for_one = (text, query) =>
-    (_is_replaced(query) || Boolean(match(reading._WORKAROUNDS, text.left) && match(reading._PAST, query))) && !match(reading._LISTS, query)
+    Boolean(match(reading._WORKAROUNDS, text.left)) && !match(reading._LISTS, query) && (_is_replaced(query) || Boolean(match(reading._PAST, query)))
   const _version = release => findall(reading._NUMBER, release).slice(0, 3).map(item => Number(item[0]))
   const _intention = (text, kind, releases) => {
     const [workarounds, upgrade, matrix] = [reading._WORKAROUNDS, reading._UPGRADE, reading._MATRIX].map(each => text.take(each).length)
