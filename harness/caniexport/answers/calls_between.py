@@ -1,4 +1,4 @@
-"""What torch's own calls of the operators of an upgrade come to at its two ends, where they do not pass there."""
+"""What torch's own calls of the operators of an upgrade come to at its two ends, where they are silently wrong."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def places_of(found: Upgrade) -> list[MeasuredPoint]:
 
 
 def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> str:
-    """How the calls of each operator end where they fail or are wrong without an error, by the exporters that are used
-    there; empty where they pass, or none was measured.
+    """How the calls of each operator end where some are wrong without an error and no opset has all right, by the
+    exporters that are used there; empty where none is so.
     """
     if summary is None:
         return ""

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from caniexport import versions
+
 #: what a question may ask for
 Intention = Literal["", "upgrade", "workarounds", "matrix", "alerts"]
 
@@ -33,7 +35,6 @@ _OPSET = re.compile(
     r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+")
 #: an opset that is only a number, behind a release: «on 2.8 at 18»
 _BARE_OPSET = re.compile(
     r"(?<![\w-])at\s+(?P<low>[7-9]|[12]\d)(?=\s*(?:$|[?!,;)]|\.(?!\d)|(?:with|by|using|and|for)\b))", re.IGNORECASE
@@ -426,7 +427,7 @@ def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"]
     named = text.take(_NAMED_RELEASE)
     single = list(dict.fromkeys(item["one"] for item in (*named, *text.take(_BARE_RELEASE))))
     if not target and len(every := [*source, *single]) > 1 and _asks_for_one(text, query):
-        return "each", (max(every, key=_version),), bool(source or named)
+        return "each", (max(every, key=versions.parse),), bool(source or named)
     if source or target:
         rest = [*single, ""]
         return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True
@@ -439,11 +440,6 @@ def _asks_for_one(text: _Text, query: str) -> bool:
     """Whether a question about a fix tells of the release where it was written beside the one that it is asked for."""
     asks = bool(_WORKAROUNDS.search(text.left)) and not _LISTS.search(query)
     return asks and (_is_replaced(query) or bool(_PAST.search(query)))
-
-
-def _version(release: str) -> tuple[int, ...]:
-    """The numbers of a release as it is written."""
-    return tuple(int(number) for number in _NUMBER.findall(release)[:3])
 
 
 _EXPORTERS = ((_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"))

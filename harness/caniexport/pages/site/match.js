@@ -578,7 +578,7 @@ window.makeSearch = data => {
   }
   const _asks_for_one = (text, query) =>
     Boolean(match(reading._WORKAROUNDS, text.left)) && !match(reading._LISTS, query) && (_is_replaced(query) || Boolean(match(reading._PAST, query)))
-  const _version = release => findall(reading._NUMBER, release).slice(0, 3).map(item => Number(item[0]))
+  const _version = release => [...release.matchAll(/\d+/g)].slice(0, 3).map(item => Number(item[0]))
   const _intention = (text, kind, releases) => {
     const [workarounds, upgrade, matrix] = [reading._WORKAROUNDS, reading._UPGRADE, reading._MATRIX].map(each => text.take(each).length)
     if (kind === 'move') return matrix && !upgrade && releases[0] ? 'matrix' : 'upgrade'
