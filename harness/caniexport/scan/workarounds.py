@@ -62,7 +62,7 @@ def workarounds(
         )
         for item in _first_of_each(ranking.alone(lines, around))
         if not any(other.first <= item.line <= other.last for other in covered)
-        and (not _needs_exporter(item) or _exports_around(source, item.line) or speaks_near(source, item.line))
+        and (not _needs_exporter(item) or _exports_around(source, item.line) or _is_commented(source, item.line))
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
     # in a folder that is about another runtime as a whole, each comment speaks of it
@@ -180,6 +180,11 @@ def speaks_near(source: ParsedFile, line: int) -> bool:
     first, last = functions[-1] if functions else (line, line)
     near = source.lines[max(0, line - 2 * _BEFORE) : line + _BEFORE]
     return speaks_of_export([*source.lines[first - 1 : last], *near])
+
+
+def _is_commented(source: ParsedFile, line: int) -> bool:
+    """Whether a comment on a line, or right above it, has a word on an export."""
+    return speaks_of_export(text.partition("#")[2] for text in source.lines[max(0, line - 1 - _BEFORE) : line])
 
 
 def _reimplemented(source: ParsedFile, line: int) -> frozenset[str]:
