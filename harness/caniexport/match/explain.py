@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from caniexport import versions
+from caniexport.answers.bare_opsets import find_bare_opset
 from caniexport.answers.declared import Declared, of_operators
 from caniexport.answers.operator_at import OperatorAt, operator_at, passes_since, tell_calls
 from caniexport.answers.points import Places
@@ -77,10 +78,10 @@ class AnsweredLead:
     release from which on it works with the exporter and opset of the point; ``now``, where nobody named a release and
     neither is known, an exporter by which it works on the newest: ``torch 2.15.0 by dynamo, opset 20``. ``otherwise``:
     at the point the case stops at another stage than where it has the error. ``span``: at the point it works, and some
-    releases of a runtime give the error for its file, there or elsewhere. ``raised``: the error names the opset of the
-    point, and the case works on the same release at a higher one, in words: ``from opset 13 on``. ``lowered`` is the
-    next lower opset at which it works there: ``at opset 17``. ``is_alike``: at the point it stops at such a stage and
-    with such an exception as the error's.
+    releases of a runtime give the error for its file, there or elsewhere. ``raised``: it works on the same release
+    and exporter at a higher opset, in words: ``from opset 13 on``; ``lowered`` is the next lower opset at which it
+    does: ``at opset 17``. ``bare``: what is said of an opset at which nearly everything fails. ``is_alike``: at the
+    point it stops at such a stage and with such an exception as the error's.
     """
 
     lead: Lead
@@ -92,6 +93,7 @@ class AnsweredLead:
     span: RuntimeSpan | None = None
     raised: str = ""
     lowered: str = ""
+    bare: str = ""
     is_alike: bool = False
 
 
@@ -376,10 +378,11 @@ def _answered(
     at = _as_asked(judge_case(rows, lead.case, place.torch, place.exporter, place.opset), asked)
     other, later = _other_exporter(rows, at), _works_from(rows, at)
     now = "" if other or later or asked.get("torch") else _works_now(rows, at)
-    raised = _works_above(rows, at) if opset == str(at.opset) else ""
-    lowered = _works_below(rows, at)
+    raised, lowered = _works_above(rows, at), _works_below(rows, at)
     otherwise = _ends_otherwise(rows, lead, at)
-    return AnsweredLead(lead, at, other, later, now, otherwise, raised=raised, lowered=lowered), place.notes
+    bare = find_bare_opset(rows, at.torch, at.exporter, at.opset) if at.status is Status.FAIL else None
+    said = bare.told if bare else ""
+    return AnsweredLead(lead, at, other, later, now, otherwise, raised=raised, lowered=lowered, bare=said), place.notes
 
 
 def _works_above(rows: Rows, at: CaseAt) -> str:
@@ -743,6 +746,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         beside = "" if is_told and fix.exporter != at.exporter else other
         return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{beside}"
     way = f"; {answered.raised} it works there: raise the opset" if answered.raised else ""
+    way = f", {answered.bare}" if answered.bare else way
     none = f", and no fix of it is measured to work there{_beside_fixes(answered)}"
     return f"At {at.place} it fails{way or none}.{other}"
 
