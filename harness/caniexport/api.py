@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from caniexport.check.answer import Checked
     from caniexport.check.touched import KnownFailures
-    from caniexport.match.explain import ErrorAnswer
+    from caniexport.match.error_answer import ErrorAnswer
     from caniexport.scan.scan import SourceScan
 
 

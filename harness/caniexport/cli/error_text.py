@@ -10,7 +10,7 @@ from caniexport.cli.output import labelled
 
 if TYPE_CHECKING:
     from caniexport.cli.output import Console
-    from caniexport.match.explain import AnsweredLead, ErrorAnswer
+    from caniexport.match.error_answer import AnsweredLead, ErrorAnswer
     from caniexport.match.judged import FixAt
 
 #: fixes of a case that are listed, and cases that are named without more

@@ -70,7 +70,8 @@ class Confidence(Enum):
     WORDS = "its words"
 
 
-_SURE = (Confidence.EXACT, Confidence.CAUSE)
+#: what is surely the cause
+SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:
 
 
 def _rank(lead: Lead, verbatim: frozenset[str]) -> tuple[object, ...]:
-    is_sure = lead.confidence in _SURE
+    is_sure = lead.confidence in SURE
     confidence = list(Confidence).index(lead.confidence)
     return confidence, not is_sure and lead.case not in verbatim, -lead.score, lead.variant != PLAIN, lead.case
 
@@ -347,7 +348,7 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     raised = [reason for reason in evidence.reasons if not reason.warns]
     pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)
     only = any(_is_long(reason) and len(where.cases_by_line.get(reason.exact, ())) == 1 for reason in raised)
-    if lead.confidence in _SURE and not (evidence.operator or only) and about < _LEAST_ABOUT:
+    if lead.confidence in SURE and not (evidence.operator or only) and about < _LEAST_ABOUT:
         lead = replace(lead, confidence=Confidence.SIMILAR, why=Confidence.SIMILAR.value)
     # of an error that many have, its words say nothing; what only a fix has says less of the case
     words = (

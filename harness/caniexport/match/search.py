@@ -17,7 +17,7 @@ from rapidfuzz.distance import OSA
 from caniexport import names
 from caniexport.answers.wanted import name_cases
 from caniexport.match.error_index import ErrorIndex, index_errors
-from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
+from caniexport.match.errors import SURE, Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.mentions import every_operator
 from caniexport.match.named_fix import name_fix
@@ -82,7 +82,6 @@ _ENDS = frozenset(
 #: what says of the word beside it that it is an operator
 _SAYS_OPERATOR = frozenset(("op", "ops", "operator", "operators", "node", "nodes"))
 #: how an error is found that is surely one, though the text has a setting, too
-_SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ def find(where: SearchIndex, query: str) -> SearchHits:
             return _of_words(where, query, query, hits)
     match = match_error(where.errors, query) if len(query.split()) >= _SENTENCE else None
     asks_for_fix = question is not None and question.asks == "workarounds" and bool(question.releases)
-    if match and match.leads and match.leads[0].confidence in _SURE and not asks_for_fix:
+    if match and match.leads and match.leads[0].confidence in SURE and not asks_for_fix:
         return _of_error(query, match)
     if question is not None:
         return _of_question(where, query, question)

@@ -24,6 +24,7 @@ from caniexport.answers.torch_operators import name_keys
 from caniexport.match import (
     alike,
     complete,
+    error_answer,
     error_index,
     errors,
     evidence,
@@ -66,6 +67,7 @@ _MODULES = (
     plain_causes,
     alike,
     complete,
+    error_answer,
     error_index,
     errors,
     explain,

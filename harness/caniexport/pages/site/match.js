@@ -5,7 +5,7 @@ window.makeSearch = data => {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {alike, complete, error_index, errors, explain, mentions, named_fix, plain_causes, prose, words, search, seen, names, question: reading} = constants
+  const {alike, complete, error_answer, error_index, errors, explain, mentions, named_fix, plain_causes, prose, words, search, seen, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -890,7 +890,7 @@ window.makeSearch = data => {
     return place === undefined || split(name).length !== 1 ? '' : data.sentences_of[place]
   }
 
-  // --- explain.py: the sentence to act on, where nobody names a point
+  // --- explain.py and error_answer.py: the sentence to act on, where nobody names a point
   const _end = (lead, opset) => {
     const [first, named] = lead.case.ends?.[lead.place] ?? []
     const end = data.ends?.[opset === String(lead.opset) ? named ?? first : first]
@@ -953,7 +953,7 @@ window.makeSearch = data => {
     const there = lead.runtime ? `It was seen on ${lead.runtime}.` : _end(lead, _asked_opset(text))?.told ?? ''
     if (alike > 1) {
       const same = lead.confidence === CONFIDENCE.EXACT ? 'end with this error' : 'fail for this cause'
-      const many = alike > explain._FEW ? ', which alone does not tell them apart;' : ','
+      const many = alike > error_answer._FEW ? ', which alone does not tell them apart;' : ','
       return strip(`${alike} measured cases ${same}${many} the first is ${what}. ${there}`)
     }
     return strip(`This is ${what}. ${there}`)

@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.match import search as searching
-from caniexport.match.explain import ErrorAnswer, explain_error
+from caniexport.match.error_answer import ErrorAnswer
+from caniexport.match.explain import explain_error
 from caniexport.match.search import SearchHits
 from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.form import APP, Form, Page
