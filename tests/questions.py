@@ -147,7 +147,7 @@ QUESTIONS = {
     ),
     "LSTM with variable batch size gave wrong results so we pass h0 explicitly, still needed on "
     "torch 2.9 opset 17?": (
-        "LSTM variable batch size pass h0", "workarounds", "each", ("2.9",), "17", "", "",
+        "LSTM variable batch size h0", "workarounds", "each", ("2.9",), "17", "", "",
     ),
     "we clamp topk's k to a constant because k from shape failed; still needed at torch 2.4 opset "
     "16 with the old exporter?": (
@@ -157,13 +157,13 @@ QUESTIONS = {
         "layer norm fp16", "workarounds", "each", ("2.15",), "18", "", "",
     ),
     "we replaced torch.sort(stable=True) by topk, can it go on torch 2.8 opset 18?": (
-        "torch.sort topk", "workarounds", "each", ("2.8",), "18", "", "",
+        "torch.sort topk stable=true", "workarounds", "each", ("2.8",), "18", "", "",
     ),
     "own nms implementation since torchvision.ops.nms did not export, needed on torch 2.4 opset 17?": (
         "nms torchvision.ops.nms", "workarounds", "each", ("2.4",), "17", "", "",
     ),
     "forward returns a tuple rather than a dict because of onnx, is that still necessary with torch 2.6 dynamo?": (
-        "forward returns tuple dict", "workarounds", "each", ("2.6",), "", "dynamo", "",
+        "returns tuple dict", "workarounds", "each", ("2.6",), "", "dynamo", "",
     ),
     "adaptive max pool replaced by own code, is it needed on 2.9 opset 20?": (
         "adaptive max pool", "workarounds", "each", ("2.9",), "20", "", "",
@@ -208,7 +208,7 @@ QUESTIONS = {
     ),
     "the team passes tuples rather than a dict to forward, because dict inputs failed. Torch 2.6, "
     "torch.onnx.export(dynamo=True). Still needed?": (
-        "passes tuples dict forward dict inputs", "workarounds", "each", ("2.6",), "", "dynamo", "",
+        "tuples dict dict inputs", "workarounds", "each", ("2.6",), "", "dynamo", "",
     ),
     "torchvision roi_align was swapped for grid_sample crops as it wouldn't export; torch 2.9 opset "
     "18 dynamo - still needed?": (

@@ -363,3 +363,51 @@ def test_a_higher_opset_at_which_a_case_works_is_told_though_its_error_names_non
 
 def told_of(text):
     return " ".join(ask("why", text).stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("can I drop the argsort(stable=True) workaround on torch 2.9", "stable=True"),
+        ("does nn.LSTM(proj_size=3) export with trace on 2.9", "proj_size="),
+        ("does nn.GRU with dynamic sequence length export on torch 2.9 with dynamo", "length"),
+    ],
+)
+def test_what_is_asked_under_a_condition_that_no_case_has_is_not_known(question, words):
+    said = ask("why", question).stdout.splitlines()
+
+    assert said[1].startswith(
+        f"Not known with \u00ab{words}\u00bb: no measured case is about it together with the rest."
+    )
+    assert said[1].endswith("Without it:")
+
+
+@pytest.mark.parametrize(
+    ("question", "case"),
+    [
+        (
+            "does scatter_reduce amax include_self=False export with trace on torch 2.9 opset 18",
+            "still needed for scatter-reduce-without-self",
+        ),
+        (
+            "can I drop the F.conv_transpose2d(output_size=x.shape) rewrite on 2.9 trace",
+            "Needed. conv-transpose-output-size/cropped",
+        ),
+        ("interpolate mode='area' on 2.9", "still needed for interpolate-area"),
+        ("is tensor.item() in forward ok in dynamo 2.9?", "guard-on-item"),
+    ],
+)
+def test_a_question_is_answered_by_the_case_that_has_its_argument(question, case):
+    assert case in told_of(question)
+
+
+@pytest.mark.parametrize("name", ["F.interpolate", "nn.Upsample", "nn.functional.interpolate"])
+def test_a_function_of_several_operators_is_one_that_cases_are_about(name):
+    assert "It depends on the call and the exporter." in told_of(f"is our {name} patch still needed on torch 2.12?")
+
+
+def test_an_upgrade_opens_with_calls_of_an_operator_that_pass_no_more_though_its_cases_stay_as_they_are():
+    said = ask("upgrade", "--from", "torch=2.9.1", "--to", "torch=2.15", "--op", "dropout").stdout
+
+    assert said.startswith("On torch 2.9.1 torch's own calls of nn.functional.dropout (float32) are exported")
+    assert "`dynamo=True` does not at opset 18, 20, 26" in said.splitlines()[0]

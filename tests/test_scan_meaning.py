@@ -547,3 +547,29 @@ def forward(x, index):
 """).findings
     assert found.site.sure is not Sureness.SIMILAR
     assert {case for case, _ in found.site.fixes} | {found.site.name} >= {"indexput"} or found.site.name == "index_put"
+
+
+_CONDITIONS = {
+    "stable=True": ("torch.argsort(stable=True) is not exportable to ONNX", "y = x + 1e-6 * torch.arange(3)"),
+    "non-factor": (
+        "ONNX does not support nn.AdaptiveAvgPool2d with non-factor output size",
+        "y = F.avg_pool2d(x, 2, 2)",
+    ),
+    "dynamic": (
+        "torch.tril with a dynamic diagonal does not export to ONNX",
+        "i = torch.arange(3)\n    y = x * (i[:, None] >= i[None, :])",
+    ),
+}
+
+
+@pytest.mark.published
+@pytest.mark.parametrize("condition", _CONDITIONS)
+def test_a_fix_may_not_go_by_a_case_without_what_its_author_names(tmp_path, condition):
+    said, code = _CONDITIONS[condition]
+    (tmp_path / "a.py").write_text(
+        f"import torch\nimport torch.nn.functional as F\n\n\ndef f(x):\n    # {said}\n    {code}\n    return y\n"
+    )
+    shown = CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path), "--torch", "2.9.1", "--exporter", "trace"])
+
+    assert f"its author names {condition}, which no measured case of it has" in shown.stdout
+    assert "can go" not in shown.stdout

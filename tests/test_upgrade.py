@@ -464,7 +464,7 @@ def test_wrong_values_at_both_ends_are_counted_apart_from_what_stops_with_an_err
     decision, first, second, *_ = by_ways
 
     assert "11 stop with an error and 7 give wrong values at both ends" in decision
-    assert "1 stops with an error at both ends; 1 now stops with an error in place of wrong values" in decision
+    assert "1 stops with an error and 1 gives wrong values at both ends; 2 now stop with an error" in decision
     assert "Stop with an error at both points: 11 (" in first
     assert "Give wrong values at both points: 7 (" in first
     assert "deform-attn-untraceable: mismatch → fail" in second

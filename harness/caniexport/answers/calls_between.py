@@ -1,10 +1,11 @@
-"""What torch's own calls of the operators of an upgrade come to at its two ends, where they are silently wrong."""
+"""What torch's own calls of an upgrade's operators come to at both ends: silently wrong there, or passing no more."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from caniexport.answers.decision import order_ways
 from caniexport.answers.operator_at import ExporterEnd, OperatorAt, entry_at
 
 if TYPE_CHECKING:
@@ -17,30 +18,42 @@ BETWEEN = "Of the cases about it:"
 
 
 def places_of(found: Upgrade) -> list[MeasuredPoint]:
-    """The first point of an upgrade, and the second in each way of calling it."""
-    ways = (found.target, found.kept, found.other)
-    return [found.before, *(way.place for way in ways if way is not None)]
+    """The first point of an upgrade, and the second in each way of calling it, the one to go first."""
+    return [found.before, *(way.place for way in order_ways(found))]
 
 
 def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> str:
-    """How the calls of each operator end where some are wrong without an error and no opset has all right, by the
-    exporters that are used there; empty where none is so.
+    """How the calls of each operator end by the exporters that are used there, where some are wrong without an error
+    and no opset has all right, or where all pass at the first of the ``places`` and not at the second; empty
+    where none is so.
     """
     if summary is None:
         return ""
     used: dict[str, dict[str, None]] = {}
     for place in places:
         used.setdefault(place.torch, {})[place.exporter] = None
-    meant = dict.fromkeys(op for name in ops for op in summary.called(name)[:1])
-    told = (_told(entry_at(summary, op, torch, by), torch, by) for op in meant for torch, by in used.items())
-    return " ".join(filter(None, told))
+    told = []
+    for op in dict.fromkeys(op for name in ops for op in summary.called(name)[:1]):
+        ends = {torch: entry_at(summary, op, torch, by) for torch, by in used.items()}
+        found = {torch: end for torch, end in ends.items() if end is not None and end.torch == torch}
+        is_lost = _is_lost(found, places)
+        told += [end.told for torch, end in found.items() if is_lost or _is_any_bad(end, used[torch])]
+    return " ".join(told)
 
 
-def _told(found: OperatorAt | None, torch: str, exporters: Collection[str]) -> str:
-    """The sentence on one operator at one release; none of another release, or of other exporters than those used."""
-    if found is None or found.torch != torch:
-        return ""
-    return found.told if any(_is_bad(end) for end in found.ends if end.exporter in exporters) else ""
+def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -> bool:
+    """Whether all calls pass at the first place, and not all of them at the second."""
+    passing = [
+        end.passes(place.opset)
+        for place in places[:2]
+        for end in (found[place.torch].ends if place.torch in found else ())
+        if end.exporter == place.exporter
+    ]
+    return passing == [True, False]
+
+
+def _is_any_bad(found: OperatorAt, exporters: Collection[str]) -> bool:
+    return any(_is_bad(end) for end in found.ends if end.exporter in exporters)
 
 
 def _is_bad(end: ExporterEnd) -> bool:

@@ -59,6 +59,17 @@ def answer_needed(found: Workarounds, beside: str = "", operator: str = "", othe
     return f"{said} {decided} Other calls of {operator} still need a workaround: {some(list(others), _NAMED)}.".strip()
 
 
+def decide_some(found: Workarounds, operator: str, others: Sequence[str]) -> str:
+    """As :func:`decide_workarounds` of some of an operator's cases, with the ``others`` that still need a workaround,
+    without which it were an all-clear.
+    """
+    decided = decide_workarounds(found)
+    if not decided or not others:
+        return decided
+    needing = f"Other calls of {operator} still need a workaround: {some(list(others), _NAMED)}."
+    return f"It depends on the call. {decided} {needing}"
+
+
 def still_needing(found: Workarounds, told: Container[str]) -> list[str]:
     """The cases at one release that still need a workaround, or that none helps; without those already ``told``."""
     by_case = defaultdict[str, list[Standing]](list)

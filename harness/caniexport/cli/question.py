@@ -257,7 +257,8 @@ def _answer(
         return _support(dataset, main)
     filters = {**named, **_of_words(dataset, asks.searched, main)}
     asked = f"{asks.searched} {asks.words}" if asks.answer == "workarounds" else ""
-    return _workarounds(dataset, filters, main, show_why, asked)
+    narrowed = asks.words if found.narrowed and not asked else ""
+    return _workarounds(dataset, filters, main, show_why, asked, narrowed)
 
 
 def _as_options(value: str) -> tuple[str, ...]:
@@ -345,11 +346,12 @@ def _workarounds(
     cases: tuple[str, ...],
     show_why: ShowWhy,
     asked: str = "",
+    narrowed: str = "",
 ) -> tuple[Any, Any]:
     """How fixes stand, and what prints it; with an answer in a few words where ``asked`` are the words of a question
-    whether they are needed.
+    whether they are needed, and with what else fails where words ``narrowed`` the cases of an operator.
     """
-    from caniexport.answers.asked_fixes import decide_asked
+    from caniexport.answers.asked_fixes import decide_asked, decide_narrowed
     from caniexport.answers.decide_fixes import decide_workarounds
     from caniexport.answers.reasons import why
     from caniexport.answers.standings import workarounds
@@ -358,7 +360,10 @@ def _workarounds(
     filters = read_filters("workaround", named)
     found = workarounds(dataset, filters).in_order(cases)
     if found.standings or found.cautions:
-        decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
+        if narrowed:
+            decision = decide_narrowed(dataset, filters, found, narrowed)
+        else:
+            decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
         return found, partial(show, evidence=True, decision=decision)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 

@@ -172,6 +172,7 @@ _FILLING = frozenset(
     "manual manually replaced replace replaces replacing implementation "
     "wrote written write symbolic compute computed through good enough said rewritten hand-written changed turned "
     "moved swapped switched converted taken had assignment "
+    "forward right match matches pass passes passing time "
     "no us over stay must natively back think thinking way everywhere writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't "
     "wouldn't didn't wasn't".split()
@@ -189,6 +190,18 @@ _RIGHT = re.compile(
 #: what is written to by an index, which is one operator
 _WRITTEN = re.compile(r"\b\w+\[[^\]]*\]\s*=(?!=)\s*\w+")
 _INDEX_PUT = "index_put"
+#: an argument by its name: a switch or a name in quotes anywhere, any other value in a call
+_ARGUMENTS = (
+    re.compile(
+        r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|'(?P<one>[\w-]+)'|\"(?P<two>[\w-]+)\")"
+    ),
+    re.compile(r"(?<=[(,])\s*(?P<name>[a-z_]\w+)=(?!=)[^\s,()=]+(?:\([^()]*\))?"),
+)
+#: arguments of the export itself
+_OF_EXPORT = frozenset(
+    "f dynamic_axes dynamic_shapes input_names output_names opset_version dynamo verbose report optimize verify "
+    "external_data export_params target_opset".split()
+)
 #: where a clause ends
 _UNTIL = (
     r"(?=[,;?!()]|\.(?:\s|$)|$"
@@ -221,7 +234,7 @@ _FIX_PARTS = (
 #: those of them that tell of a replacement, which somebody made
 _REPLACING = _FIX_PARTS[:5]
 #: somebody who made it, or that it was made
-_OWNER = re.compile(
+OWNER = re.compile(
     rf"{_NAME}(?:we|i|our|my|replaced|re-?written|re-?wrote|swapped|decomposed|unrolled|hand-?written"
     rf"|expanded\s+(?:by\s+hand|manually)){_END}",
     re.IGNORECASE,
@@ -413,7 +426,7 @@ def _exporter(text: _Text) -> str:
 
 def _is_replaced(query: str) -> bool:
     """Whether somebody says that they used one thing in the place of another."""
-    return bool(_OWNER.search(query)) and any(each.search(query) for each in _REPLACING)
+    return bool(OWNER.search(query)) and any(each.search(query) for each in _REPLACING)
 
 
 def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"], tuple[str, ...], bool]:
@@ -457,7 +470,21 @@ def _intention(text: _Text, kind: str, releases: tuple[str, ...]) -> Intention:
 
 
 def _words(left: str) -> str:
-    """What is to be looked for."""
+    """What is to be looked for; an argument of a call as ``stable=true`` or ``proj_size=``, behind the rest."""
+    arguments: list[str] = []
+    for pattern in _ARGUMENTS:
+        arguments += (word for item in pattern.finditer(left) for word in _argument(item))
+        left = pattern.sub(" ", left)
     left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", _WRITTEN.sub(f" {_INDEX_PUT} ", left)))
     every = (_BEHIND.sub("", word.lstrip(f"{_OUTER}.").rstrip(f"{_OUTER}.")) for word in left.split())
-    return " ".join(word for word in every if word not in _SIGNS and word.casefold() not in _FILLING)
+    words = [word for word in every if word not in _SIGNS and word.casefold() not in _FILLING]
+    return " ".join((*words, *dict.fromkeys(arguments)))
+
+
+def _argument(found: re.Match[str]) -> list[str]:
+    """The words of an argument: its name with the value of a switch, and what is in quotes; none of the export's."""
+    given = found.groupdict()
+    if given["name"] in _OF_EXPORT:
+        return []
+    text = given.get("one") or given.get("two")
+    return [f"{given['name']}={(given.get('switch') or '').casefold()}", *([text] if text else [])]

@@ -7,7 +7,7 @@ the cases, operators by every name that people use. Of a question in words it is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import dropwhile, pairwise
@@ -23,6 +23,7 @@ from caniexport.match.mentions import every_operator
 from caniexport.match.named_fix import name_fix
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import (
+    OWNER,
     AskedQuestion,
     has_sentence,
     is_long_question,
@@ -32,7 +33,7 @@ from caniexport.match.question import (
     read_question,
     read_release,
 )
-from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_list
+from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_argument, is_list
 from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
 from caniexport.store import Dataset
 
@@ -71,6 +72,8 @@ _ENGLISH = frozenset(
     "sub sum "
     "take title to trace unique update upper values version view wait warn where zero zeros".split()
 )
+#: the value of an argument that is a switch
+_SWITCH = re.compile(r"(?<==)(?:true|false|none)$")
 #: words of a text, and signs alone
 _TOKEN = re.compile(r"\w[\w:]*(?:\.\w+)*|[^\s\w]")
 #: what stands between names of a list, and what stands behind its last one
@@ -127,9 +130,9 @@ class SearchHits:
         """That no case has all that was asked for, and what answers; empty where nothing of it was left out."""
         missing = [word for word in self.left_out if word in self.missing]
         types = [word for word in missing if dtypes_of(word)]
-        others = tell_missing([word for word in missing if word not in types])
+        others = tell_unknown([word for word in missing if word not in types])
         told = f"No measured case is about {', '.join(types)}: those below are about other types of tensors."
-        return " ".join(filter(None, (others, told if types else "")))
+        return " ".join(filter(None, (told if types else "", others)))
 
     @property
     def aside(self) -> str:
@@ -143,6 +146,18 @@ def tell_missing(words: Sequence[str]) -> str:
     left = ", ".join(f"\u00ab{word}\u00bb" for word in words)
     each = "it" if len(words) == 1 else "them"
     return f"Answered without {left}: no measured case is about {each} together with the rest." if words else ""
+
+
+def tell_unknown(words: Sequence[str]) -> str:
+    """That what these words say was not measured, before the answer without them; empty where there are none."""
+    left = ", ".join(f"\u00ab{_SWITCH.sub(_switched, word)}\u00bb" for word in words)
+    each = "it" if len(words) == 1 else "them"
+    told = f"Not known with {left}: no measured case is about {each} together with the rest. Without {each}:"
+    return told if words else ""
+
+
+def _switched(found: re.Match[str]) -> str:
+    return found[0].capitalize()
 
 
 @dataclass(frozen=True)
@@ -252,7 +267,9 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         telling = _telling(where, every) if has_sentence(query) else every
         kept = _words_together(where, telling, listed=listed) or every
         is_answered = has_sentence(query) and any(where.words.is_operator(word.casefold()) for word in kept)
-        missing = tuple(word for word in every if word not in kept and not (is_answered and not _is_name(word)))
+        # whether something works may depend on what is said beside it; of somebody's own fix it says what that is
+        is_aside = partial(_is_aside, where, is_fix=bool(question.asks or OWNER.search(query)))
+        missing = tuple(word for word in every if word not in kept and not (is_answered and is_aside(word)))
     words = " ".join(word for word in every if word in kept)
     left_out = tuple(word for word in every if word not in kept)
     asked = replace(question, words=words, listed=bool(words) and listed)
@@ -272,6 +289,11 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed, uncovered=uncovered)
 
 
+def _is_aside(where: SearchIndex, word: str, *, is_fix: bool) -> bool:
+    """Whether a word that no case has beside the others changes nothing of the answer, of a fix or of what works."""
+    return not (_is_name(word) or (not is_fix and _is_said(where, word)))
+
+
 def _uncovered(where: WordIndex, words: Sequence[str]) -> tuple[str, ...]:
     """Those of the words that are operators, or one with a typo, and no case is about."""
     others = [word for word in words if word not in _ENGLISH and not _is_covered(where, word)]
@@ -283,7 +305,10 @@ def _is_covered(where: WordIndex, word: str) -> bool:
     ONNX of the same name.
     """
     is_torchs = bool(_TORCHS.fullmatch(word)) and _is_operator(word)
-    return operator_key(word) in where.torchs if is_torchs else where.is_operator(word.casefold())
+    if not is_torchs or not where.is_operator(word.casefold()):
+        return where.is_operator(word.casefold())
+    name = word.rpartition(".")[2].casefold()
+    return operator_key(word) in where.torchs or operator_key(word) != name or name not in where.onnx_names
 
 
 def _is_uncovered(where: WordIndex, word: str) -> bool:
@@ -404,7 +429,8 @@ def _tell_narrowed(where: SearchIndex, query: str, words: str, hits: Sequence[Le
 
 def _is_name(word: str) -> bool:
     """Whether a word is spelled as code is, or is an operator's name and no plain English."""
-    return bool(_CODE.search(word)) or word in DTYPE_WORDS or (word not in _ENGLISH and _is_operator(word))
+    is_code = bool(_CODE.search(word)) or is_argument(word)
+    return is_code or word in DTYPE_WORDS or (word not in _ENGLISH and _is_operator(word))
 
 
 def _is_operator(word: str) -> bool:
@@ -453,10 +479,18 @@ def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -
     beside = {word: find(" ".join((*kept, word))) for word in leads if leads[word] and word not in named}
     # of other words those that say the most beside the operators, and that the fewest cases have
     others = [word for word in beside if beside[word]]
-    for word in sorted(others, key=lambda word: (-beside[word][0].score if kept else 0.0, len(leads[word]))):
+    rank = partial(_telling_most, leads, beside if kept else {})
+    for word in sorted(others, key=rank):
         if find(" ".join((*kept, word))):
             kept.append(word)
     return kept
+
+
+def _telling_most(
+    leads: Mapping[str, Sequence[Lead]], beside: Mapping[str, Sequence[Lead]], word: str
+) -> tuple[bool, float, int]:
+    """By what words beside operators are ranked: arguments of a call first."""
+    return not is_argument(word), -beside[word][0].score if beside else 0.0, len(leads[word])
 
 
 def _of_error(query: str, match: ErrorMatch) -> SearchHits:

@@ -59,6 +59,11 @@ class WordIndex:
         return frozenset(operator_key(op) for entry in self.entries.values() for op in entry.ops if "::" in op)
 
     @cached_property
+    def onnx_names(self) -> frozenset[str]:
+        """The names of ONNX's operators that a case uses, in lower case."""
+        return frozenset(op.casefold() for entry in self.entries.values() for op in entry.ops if "::" not in op)
+
+    @cached_property
     def said(self) -> Mapping[str, frozenset[str]]:
         """By case: the stems of the words that its name, its title, its theme and its fixes say."""
         found: dict[str, frozenset[str]] = {}
@@ -91,6 +96,11 @@ def index_words(dataset: Dataset) -> WordIndex:
     entries = {key: entry for key, entry in load(dataset).catalogue.items() if entry.corpus != CANARY}
     records = {(row["case"], row["variant"]): row["records"] or () for row in dataset.records("cases")}
     return WordIndex(entries, {key: tuple(_texts(entry, records.get(key, ()))) for key, entry in entries.items()})
+
+
+def is_argument(word: str) -> bool:
+    """Whether a word is an argument of a call, ``stable=true`` or ``proj_size=``, as a question's words have them."""
+    return "=" in word[1:]
 
 
 def is_list(text: str) -> bool:
@@ -142,7 +152,11 @@ def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
     found = _with_every(where, parts)
     if len(parts) == 1 or not any(map(where.is_operator, parts)):
         return found
-    return tuple(lead for lead in found if not set(_ASIDE) & set(lead.why.split(", ")))
+    # an argument stands in the code alone
+    others = [part for part in parts if not is_argument(part)]
+    said = found if len(others) == len(parts) else _with_every(where, others)
+    about = {lead.case for lead in said if len(others) == 1 or not set(_ASIDE) & set(lead.why.split(", "))}
+    return tuple(lead for lead in found if lead.case in about)
 
 
 def _each_in_turn(where: WordIndex, parts: Sequence[str], find: _Find) -> tuple[Lead, ...]:

@@ -85,6 +85,8 @@ def why_not(item: SiteFinding) -> str:
         return _ELSEWHERE
     if item.statement == FORWARD:
         return "whose function may export without it, or not"
+    if item.unmet:
+        return "whose author names what no measured case of it has"
     ends = ends_of(item.evidence)
     if len(ends) > 1:
         of_operator = item.site.sure is Sureness.OPERATOR

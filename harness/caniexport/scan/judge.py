@@ -35,6 +35,23 @@ _ELSEWHERE = (FixKind.VERSION_UPGRADE.value, FixKind.RUNTIME_OPTION.value)
 _SETTINGS = (SiteKind.DYNAMO, SiteKind.OPSET, SiteKind.FALLBACK, SiteKind.ARGUMENT)
 
 
+#: under which an author says that something fails: an argument of its call, a size that changes, no multiple of another
+_ARGUMENT = re.compile(r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|(?=[\w.'\"(]))")
+_DYNAMIC, _NEGATED = re.compile(r"\bdynamic\w*", re.IGNORECASE), re.compile(r"\bnon-[a-z]\w+", re.IGNORECASE)
+#: arguments of the export itself
+_OF_EXPORT = re.compile(r"opset|dynam|torch|export|names$")
+
+
+def _conditions(said: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """The conditions that an author names, each with what a case has that is about it."""
+    for found in _ARGUMENT.finditer(said):
+        if not _OF_EXPORT.search(found["name"]):
+            yield found[0], re.compile(re.escape(found[0]))
+    for pattern in (_DYNAMIC, _NEGATED):
+        if named := pattern.search(said):
+            yield named[0], _DYNAMIC if pattern is _DYNAMIC else re.compile(re.escape(named[0]), re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """A case, one of its variants, and what it says along the releases."""
@@ -57,7 +74,8 @@ class Remedy:
 @dataclass(frozen=True)
 class SiteFinding:
     """A site with its word. ``statement`` is the sentence; ``spoken`` whether anything measured speaks to it;
-    ``holds`` is, for a gate, at how many of the releases its condition is true: always, never, sometimes.
+    ``holds`` is, for a gate, at how many of the releases its condition is true: always, never, sometimes. ``unmet``
+    are conditions that its author names, and no measured case of it has.
     """
 
     site: Site
@@ -67,6 +85,7 @@ class SiteFinding:
     holds: str
     evidence: tuple[Evidence, ...]
     remedy: Remedy | None = None
+    unmet: tuple[str, ...] = ()
 
     @property
     def is_setting(self) -> bool:
@@ -126,7 +145,22 @@ class Judge:
             SiteKind.STATED: self._rewrite,
             SiteKind.EXPORT: lambda site: SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ()),
         }
-        return self._with_remedy(how[site.kind](site))
+        return self._with_remedy(self._unless_conditioned(how[site.kind](site)))
+
+    def _unless_conditioned(self, found: SiteFinding) -> SiteFinding:
+        """Not judged where all works that was measured, and none of it under the conditions that the author names."""
+        if found.word is not Workaround.OBSOLETE or not found.site.said:
+            return found
+        missing = [words for words, pattern in _conditions(found.site.said) if not self._has(found.evidence, pattern)]
+        if not missing:
+            return found
+        why = f"its author names {', '.join(missing)}, which no measured case of it has"
+        return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False, unmet=tuple(missing))
+
+    def _has(self, evidence: Iterable[Evidence], pattern: re.Pattern[str]) -> bool:
+        cases = {item.case for item in evidence}
+        entries = (entry for entry in self.seen.rows.catalogue.values() if entry.case in cases)
+        return any(pattern.search(f"{entry.case} {entry.title}\n{entry.code}") for entry in entries)
 
     def _with_remedy(self, found: SiteFinding) -> SiteFinding:
         """With a fix that works, where the place has none: its form is not measured, or does not help."""

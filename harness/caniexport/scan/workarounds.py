@@ -120,6 +120,7 @@ def _told(
     site = Site(
         source.path, place.line, SiteKind.STATED, text_at(source, place.line), name,
         fixes=fixes[:1], runtime=place.runtime or by_path, told=_TOLD[place.told], sure=sure,
+        said=place.said,
     )  # fmt: skip
     _, calls = lines.between(place.first, place.last)
     blames = bool(place.blamed) or blames_operation(place.said) or names_exporter(place.said)

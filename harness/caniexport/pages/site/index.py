@@ -16,6 +16,7 @@ from caniexport import names, operators
 from caniexport.answers.decide_fixes import answer_needed, still_needing
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import tell_called
+from caniexport.answers.points import Places
 from caniexport.answers.reading import MOST_CASES, Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Workarounds, workarounds
@@ -96,7 +97,7 @@ class _Table(dict[Any, int]):
         return [self.setdefault(item, len(self)) for item in items]
 
 
-def script(data: Mapping[str, Any], opened: Mapping[str, tuple[str, str]]) -> str:
+def script(data: Mapping[str, Any], opened: Mapping[str, Mapping[str, tuple[str, str]]]) -> str:
     """What :func:`read` gives as a script, with what the pages of upgrades open with."""
     told = json.dumps({**data, "upgrades": opened}, ensure_ascii=False, separators=(",", ":"))
     return f"window.CANIEXPORT = {told}\n"
@@ -120,6 +121,8 @@ def read(kept: Kept) -> dict[str, Any]:
     data["files"] = _files(kept.answer(search.index))
     data["pages"] = operator_pages(kept)
     data["torch"] = kept.rows().torch
+    places = [Places(kept.rows()).fill({"torch": torch}) for torch in data["torch"]]
+    data["called"] = {place.torch: (EXPORTER_SHORT[place.exporter], place.opset) for place in places}
     return data | _words_of_fixes(kept, data) | operators_told(kept)
 
 

@@ -429,7 +429,11 @@ window.makeSearch = data => {
   const _about_every = parts => {
     const found = _with_every(parts)
     if (parts.length === 1 || !parts.some(is_operator)) return found
-    return found.filter(lead => !lead.why.split(', ').some(what => words._ASIDE.includes(what)))
+    const others = parts.filter(part => !is_argument(part))
+    const said = others.length === parts.length ? found : _with_every(others)
+    const is_told = lead => others.length === 1 || !lead.why.split(', ').some(what => words._ASIDE.includes(what))
+    const about = new Set(said.filter(is_told).map(lead => lead.case))
+    return found.filter(lead => about.has(lead.case))
   }
   const _each_in_turn = (every, find) => {
     const parts = every.filter(part => !words._JOINING.includes(part))
@@ -557,7 +561,7 @@ window.makeSearch = data => {
   }
   const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
   const _exporter = text => reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name).join()
-  const _is_replaced = query => Boolean(match(reading._OWNER, query)) && reading._REPLACING.some(each => match(each, query))
+  const _is_replaced = query => Boolean(match(reading.OWNER, query)) && reading._REPLACING.some(each => match(each, query))
   const _releases = (text, query) => {
     for (const [pattern, kind] of reading._BETWEEN) {
       const [first] = text.take(pattern)
@@ -585,9 +589,20 @@ window.makeSearch = data => {
     return workarounds ? 'workarounds' : upgrade ? 'upgrade' : matrix ? 'matrix' : ''
   }
   const _words_of = left => {
+    const given = []
+    for (const pattern of reading._ARGUMENTS) {
+      given.push(...findall(pattern, left).flatMap(_argument))
+      left = left.replace(new RegExp(pattern.source, pattern.flags.includes('g') ? pattern.flags : `${pattern.flags}g`), ' ')
+    }
     const written = left.replace(reading._WRITTEN, ` ${reading._INDEX_PUT} `).replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
     const every = split(written).map(word => rstrip(lstrip(word, `${reading._OUTER}.`), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
-    return every.filter(word => !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
+    const told = every.filter(word => !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word)))
+    return [...told, ...unique(given)].join(' ')
+  }
+  const _argument = ({groups}) => {
+    if (reading._OF_EXPORT.includes(groups.name)) return []
+    const text = groups.one ?? groups.two
+    return [`${groups.name}=${casefold(groups.switch ?? '')}`, ...text ? [text] : []]
   }
   const read_fix_parts = query =>
     new Set(reading._FIX_PARTS.flatMap(pattern => findall(pattern, query)).flatMap(item => split(_words_of(item.groups.fix))))
@@ -681,7 +696,7 @@ window.makeSearch = data => {
     const named = known_words.filter(word => is_operator(casefold(word)))
     const kept = named.sort((mine, theirs) => leads.get(theirs)[0].score - leads.get(mine)[0].score).reduce(keep, [])
     const beside = find_each(kept), others = known_words.filter(word => !named.includes(word) && beside.get(word).length)
-    const rank = word => [kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
+    const rank = word => [Number(!is_argument(word)), kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
     return others.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce(keep, kept)
   }
   const _of_question = (found, read) => {
@@ -708,7 +723,9 @@ window.makeSearch = data => {
       const together = _words_together(has_sentence(query) ? _telling(every) : every, listed)
       kept = together.length ? together : every
       const is_answered = has_sentence(query) && kept.some(word => is_operator(casefold(word)))
-      missing = every.filter(word => !kept.includes(word) && !(is_answered && !_is_name(word)))
+      const is_fix = read.asks || match(reading.OWNER, query)
+      const is_aside = word => !(_is_name(word) || (!is_fix && _is_said(word)))
+      missing = every.filter(word => !kept.includes(word) && !(is_answered && is_aside(word)))
     }
     let left_out = every.filter(word => !kept.includes(word))
     const asked = every.filter(word => kept.includes(word)).join(' ')
@@ -728,7 +745,12 @@ window.makeSearch = data => {
   }
   const _is_torchs = word => match(search._TORCHS, word)?.[0] === word
   const torchs_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => op.includes('::')).map(operator_key)))
-  const _is_covered = word => _is_torchs(word) && _is_operator(word) ? torchs_of_cases.has(operator_key(word)) : is_operator(casefold(word))
+  const onnx_names = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => !op.includes('::')).map(casefold)))
+  const _is_covered = word => {
+    if (!_is_torchs(word) || !_is_operator(word) || !is_operator(casefold(word))) return is_operator(casefold(word))
+    const name = casefold(word.split('.').at(-1))
+    return torchs_of_cases.has(operator_key(word)) || operator_key(word) !== name || !onnx_names.has(name)
+  }
   const _uncovered = every => every.filter(word => !search._ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
   const _is_uncovered = word => {
     if (_is_torchs(word) && _is_operator(word)) return true
@@ -804,7 +826,13 @@ window.makeSearch = data => {
   const themes = new Set(entries.map(({case: {theme}}) => theme).filter(Boolean))
   const operators_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.map(operator_key)))
   const has_case = word => themes.has(word) || operators_of_cases.has(operator_key(word))
-  const _is_name = word => Boolean(match(search._CODE, word) || data.dtypes.includes(word) || (!search._ENGLISH.includes(word) && _is_operator(word)))
+  const is_argument = word => word.slice(1).includes('=')
+  const tell_unknown = missing => {
+    const left = missing.map(word => `«${word.replace(search._SWITCH, found => found[0].toUpperCase() + found.slice(1))}»`).join(', ')
+    const each = missing.length === 1 ? 'it' : 'them'
+    return missing.length ? `Not known with ${left}: no measured case is about ${each} together with the rest. Without ${each}:` : ''
+  }
+  const _is_name = word => Boolean(match(search._CODE, word) || is_argument(word) || data.dtypes.includes(word) || (!search._ENGLISH.includes(word) && _is_operator(word)))
   const _is_operator = word => every_operator.has(operator_key(word))
   const _without_english = (query, every) => {
     const is_named = word => is_operator(casefold(word)) || entries.some(({variant}) => variant === word)
@@ -958,5 +986,5 @@ window.makeSearch = data => {
     }
     return strip(`This is ${what}. ${there}`)
   }
-  return {find, shorten, operator_key, tell_operator, ordered, decide}
+  return {find, shorten, operator_key, tell_operator, tell_unknown, ordered, decide}
 }

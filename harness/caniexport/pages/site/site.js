@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {beside, cases, changed, decided: needed, decisions, needing, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
+  const {beside, called, cases, changed, decided: needed, decisions, needing, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -87,16 +87,23 @@
     const parts = [unknown && `Nothing was measured of an operator called ${unknown}.`, ...told.map(([name, said]) => said && `No case is about ${name}. ${said}`)]
     return names.length ? [element('p', 'decision', ...ticked([...parts, rest].filter(Boolean).join(' ')))] : []
   }
+  const tell_unknown = missing => asked().tell_unknown(missing)
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}, query) => {
     const newest = torch.at(-1)
-    const [file, decision] = upgrades[before] ?? []
-    const given = [after !== newest && `to torch ${after}`, opset && `opset ${opset}`, exporter, runtime && runtime.replace('==', ' '), words].filter(Boolean)
-    const alone = `This copy has the upgrade to the newest release, torch ${newest}, alone, of all cases as the releases are called by default. Yours (${given.join(', ')}): `
+    const [by, at] = called[before] ?? []
+    const is_default = (!opset || opset === String(at)) && (!exporter || exporter === by || (exporter === 'TorchScript' && by === 'trace'))
+    const found = upgrades[before]?.[after]
+    const given = [!found && `to torch ${after}`, !is_default && opset && `opset ${opset}`, !is_default && exporter, runtime && runtime.replace('==', ' '), words].filter(Boolean)
+    const alone = `This copy has upgrades of all cases as the releases are called by default alone, near the newest release. Yours (${given.join(', ')}): `
     const more = given.length ? [element('p', 'decision', alone, command_of(query))] : []
-    if (!file) return more
+    const [to, [file, decision] = []] = found ? [after, found] : [newest, upgrades[before]?.[newest]]
+    if (!decision) return more
+    if (!given.length && (opset || exporter)) more.push(element('p', 'hint', `Torch ${before} as it is called by default: ${by}, opset ${at}.`))
     // what is no answer to what was asked is no decision
-    const said = element('p', more.length ? 'hint' : 'decision', ...ticked(decision))
-    return [...more, said, element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`))]
+    const said = element('p', given.length ? 'hint' : 'decision', ...ticked(given.length ? `From torch ${before} to torch ${to}, by default: ${decision}` : decision))
+    const all = upgrades[before]?.[newest]?.[0]
+    const way = file ? link(file, `All of it: from torch ${before} to torch ${to}`) : element('span', '', 'All of it: ', command_of(query), '; ', link(all, `to the newest, torch ${newest}`))
+    return [...more, said, element('p', '', way)]
   }
   const move_of = (question, releases) => {
     const is_span = question.kind === 'range' && !question.words && question.asks !== 'matrix'
@@ -127,7 +134,8 @@
     const made = [read_as(found, question, releases.filter(Boolean), move)]
     if (question.own) made.push(element('p', '', 'Of your own file: ', element('code', '', 'caniexport upgrade --model FILE.onnx'), ' says which known failures touch it. Of your own model: ', element('code', '', 'caniexport check FILE.py:FACTORY'), ' measures it on each release.'))
     const without = (words, style) => words.length ? [element('p', style, `Answered without ${words.map(word => `«${word}»`).join(', ')}: no measured case is about ${words.length > 1 ? 'them' : 'it'} together with the rest.`)] : []
-    made.push(...without(found.left_out.filter(word => found.missing.includes(word)), 'decision'))
+    const unknown_words = found.left_out.filter(word => found.missing.includes(word))
+    if (unknown_words.length) made.push(element('p', 'decision', tell_unknown(unknown_words)))
     made.push(...without(found.left_out.filter(word => !found.missing.includes(word)), 'hint'))
     if (found.narrowed) made.push(element('p', 'hint', found.narrowed))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from caniexport.answers.provider_runs import worse_elsewhere
@@ -44,8 +44,12 @@ _TAG = re.compile(r"<[a-z][^<>]*[^<>/]>")
 _PLAIN_VALUE = re.compile(r'="([\w.:#/?&;%+,~-]*[\w.:#?&;%+,~-])"', re.ASCII)
 
 
-#: by release that one may come from: the file of its upgrade to the newest, and the sentence that it opens with
-Opened = Mapping[str, tuple[str, str]]
+#: by the release that one may come from, and the one that one moves to: the file of the upgrade, which only those to
+#: the newest have, and the sentence that it opens with
+Opened = Mapping[str, Mapping[str, tuple[str, str]]]
+#: releases before the newest that one may move to, and before each of them that one may come from: further away the
+#: search names the command
+_NEAR = 10
 
 
 class PageWriter:
@@ -79,13 +83,17 @@ class PageWriter:
     def write_upgrades(self, files: Collection[str]) -> Opened:
         """The pages of upgrades to the newest release that have these files; gives what the search tells of them."""
         opened = {}
-        newest = self._kept.rows().torch[-1]
+        torch = self._kept.rows().torch
         for asked in upgrade.starts(self._kept):
             file = upgrade_file(asked["from"], asked.get("profile", ""))
             if file in files:
                 self.write_page(file, "upgrade", asked)
                 if "profile" not in asked:
-                    opened[asked["from"]] = file, upgrade.decide_between(self._kept, asked["from"], newest)
+                    before = asked["from"]
+                    told = {
+                        after: upgrade.decide_between(self._kept, before, after) for after in _targets(torch, before)
+                    }
+                    opened[before] = {after: (file if after == torch[-1] else "", said) for after, said in told.items()}
         return opened
 
     def write_operators(self, ops: Iterable[str]) -> None:
@@ -144,6 +152,13 @@ class PageWriter:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self._written()
+
+
+def _targets(torch: Sequence[str], before: str) -> list[str]:
+    """The releases that the search tells the upgrade to from a release: the newest, and what is near to both."""
+    begin = torch.index(before) + 1
+    near = torch[max(begin, len(torch) - 1 - _NEAR) : begin + _NEAR]
+    return list(dict.fromkeys([*near, torch[-1]]))
 
 
 def _shortened(text: str) -> str:

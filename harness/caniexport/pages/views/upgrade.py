@@ -100,7 +100,10 @@ def page(form: Form, kept: Kept) -> Page:
         given["decision"] = decide_each(found, short=True)
         given["neither"] = NEITHER
         given["sides"] = [_side(found, way, form.mine.profile) for way in order_ways(found)]
-    about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
+    packages = dict(before).get("profile", "")
+    given["packages"] = f"with the packages {PROFILE_WORDS.get(packages, packages)}" if packages else ""
+    way = f"torch {found.before.torch} to {found.after.torch}" if found else ""
+    about = (way, given["packages"], named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
     sheet = Sheet(_COLUMNS, lambda: _rows(found) if found else ())
     return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True, sheet=sheet)
