@@ -112,6 +112,16 @@ QUESTIONS = {
     "is stack_rewrite still needed where we call it on 2.8?": (
         "stack_rewrite where", "workarounds", "each", ("2.8",), "", "", "",
     ),
+    "does nn.LSTM(proj_size=3) export with trace on 2.9": ("nn.LSTM proj_size=", "", "each", ("2.9",), "", "trace", ""),
+    "interpolate mode='area', align_corners=True on 2.9": (
+        "interpolate mode= area align_corners=true", "", "each", ("2.9",), "", "", "",
+    ),
+    "does torch.onnx.export(m, x, dynamic_axes=axes, training=mode) of cross(a, dim=-1) work on 2.9": (
+        "x cross training= dim=", "", "each", ("2.9",), "", "", "",
+    ),
+    "scatter_reduce amax include_self=False torch 2.9 trace": (
+        "scatter_reduce amax include_self=false", "", "each", ("2.9",), "", "trace", "",
+    ),
     "is grid_sample, where and max ok at opset 17": ("grid_sample where max", "", "each", (), "17", "", ""),
     "We use SDPA and split the batch on torch 2.5, is it fine?": ("SDPA split batch", "", "each", ("2.5",), "", "", ""),
     "Can we drop the hand-written cross and use torch.cross natively on 2.9, or must it stay?": (

@@ -114,7 +114,8 @@ class _Copy:
             self._feed()
             api.write(self._kept, self._folder)
             searched = index.read(self._kept)
-            opened = {torch: told for part in written for torch, told in part().items()}
+            near = self._writer.decide_near()
+            opened = {torch: {**near.get(torch, {}), **told} for part in written for torch, told in part().items()}
             (self._folder / INDEX).write_text(index.script(searched, opened), encoding="utf-8")
             for each in packed:
                 each.result()

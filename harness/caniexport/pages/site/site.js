@@ -100,10 +100,12 @@
     if (!decision) return more
     if (!given.length && (opset || exporter)) more.push(element('p', 'hint', `Torch ${before} as it is called by default: ${by}, opset ${at}.`))
     // what is no answer to what was asked is no decision
-    const said = element('p', given.length ? 'hint' : 'decision', ...ticked(given.length ? `From torch ${before} to torch ${to}, by default: ${decision}` : decision))
+    const [first, ...others] = decision.split('\n')
+    const said = element('p', given.length ? 'hint' : 'decision', ...ticked(given.length ? `From torch ${before} to torch ${to}, by default: ${first}` : first))
+    const ways = others.length ? [element('ul', 'ways', ...others.map(way => element('li', '', ...ticked(way))))] : []
     const all = upgrades[before]?.[newest]?.[0]
     const way = file ? link(file, `All of it: from torch ${before} to torch ${to}`) : element('span', '', 'All of it: ', command_of(query), '; ', link(all, `to the newest, torch ${newest}`))
-    return [...more, said, element('p', '', way)]
+    return [...more, said, ...ways, element('p', '', way)]
   }
   const move_of = (question, releases) => {
     const is_span = question.kind === 'range' && !question.words && question.asks !== 'matrix'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from caniexport.answers.provider_runs import worse_elsewhere
@@ -89,12 +89,19 @@ class PageWriter:
             if file in files:
                 self.write_page(file, "upgrade", asked)
                 if "profile" not in asked:
-                    before = asked["from"]
-                    told = {
-                        after: upgrade.decide_between(self._kept, before, after) for after in _targets(torch, before)
-                    }
-                    opened[before] = {after: (file if after == torch[-1] else "", said) for after, said in told.items()}
+                    told = upgrade.decide_between(self._kept, asked["from"], torch[-1])
+                    opened[asked["from"]] = {torch[-1]: (file, told)}
         return opened
+
+    def decide_near(self) -> Opened:
+        """What the search tells of upgrades without a page: to releases before the newest, from those near to them."""
+        torch = self._kept.rows().torch
+        found: dict[str, dict[str, tuple[str, str]]] = {}
+        for number, after in list(enumerate(torch))[-1 - _NEAR : -1]:
+            for before in torch[max(0, number - _NEAR) : number]:
+                told = upgrade.decide_between(self._kept, before, after)
+                found.setdefault(before, {})[after] = ("", told)
+        return found
 
     def write_operators(self, ops: Iterable[str]) -> None:
         """The page of each operator, or the file that leads from another name of it to its page."""
@@ -152,13 +159,6 @@ class PageWriter:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self._written()
-
-
-def _targets(torch: Sequence[str], before: str) -> list[str]:
-    """The releases that the search tells the upgrade to from a release: the newest, and what is near to both."""
-    begin = torch.index(before) + 1
-    near = torch[max(begin, len(torch) - 1 - _NEAR) : begin + _NEAR]
-    return list(dict.fromkeys([*near, torch[-1]]))
 
 
 def _shortened(text: str) -> str:

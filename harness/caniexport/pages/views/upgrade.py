@@ -11,7 +11,7 @@ from typing import Any
 from caniexport import versions
 from caniexport.answers import operator_at
 from caniexport.answers.calls_between import BETWEEN, places_of, tell_between
-from caniexport.answers.decision import NEITHER, call_way, decide, decide_each, order_ways
+from caniexport.answers.decision import NEITHER, call_way, decide_each, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
@@ -134,8 +134,9 @@ def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, rest: str) -> s
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:
-    """The sentence about the way from one release to another, as their page opens with it."""
-    return decide(kept.answer(_ask, (("torch", before),), (("torch", after),), Filters()))
+    """The way from one release to another in a line each way of calling it, as their page opens with them."""
+    found = kept.answer(_ask, (("torch", before),), (("torch", after),), Filters())
+    return "\n".join(decide_each(found, short=True))
 
 
 def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:

@@ -178,6 +178,7 @@ def _table(
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
         groups=_groups(kept, found, order) if len(found) > _FEW and not filters.cases else (),
         by=_GROUPED,
+        with_caution=form.whole,
         links=not form.whole,
         only=(", ".join(filters.variants), matched) if filters.variants else (),
         asked={name: value for name, value in form.asked.items() if name != "sort"},
