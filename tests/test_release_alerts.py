@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -160,7 +161,8 @@ def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, tmp
         f"urn:caniexport:alert:{item.alert.id}" for item in found.alerts
     ]
     assert HOSTILE not in (tmp_path / "one" / "alerts.html").read_text(encoding="utf-8")
-    assert all(f'id="alert-{item.alert.id}"' in (tmp_path / "one" / "alerts.html").read_text() for item in found.alerts)
+    page = (tmp_path / "one" / "alerts.html").read_text(encoding="utf-8")
+    assert set(re.findall(r'id="?alert-([\w-]+)', page)) >= {item.alert.id for item in found.alerts}
 
 
 def test_the_page_shows_open_alerts_first_and_the_others_when_asked(draw):

@@ -22,7 +22,7 @@ from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check.environments import Environment, NoEnvironment, environment, fitting
 from caniexport.check.limits import fixed_by_tracing, told_as_measured
-from caniexport.check.session import CheckSession
+from caniexport.check.session import CheckSession, Told
 from caniexport.check.subject import UnusableModel
 from caniexport.check.widen import Point, ReleaseQuestion
 from caniexport.home import Home
@@ -49,6 +49,8 @@ _PROVIDER = "cpu"
 _TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 #: before the exporter has seen the model, no other opset or exporter can change anything
 _BEFORE_EXPORT = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
+#: how an error of dynamo begins that has not come as far as an opset
+_CAPTURE_FAILS = "Failed to export the model with torch.export"
 
 
 @dataclass(frozen=True)
@@ -298,6 +300,7 @@ class _Measuring:
         self._journal: Journal | None = None
         self._environment: Environment | None = None
         self._sessions: list[CheckSession] = []
+        self._captured: set[tuple[int, str, str, str]] = set()
         self._pointless = self._is_fixed = False
         self._began = time.monotonic()
 
@@ -413,10 +416,26 @@ class _Measuring:
                 session = self._begin(lane)
             for group in plan.groups(cells).values():
                 assert session is not None
-                self._take(session.measure(group), len(group))
+                self._take(self._measured(session, lane, group), len(group))
             points = self._next(lane)
         if session is not None:
             session.close()
+
+    def _measured(self, session: CheckSession, lane: Sequence[str], group: Sequence[Cell]) -> Iterator[Told]:
+        """The rows of a group. Capturing a module does not depend on the opset, and torch 2.13 captures an RNN with
+        dynamic axes once in a process: where capturing fails after it did not, it is done again in another process.
+        """
+        for cell, told in zip(group, session.measure(group), strict=False):
+            row, texts = told
+            fails = _CAPTURE_FAILS in texts.get(row.get("message_id") or "", "")
+            model = (id(session), cell.case, cell.variant, cell.exporter)
+            if row["stage"] not in (*_BEFORE_EXPORT, Stage.EXPORT.value):
+                self._captured.add(model)
+            if fails and model in self._captured:
+                other = self._begin(lane)
+                told = next(other.measure([cell]), told)
+                other.close()
+            yield told
 
     def _begin(self, lane: Sequence[str]) -> CheckSession:
         assert self._environment is not None

@@ -33,7 +33,17 @@ from caniexport.match.question import (
     read_question,
     read_release,
 )
-from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_argument, is_list
+from caniexport.match.words import (
+    SEVERAL,
+    WordIndex,
+    choose_main,
+    find_asked,
+    find_with_every,
+    index_words,
+    is_argument,
+    is_list,
+    name_operators,
+)
 from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
 from caniexport.store import Dataset
 
@@ -468,8 +478,13 @@ def _is_joined(tokens: Sequence[str]) -> bool:
 def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -> list[str]:
     """Those of the words that some case has together, the one that says the most among them."""
     find = partial(find_asked, where.words, listed=listed)
-    if find(" ".join(every)):
-        return list(every)
+    if together := find(" ".join(every)):
+        if len(name_operators(where.words, [word.casefold() for word in every])) < SEVERAL:
+            return list(every)
+        # each of several operators is found by itself, whatever else was asked for
+        about = {lead.case for lead in choose_main(together)}
+        is_name = where.words.is_operator
+        return [word for word in every if is_name(word.casefold()) or about & {lead.case for lead in find(word)}]
     leads = {word: find(word) for word in dict.fromkeys(every)}
     named = [word for word in leads if leads[word] and where.words.is_operator(word.casefold())]
     kept: list[str] = []

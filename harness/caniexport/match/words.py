@@ -21,7 +21,7 @@ _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 #: the share of the best score from which on a case is about the words
 _ABOUT = 0.5
 #: operators that a question asks about one by one
-_SEVERAL = 2
+SEVERAL = 2
 _OPERATOR = "operator "
 #: texts of a case that say what it is about only together with others
 _ASIDE = ("its code", "a fix's note")
@@ -139,7 +139,7 @@ def _of_first(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
     they can of the other words; none where no case has all of them.
     """
     named = name_operators(where, parts)
-    together = _about_every(where, named) if len(named) >= _SEVERAL else ()
+    together = _about_every(where, named) if len(named) >= SEVERAL else ()
     others = [part for part in dict.fromkeys(parts) if part not in named]
     beside = [found for word in others if (found := _about_every(where, [named[0], word]))] if together else []
     return _once((*together, *chain.from_iterable(beside), *_about_every(where, named[:1]))) if together else ()
@@ -163,7 +163,7 @@ def _each_in_turn(where: WordIndex, parts: Sequence[str], find: _Find) -> tuple[
     """The cases of each operator, the best of each first; none of less than two operators."""
     parts = [part for part in parts if part not in _JOINING]
     named = name_operators(where, parts)
-    if len(named) < _SEVERAL:
+    if len(named) < SEVERAL:
         return ()
     others = [part for part in parts if part not in named]
     each = [find(where, [part, *others]) for part in named]

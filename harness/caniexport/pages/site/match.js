@@ -417,7 +417,7 @@ window.makeSearch = data => {
   const is_dtype = word => data.dtypes.includes(casefold(word).replace(/^torch\./, ''))
   const _of_first = parts => {
     const named = name_operators(parts)
-    const together = named.length >= words._SEVERAL ? _about_every(named) : []
+    const together = named.length >= words.SEVERAL ? _about_every(named) : []
     if (!together.length) return []
     const others = unique(parts).filter(part => !named.includes(part))
     return _once([...together, ...others.flatMap(word => _about_every([named[0], word])), ..._about_every(named.slice(0, 1))])
@@ -438,7 +438,7 @@ window.makeSearch = data => {
   const _each_in_turn = (every, find) => {
     const parts = every.filter(part => !words._JOINING.includes(part))
     const named = name_operators(parts)
-    if (named.length < words._SEVERAL) return []
+    if (named.length < words.SEVERAL) return []
     const others = parts.filter(part => !named.includes(part))
     const narrowed = named.map(part => find([part, ...others]))
     const each = narrowed.every(leads => leads.length) ? narrowed : named.map(part => find([part]))
@@ -689,7 +689,12 @@ window.makeSearch = data => {
   }
   const _near = said_as => nearest(said_as, entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme]))
   const _words_together = (every, listed) => {
-    if (find_asked(every.join(' '), listed).length) return every
+    const together = find_asked(every.join(' '), listed)
+    if (together.length && name_operators(every.map(casefold)).length < words.SEVERAL) return every
+    if (together.length) {
+      const about = new Set(together.filter(lead => lead.score >= words._ABOUT * together[0].score).map(lead => lead.case))
+      return every.filter(word => is_operator(casefold(word)) || find_asked(word, listed).some(lead => about.has(lead.case)))
+    }
     const find_each = kept => new Map(unique(every).map(word => [word, find_asked([...kept, word].join(' '), listed)]))
     const keep = (kept, word) => find_asked([...kept, word].join(' '), listed).length ? [...kept, word] : kept
     const leads = find_each([]), known_words = [...leads.keys()].filter(word => leads.get(word).length)
