@@ -119,6 +119,9 @@ QUESTIONS = {
     "does torch.onnx.export(m, x, dynamic_axes=axes, training=mode) of cross(a, dim=-1) work on 2.9": (
         "x cross training= dim=", "", "each", ("2.9",), "", "", "",
     ),
+    "does F.interpolate(recompute_scale_factor=True, scale_factor=2.0) with dynamic size work on 2.9 trace": (
+        "F.interpolate dynamic size recompute_scale_factor=true scale_factor=", "", "each", ("2.9",), "", "trace", "",
+    ),
     "scatter_reduce amax include_self=False torch 2.9 trace": (
         "scatter_reduce amax include_self=false", "", "each", ("2.9",), "", "trace", "",
     ),

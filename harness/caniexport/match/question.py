@@ -69,7 +69,7 @@ _NAMED_RELEASE = re.compile(
     rf"{_NAME}(?:py)?torch(?:\s+(?:version|release))?{_SIGN}(?P<one>{_VERSION}){_END}", re.IGNORECASE
 )
 _BARE_RELEASE = re.compile(
-    rf"{_NAME}v?(?P<one>[1-9]\.\d{{1,2}}(?:\.\d{{1,2}})?(?:\+\w+)?){_END}(?!\s*(?:[GMK]i?B|%|m?s|seconds|x)\b)",
+    rf"{_NAME}(?<!=)v?(?P<one>[1-9]\.\d{{1,2}}(?:\.\d{{1,2}})?(?:\+\w+)?){_END}(?!\s*(?:[GMK]i?B|%|m?s|seconds|x)\b)",
     re.IGNORECASE,
 )
 _UPGRADE = re.compile(

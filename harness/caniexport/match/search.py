@@ -271,7 +271,9 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     # an upgrade is about each of them
     if question.asks == "upgrade":
         others = name_cases(every, where.words.entries.values()).others
-        kept = [word for word in every if word not in others or not has_sentence(query) or _is_name(word)]
+        # how its operators are called says nothing of a release
+        plain = [word for word in every if not is_argument(word)]
+        kept = [word for word in plain if word not in others or not has_sentence(query) or _is_name(word)]
         missing = tuple(word for word in others if word in kept)
     else:
         telling = _telling(where, every) if has_sentence(query) else every

@@ -722,7 +722,7 @@ window.makeSearch = data => {
     let kept, missing
     if (read.asks === 'upgrade') {
       const others = every.filter(word => !has_case(word))
-      kept = every.filter(word => !others.includes(word) || !has_sentence(query) || _is_name(word))
+      kept = every.filter(word => !is_argument(word) && (!others.includes(word) || !has_sentence(query) || _is_name(word)))
       missing = unique(others.filter(word => kept.includes(word)))
     } else {
       const together = _words_together(has_sentence(query) ? _telling(every) : every, listed)
