@@ -56,7 +56,7 @@ def answer_needed(found: Workarounds, beside: str = "", operator: str = "", othe
     if not others:
         return f"{said} {decided}".strip()
     said = "Not needed, with exceptions." if said.startswith("Not needed") else said
-    return f"{said} {decided} Other calls of {operator} still need a workaround: {some(list(others), _NAMED)}.".strip()
+    return f"{said} {decided} {_tell_others(operator, others)}".strip()
 
 
 def decide_some(found: Workarounds, operator: str, others: Sequence[str]) -> str:
@@ -66,8 +66,11 @@ def decide_some(found: Workarounds, operator: str, others: Sequence[str]) -> str
     decided = decide_workarounds(found)
     if not decided or not others:
         return decided
-    needing = f"Other calls of {operator} still need a workaround: {some(list(others), _NAMED)}."
-    return f"It depends on the call. {decided} {needing}"
+    return f"It depends on the call. {decided} {_tell_others(operator, others)}"
+
+
+def _tell_others(operator: str, cases: Sequence[str]) -> str:
+    return f"Other calls of {operator} still need a workaround: {some(list(cases), _NAMED)}."
 
 
 def still_needing(found: Workarounds, told: Container[str]) -> list[str]:

@@ -592,7 +592,7 @@ window.makeSearch = data => {
     const given = []
     for (const pattern of reading._ARGUMENTS) {
       given.push(...findall(pattern, left).flatMap(_argument))
-      left = left.replace(new RegExp(pattern.source, pattern.flags.includes('g') ? pattern.flags : `${pattern.flags}g`), ' ')
+      left = left.replace(pattern, ' ')
     }
     const written = left.replace(reading._WRITTEN, ` ${reading._INDEX_PUT} `).replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
     const every = split(written).map(word => rstrip(lstrip(word, `${reading._OUTER}.`), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
