@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from mini import runner
-from mini.cluster import OLD, WORDS, ended, rows_sent, started, wait_for
+from mini.cluster import OLD, WORDS, cells_in, ended, rows_sent, started, wait_for
 from mini.home import MARK
 
 from caniexport import __version__
@@ -69,17 +69,42 @@ def test_a_worker_that_is_killed_loses_at_most_what_was_in_flight(cluster, one_m
     assert all(case.startswith("canary-") for case in again), "what had come was measured again"
 
 
+_HANGING_AFTER_ROWS = """
+import time
+from caniexport.measure import remote
+remote._PAUSE = 0.0
+append_rows = remote.append_rows
+def append_and_hang(place, name, rows):
+    append_rows(place, name, rows)
+    while b'"case"' in rows:
+        time.sleep(60)
+remote.append_rows = append_and_hang
+"""
+
+
+def with_changed_code(home, folder, code):
+    """The home, whose processes run this code when they start."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(code)
+    return replace(home, extra=(("PYTHONPATH", os.pathsep.join([str(folder), str(runner.ROOT / "harness")])),))
+
+
 def test_rows_in_a_folder_that_all_reach_outlive_a_worker_too(cluster, one_machine, tmp_path):
-    for name in ("first", "second"):
-        cluster.worker(name)
+    hanging = cluster.home.copy(tmp_path / "hanging", with_rows=False)
+    cluster.worker("first", with_changed_code(hanging, tmp_path / "site", _HANGING_AFTER_ROWS))
+    cluster.registered("first")
     shared = tmp_path / "shared"
     client = cluster.client(cluster.home, "--to", str(shared))
-    wait_for(lambda: b'"case"' in b"".join(path.read_bytes() for path in shared.glob("*.part.jsonl")), client)
+    sent = []
+    wait_for(lambda: sent.extend(cells_in(shared.glob("*.part.jsonl"))) or sent, client)
+    cluster.worker("second")
     cluster.kill("first")
 
     ended(client)
 
     assert_as_one_machine(cluster.home, one_machine)
+    kept = {row["run_id"] for row in cluster.home.rows()}
+    assert {row["run_id"] for row in sent} <= kept, "what was sent was measured again"
     # whoever has no part in the cluster takes them from there
     other = cluster.home.copy(tmp_path / "other", with_rows=False)
     other.caniexport("merge", str(shared))
@@ -214,11 +239,8 @@ interpreters.why_none = lambda minor: "there is none"
 
 
 def test_a_worker_whose_python_is_missing_leaves_its_shards_to_one_that_has_it(cluster, one_machine, tmp_path):
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "sitecustomize.py").write_text(_WITHOUT_PYTHON)
-    path = os.pathsep.join([str(tmp_path / "site"), str(runner.ROOT / "harness")])
     lacking = cluster.home.copy(tmp_path / "lacking", with_rows=False)
-    cluster.worker("lacking", replace(lacking, extra=(("PYTHONPATH", path),)))
+    cluster.worker("lacking", with_changed_code(lacking, tmp_path / "site", _WITHOUT_PYTHON))
     cluster.registered("lacking")
 
     alone = ended(cluster.client(cluster.home), code=1)

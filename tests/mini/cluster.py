@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -129,8 +129,13 @@ def ended(process: subprocess.Popen[str], code: int = 0) -> str:
 
 def rows_sent(home: Home) -> list[dict[str, Any]]:
     """The rows that have come to the client so far."""
+    return cells_in((home.folder / "results-local" / "shards").glob("*.jsonl"))
+
+
+def cells_in(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """The rows of cells in the whole lines of files that grow or go meanwhile."""
     lines: list[bytes] = []
-    for path in (home.folder / "results-local" / "shards").glob("*.jsonl"):
+    for path in paths:
         with contextlib.suppress(FileNotFoundError):  # the whole delivery has come in this moment
             lines += path.read_bytes().split(b"\n")[:-1]
     return [entry["row"] for entry in map(json.loads, lines) if entry["kind"] == "cell"]
