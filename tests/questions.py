@@ -117,7 +117,7 @@ QUESTIONS = {
         "interpolate mode= area align_corners=true", "", "each", ("2.9",), "", "", "",
     ),
     "does torch.onnx.export(m, x, dynamic_axes=axes, training=mode) of cross(a, dim=-1) work on 2.9": (
-        "x cross training= dim=", "", "each", ("2.9",), "", "", "",
+        "cross training= dim=", "", "each", ("2.9",), "", "", "",
     ),
     "does F.interpolate(recompute_scale_factor=True, scale_factor=2.0) with dynamic size work on 2.9 trace": (
         "F.interpolate dynamic size recompute_scale_factor=true scale_factor=", "", "each", ("2.9",), "", "trace", "",
@@ -200,7 +200,7 @@ QUESTIONS = {
     ),
     "x[:, 2:5] = y was changed into torch.cat of pieces since slice assignment broke the export. "
     "torch 1.10, opset 11. may I revert it?": (
-        "index_put torch.cat pieces slice", "workarounds", "each", ("1.10",), "11", "", "",
+        "aten::copy_ torch.cat pieces slice", "workarounds", "each", ("1.10",), "11", "", "",
     ),
     "we roll our own repeat_interleave via expand+reshape since a tensor of repeats was not "
     "exportable - is that obsolete with torch 2.8 opset 18 dynamo=True?": (
@@ -212,7 +212,7 @@ QUESTIONS = {
     ),
     "our `x // 2` on tensors was turned into torch.floor(x / 2) since floor_divide of negatives "
     "rounded wrongly in the exported file. torch 1.12, opset 13": (
-        "x 2 tensors torch.floor 2 floor_divide negatives rounded wrongly file",
+        "aten::floor_divide tensors torch.floor floor_divide negatives file",
         "workarounds", "each", ("1.12",), "13", "", "",
     ),
     "torchvision nms: we run it outside the model because dynamic number of boxes. torch 2.9 dynamo "
@@ -281,6 +281,78 @@ QUESTIONS = {
     ),
     "floor_divide // by a negative number in torch 1.13 opset 13": (
         "floor_divide negative number", "", "each", ("1.13",), "13", "", "",
+    ),
+    "does x[mask] = v export on 2.9": (
+        "index_put", "", "each", ("2.9",), "", "", "",
+    ),
+    "x[:, 1:] += y on torch 1.12 opset 11": (
+        "aten::copy_", "", "each", ("1.12",), "11", "", "",
+    ),
+    "x[idx] with negative idx, torch 2.9": (
+        "aten::index negative", "", "each", ("2.9",), "", "", "",
+    ),
+    "x.unfold(2,3,1)[..., ::2] on 2.9 dynamo": (
+        "x.unfold aten::slice", "", "each", ("2.9",), "", "dynamo", "",
+    ),
+    "torch.tile on 2.9": (
+        "torch.tile", "", "each", ("2.9",), "", "", "",
+    ),
+    "torch.tile opset 9 torch 1.5": (
+        "torch.tile", "", "each", ("1.5",), "9", "", "",
+    ),
+    "x.repeat(1, n, 1) dynamic n on 2.9": (
+        "x.repeat dynamic", "", "each", ("2.9",), "", "", "",
+    ),
+    "x[..., None] export 2.9": (
+        "aten::unsqueeze", "", "each", ("2.9",), "", "", "",
+    ),
+    "out[:, idx] = 0 with dynamo on 2.7": (
+        "index_put", "", "each", ("2.7",), "", "dynamo", "",
+    ),
+    "x.view(x.size(0), -1) dynamic batch dynamo 2.9": (
+        "x.view dynamic batch", "", "each", ("2.9",), "", "dynamo", "",
+    ),
+    "if x.sum() > 0: in forward, on 2.9 dynamo": (
+        "branch value", "", "each", ("2.9",), "", "dynamo", "",
+    ),
+    "for i in range(x.shape[0]) loop dynamic on 2.5 trace": (
+        "trip-count loop dynamic", "", "each", ("2.5",), "", "trace", "",
+    ),
+    "len(x) baked on 2.9": (
+        "baked", "", "each", ("2.9",), "", "", "",
+    ),
+    "int(x.shape[0]/2) on 1.13": (
+        "size", "", "each", ("1.13",), "", "", "",
+    ),
+    "x // 2 on 1.4": (
+        "aten::floor_divide", "", "each", ("1.4",), "", "", "",
+    ),
+    "~mask on 1.6": (
+        "~mask", "", "each", ("1.6",), "", "", "",
+    ),
+    "x & y on int tensors opset 13": (
+        "aten::bitwise_and int tensors", "", "each", (), "13", "", "",
+    ),
+    "x % 2 negative values opset 10": (
+        "aten::remainder negative values", "", "each", (), "10", "", "",
+    ),
+    "x.masked_fill_(mask, float('-inf')) fp16 2.1": (
+        "x.masked_fill_ fp16", "", "each", ("2.1",), "", "", "",
+    ),
+    "torch.where(cond) one argument on 2.8 dynamo": (
+        "torch.where one argument", "", "each", ("2.8",), "", "dynamo", "",
+    ),
+    "x.nonzero() dynamic 2.6": (
+        "x.nonzero dynamic", "", "each", ("2.6",), "", "", "",
+    ),
+    "torch.arange(0, n, 0.5) opset 10": (
+        "torch.arange", "", "each", (), "10", "", "",
+    ),
+    "torch.linspace(0, 1, n) dynamic 1.13": (
+        "torch.linspace dynamic", "", "each", ("1.13",), "", "", "",
+    ),
+    "torch.einsum('...ij,...jk', a, b) opset 12": (
+        "torch.einsum", "", "each", (), "12", "", "",
     ),
 }  # fmt: skip
 

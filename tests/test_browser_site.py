@@ -88,7 +88,7 @@ def searching(chromium, data):
     """A page with the scripts of the search and what they read."""
     page = chromium.new_page()
     page.set_content("<!doctype html>")
-    for name in ("evidence.js", "match.js"):
+    for name in ("evidence.js", "spelled_code.js", "match.js"):
         page.add_script_tag(content=(SCRIPTS / name).read_text(encoding="utf-8"))
     page.evaluate("data => { window.INDEX = window.makeSearch(JSON.parse(data)) }", json.dumps(data))
     return page

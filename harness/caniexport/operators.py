@@ -38,7 +38,7 @@ _FAMILIES = (
     ("col2im", "fold"),
     ("unfold", "tensor.unfold"),
     ("_pad_packed_sequence", "pad_packed_sequence"),
-    ("_pack_padded_sequence", "pack_padded_sequence"),
+    ("_pack_padded_sequence", "pack_padded_sequence", "packed_sequence", "packed_sequences"),
     ("linalg_pinv", "pinverse", "pinv"),
     ("inverse", "linalg_inv", "linalg_inv_ex", "inv"),
     ("linalg_solve", "_linalg_solve_ex", "linalg_solve_ex", "solve"),
@@ -139,6 +139,8 @@ _NAMESPACE = re.compile(
 )
 #: parts of torch whose functions have the part in their operators' names
 _PART = re.compile(r"^(linalg|fft|special)\.")
+#: how a function of torch is spelled
+_TORCHS = re.compile(r"(?:torch|torchvision|nn|f|x|self|tensor)\.[\w.]+", re.IGNORECASE)
 _OVERLOAD = re.compile(
     r"\.(?:default|tensor\w*|scalar\w*|int\w*|dim\w*|out|self\w*|mode|input|vec|names\w*|correction|start\w*)$"
 )
@@ -164,6 +166,11 @@ def operator_key(name: str) -> str:
     """
     folded = name.strip().casefold()
     return _KEYS.get(folded) or _KEYS.get(bare := _bare(folded)) or _KEYS.get(_spelled(bare), _spelled(bare))
+
+
+def is_torch_name(name: str) -> bool:
+    """Whether a name is spelled as a function or a method of torch (``torch.tile``, ``F.pad``, ``x.view``)."""
+    return bool(_TORCHS.fullmatch(name))
 
 
 def operator_name(name: str) -> str:

@@ -41,10 +41,19 @@ def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: S
     return " ".join(told)
 
 
+def loses_calls(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> bool:
+    """Whether all calls of some operator pass at the first of the ``places``, and not all of them at the second."""
+    named = dict.fromkeys(op for name in ops for op in summary.called(name)[:1]) if summary is not None else {}
+    ends = [{place.torch: entry_at(summary, op, place.torch) for place in places} for op in named] if summary else []
+    return any(
+        _is_lost({torch: end for torch, end in each.items() if end and end.torch == torch}, places) for each in ends
+    )
+
+
 def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -> bool:
     """Whether all calls pass at the first place, and not all of them at the second."""
     passing = [
-        end.passes(place.opset)
+        end.passes(place.opset) and not (place.opset is not None and end.fails_at(place.opset))
         for place in places[:2]
         for end in (found[place.torch].ends if place.torch in found else ())
         if end.exporter == place.exporter

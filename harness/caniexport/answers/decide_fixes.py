@@ -35,7 +35,7 @@ _ASIDE = "the file takes the example's sizes alone, and whether a workaround hel
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
 _GONE = (_MENDED, _FREE)
-_ORDER = (_MENDED, *_STILL, _ASIDE, _REFUSED, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
+_ORDER = (*_STILL, _BY_DEFAULT, _ASIDE, _MENDED, _FREE, _PARTLY, _REFUSED, _NOTHING)
 
 
 def decide_workarounds(found: Workarounds, beside: str = "") -> str:
@@ -124,8 +124,8 @@ def _decide(found: Workarounds, beside: str) -> str:
     """``At torch 2.8.0, opset 18: no workaround is needed, the failing form works: a.``; empty for several releases.
     ``beside`` stands in brackets beside the release: why it is that one.
 
-    Of one fix it says whether that is needed; of several cases those come first whose failing form works since some
-    release, then those that still need a workaround, unless these are the most.
+    Of one fix it says whether that is needed; of several cases those come first that still need a workaround, or that
+    none helps, however few.
     """
     # fixes that are known to be wrong are answered where nothing else was asked for
     items = [item for item in found.standings if item.torch] or [item for item in found.cautions if item.torch]
@@ -182,8 +182,6 @@ def _of_cases(by_case: Mapping[str, list[Standing]], fix: str, at: str) -> str:
     for case, items in by_case.items():
         told[_need_of_several(items, fix)].append(case)
     order = [need for need in _ORDER if told[need]]
-    if sum(len(told[need]) for need in _STILL) * 2 > len(by_case):
-        order.sort(key=lambda need: need not in _STILL)
     said = [_clause(need, [(case, by_case[case]) for case in told[need]], fix, len(by_case)) for need in order]
     return f"{at[0].upper()}{at[1:]}: {'; '.join(said)}."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from caniexport import versions
@@ -51,6 +51,10 @@ class ExporterEnd:
         if self.first is None:
             return False
         return opset is None or self.exporter == Exporter.DYNAMO.value or self.first <= opset
+
+    def fails_at(self, opset: int | None) -> bool:
+        """Whether they were tried at an opset and not all of them pass there; without one, whether at none."""
+        return self.first is None if opset is None else opset in self.tried and opset not in self.opsets
 
     @property
     def opsets(self) -> list[int]:
@@ -167,9 +171,35 @@ def passes_since(summary: OperatorsSummary, op: str, exporter: str, opset: int) 
     return next(reversed([*takewhile(lambda torch: opset in cells[torch].passing, newest_first)]), "")
 
 
-def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt | None:
-    """The operator that a name most likely means at a release; ``None`` where none is called so, or was measured."""
-    return next((entry_at(summary, op, torch) for op in summary.called(name)[:1]), None)
+def operator_at(
+    summary: OperatorsSummary,
+    name: str,
+    torch: str,
+    exporters: Collection[str] = (),
+    opsets: Collection[int] = (),
+) -> OperatorAt | None:
+    """The operator that a name most likely means at a release, as :func:`entry_at` has it; ``None`` where none is
+    called so, or was measured. Types of tensors behind the name (``conv1d int64``) are those that it is told in.
+    """
+    words = [word for word in name.split() if not dtypes_of(word)]
+    dtypes = [dtype for word in name.split() for dtype in dtypes_of(word)]
+    op = next(iter(summary.called(words[0])), None) if len(words) == 1 else None
+    if op is None:
+        return None
+    told = [found for dtype in dtypes if (found := entry_at(summary, op, torch, exporters, opsets, dtype))]
+    found = told[0] if told else entry_at(summary, op, torch, exporters, opsets)
+    if found is None or told or not dtypes:
+        return found
+    return replace(found, notes=(f"No call of it was measured in {' or '.join(dtypes)}.", *found.notes))
+
+
+def tell_failing(
+    summary: OperatorsSummary | None, name: str, torch: str, exporters: Collection[str], opset: int
+) -> str:
+    """:func:`tell_called` at an opset, where calls were tried at it and do not all pass there; else empty."""
+    found = None if summary is None else operator_at(summary, name, torch, exporters)
+    is_failing = found is not None and found.torch == torch and any(end.fails_at(opset) for end in found.ends)
+    return tell_called(summary, name, torch, exporters, (opset,)) if is_failing else ""
 
 
 def entry_at(
@@ -195,7 +225,9 @@ def entry_at(
     by = {line.exporter: line.cells for line in told if at in line.cells}
     shown = {exporter: cells for exporter, cells in by.items() if exporter in exporters} or by
     ends = tuple(_end(exporter, cells, at, opsets) for exporter, cells in shown.items())
-    missing = tuple(f"By {EXPORTER_SHORT[name]} it was not measured." for name in exporters if name not in by)
+    # torch's own calls are traced, where TorchScript is asked for
+    asked = [name for name in exporters if name != Exporter.SCRIPT.value or Exporter.TRACE.value not in exporters]
+    missing = tuple(f"By {EXPORTER_SHORT[name]} it was not measured." for name in asked if name not in by)
     untried = [_called(name, at) for name, cells in shown.items() if not set(opsets) & set(cells[at].asked)]
     number = versions.opset_text(opsets)
     notes = (*missing, *(f"Opset {number} was not tried for it by {name}." for name in untried if opsets))
@@ -215,16 +247,21 @@ def tell_called(
     torch: str,
     exporters: Collection[str] = (),
     opsets: Collection[int] = (),
+    *,
+    is_there: bool = False,
 ) -> str:
     """One sentence on the operators that a name means: how torch's own calls of them end at a release, as
-    :func:`entry_at` takes it; empty for several words, and where none is called so, or was measured. Beside types of
-    tensors (``int64 cumsum``) the first word that is an operator is told in each of them.
+    :func:`entry_at` takes it, with ``is_there`` at no other one; empty for several words, and where none is called so,
+    or was measured. Beside types of tensors (``int64 cumsum``) the first word that is an operator is told in each of
+    them.
     """
     words = [word for word in name.split() if not dtypes_of(word)]
     dtypes = tuple(dict.fromkeys(dtype for word in name.split() for dtype in dtypes_of(word)))
     if summary is None or not words or (len(words) > 1 and not dtypes):
         return ""
     meant = next(filter(None, map(summary.meant, words)), [])
+    if is_there and not any(_is_measured_at(summary, op, torch, dtypes) for op in meant):
+        return ""
     if not dtypes:
         return _tell_meant(summary, meant, torch, exporters, opsets)
     told = [_tell_meant(summary, meant, torch, exporters, opsets, dtype) for dtype in dtypes]
@@ -234,11 +271,24 @@ def tell_called(
     return " ".join(filter(None, told)) or _tell_meant(summary, meant, torch, exporters, opsets)
 
 
-def tell_uncovered(summary: OperatorsSummary | None, names: Sequence[str], torch: str, rest: str) -> str:
+def _is_measured_at(summary: OperatorsSummary, op: str, torch: str, dtypes: Sequence[str]) -> bool:
+    """Whether calls of an operator were measured at a release, in one of these types of tensors where any is named."""
+    return any(torch in line.cells for dtype in dtypes or ("",) for line in told_lines(summary, op, dtype))
+
+
+def tell_uncovered(
+    summary: OperatorsSummary | None,
+    names: Sequence[str],
+    torch: str,
+    rest: str,
+    dtypes: Sequence[str] = (),
+    exporters: Collection[str] = (),
+) -> str:
     """What goes before an answer about cases where these names were asked for, and no case is about them: that nothing
-    is known, or how torch's own calls end at a release. ``rest`` leads on to that answer: ``Of the rest:``.
+    is known, or how torch's own calls end at a release, in the types of tensors that these words mean. ``rest`` leads
+    on to that answer: ``Of the rest:``.
     """
-    told = {name: tell_called(summary, name, torch) for name in names}
+    told = {name: tell_called(summary, " ".join((name, *dtypes)), torch, exporters) for name in names}
     unknown = ", ".join(name for name, said in told.items() if not said)
     parts = [f"Nothing was measured of an operator called {unknown}." if unknown else ""]
     parts += [f"No case is about {name}. {said}" for name, said in told.items() if said]
@@ -316,12 +366,19 @@ def _tell_dynamic(exporter: str, cell: OperatorCell, torch: str) -> str:
     return f"{who} {f'exports them, but {cell.wrong}' if cell.wrong else 'exports none of them'} at opset {opsets}"
 
 
-def operator_without_case(rows: Rows, summary: OperatorsSummary | None, name: str, torch: str) -> OperatorAt | None:
-    """The same of an operator that no case is about; ``None`` of one that a case is about, too."""
-    key = operator_key(name)
+def operator_without_case(
+    rows: Rows,
+    summary: OperatorsSummary | None,
+    name: str,
+    torch: str,
+    exporters: Collection[str] = (),
+    opsets: Collection[int] = (),
+) -> OperatorAt | None:
+    """:func:`operator_at` of an operator that no case is about; ``None`` of one that a case is about, too."""
+    key = operator_key(next((word for word in name.split() if not dtypes_of(word)), name))
     if summary is None or any(key in operator_keys(entry.ops) for entry in rows.catalogue.values()):
         return None
-    return operator_at(summary, name, torch)
+    return operator_at(summary, name, torch, exporters, opsets)
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:

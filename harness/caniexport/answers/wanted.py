@@ -16,7 +16,7 @@ from caniexport.home import read_list
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CorpusError
-from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
+from caniexport.operators import is_operator_name, is_torch_name, operator_key, operator_keys, spellings
 from caniexport.store import Dataset
 
 _KEYS = ("cases", "ops", "themes")
@@ -138,7 +138,8 @@ def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[s
     if case.casefold() in {item.casefold() for item in cases} or any(sign in case for sign in "*?["):
         return {"case": (name,)}
     if operator_key(name) in operator_keys(ops):
-        return {"op": (name,)}
+        alone = _of_torch_alone(name, catalogue.values())
+        return {"case": alone} if alone else {"op": (name,)}
     if fixes and variant and operator_key(case) in operator_keys(ops):
         return {"op": (case,), "variant": (variant,)}
     if name.casefold() in {item.casefold() for item in themes}:
@@ -148,6 +149,17 @@ def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[s
         return {"variant": (name,)}
     refuse_uncovered(name, rows)
     raise names.unknown("name", name, (*cases, *themes, *spellings(ops), *known))
+
+
+def _of_torch_alone(name: str, entries: Iterable[CatalogueEntry]) -> tuple[str, ...]:
+    """The cases of a function that is spelled as torch's (``torch.tile``), where others have only a node of that name
+    (``Tile``, as which other functions are exported too); empty where there are no others.
+    """
+    key = operator_key(name)
+    having = [entry for entry in entries if key in operator_keys(entry.ops)]
+    own = dict.fromkeys(entry.case for entry in having if key in operator_keys(op for op in entry.ops if "::" in op))
+    others = {entry.case for entry in having} - own.keys()
+    return tuple(own) if others and is_torch_name(name) else ()
 
 
 def read_ops(path: Path) -> list[str]:

@@ -67,7 +67,7 @@ def show_question(
     from caniexport.cli.runtimes import show_provider
     from caniexport.match.asked import asked_provider, understand
     from caniexport.match.question import AskedQuestion
-    from caniexport.match.search import tell_missing
+    from caniexport.match.search import WEAK, tell_missing
 
     asks = understand(_with_options(found.question or AskedQuestion(found.query), given), load(dataset))
     if asks.unknown:
@@ -88,15 +88,17 @@ def show_question(
         output.answer(QuestionAnswer(asks.told, (), failing), partial(_show, show=show_failing), as_json)
         return
     is_type = any(map(dtypes_of, asks.words.split()))
-    operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") and not is_type else None
+    is_one = asks.answer not in ("upgrade", "matrix") and not is_type
+    operator = _operator(dataset, asks, found.called) if is_one else None
     uncovered = _tell_uncovered(dataset, found, asks)
     if operator is not None:
-        told = QuestionAnswer(asks.told, (), operator, nearest=uncovered)
+        told = QuestionAnswer(asks.told, (), operator, nearest=" ".join(filter(None, (found.nearest, uncovered))))
         output.answer(told, partial(_show, show=show_operator_at), as_json)
         return
     if asks.words and not found.hits and asks.answer != "upgrade":
         for word in asks.words.split():
-            refuse_uncovered(word, load(dataset))
+            if word.casefold() not in WEAK:
+                refuse_uncovered(word, load(dataset))
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     if asks.own and not asks.words and asks.answer in ("cases", "matrix"):
@@ -106,7 +108,8 @@ def show_question(
     answer, show = _answer(dataset, found, asks, given, show_why)
     read_as = "; ".join((asks.told, *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
-    calls = tell_calls(dataset, found.called, asks) if is_told and not asks.setting.get("opset") else ""
+    is_apart = any("-" in word for word in found.missing)
+    calls = tell_calls(dataset, found.called, asks) if is_told and not is_apart else ""
     operator_first, beside = (calls, "") if any(map(dtypes_of, found.left_out)) else ("", calls)
     told = QuestionAnswer(
         read_as,
@@ -182,18 +185,33 @@ def _failing(dataset: Dataset, query: str, asks: Understood) -> FailingOperators
     return None if summary is None else failing_at(summary, exporter, asks.setting.get("torch", ""))
 
 
-def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:
-    """How torch's own calls of an operator that no case is about end at the release asked about, else the newest."""
-    return find_operator(dataset, asks.words, asks.setting.get("torch", "").rpartition("..")[2])
+def _operator(dataset: Dataset, asks: Understood, words: str) -> OperatorAt | None:
+    """How torch's own calls of an operator that no case is about end as asked for, without a release at the newest."""
+    opset = asks.setting.get("opset", "")
+    opsets = (int(opset),) if opset.isdigit() else ()
+    return find_operator(dataset, words, asks.setting.get("torch", "").rpartition("..")[2], _exporters(asks), opsets)
+
+
+def _exporters(asks: Understood) -> tuple[str, ...]:
+    from caniexport.answers.select import exporter_names
+
+    return tuple(exporter_names(filter(None, asks.setting.get("exporter", "").split(","))))
 
 
 def tell_calls(dataset: Dataset, words: str, asks: Understood) -> str:
-    """How torch's own calls of the operator that a question's words name end at its release; empty where none does."""
-    from caniexport.answers.operator_at import tell_beside
-    from caniexport.answers.select import exporter_names
+    """How torch's own calls of the operator that a question's words name end at its release; empty where none does,
+    and at an opset that is asked for where they pass.
+    """
+    from caniexport.answers.operator_at import tell_beside, tell_called, tell_failing
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
 
-    exporters = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
-    told = tell_operator(dataset, words, asks.setting.get("torch", "").rpartition("..")[2], exporters)
+    summary, opset = operators_beside(dataset), asks.setting.get("opset", "")
+    torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
+    if not opset:
+        told = tell_called(summary, words, torch, _exporters(asks), is_there=True)
+    else:
+        told = tell_failing(summary, words, torch, _exporters(asks), int(opset)) if opset.isdigit() else ""
     return tell_beside(told, asks.on_runtime)
 
 
@@ -206,14 +224,16 @@ def tell_operator(dataset: Dataset, name: str, torch: str = "", exporters: Seque
     return tell_called(operators_beside(dataset), name, torch or load(dataset).torch[-1], exporters)
 
 
-def find_operator(dataset: Dataset, name: str, torch: str) -> OperatorAt | None:
+def find_operator(
+    dataset: Dataset, name: str, torch: str, exporters: Sequence[str] = (), opsets: Sequence[int] = ()
+) -> OperatorAt | None:
     """The same of a name; without a release at the newest. ``None`` where a case is about it, or it is no operator."""
     from caniexport.answers.operator_at import operator_without_case
     from caniexport.answers.select import load
     from caniexport.answers.torch_operators import operators_beside
 
     rows = load(dataset)
-    return operator_without_case(rows, operators_beside(dataset), name, torch or rows.torch[-1])
+    return operator_without_case(rows, operators_beside(dataset), name, torch or rows.torch[-1], exporters, opsets)
 
 
 def show_operator_at(found: OperatorAt, console: Console) -> None:
@@ -230,7 +250,9 @@ def _tell_uncovered(dataset: Dataset, found: SearchHits, asks: Understood) -> st
 
     torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
     rest = "Of the rest:" if found.hits else ""
-    return tell_uncovered(operators_beside(dataset), found.uncovered, torch, rest) if found.uncovered else ""
+    dtypes = [word for word in found.called.split() if dtypes_of(word)]
+    summary = operators_beside(dataset) if found.uncovered else None
+    return tell_uncovered(summary, found.uncovered, torch, rest, dtypes, _exporters(asks)) if found.uncovered else ""
 
 
 def _answer(
@@ -255,7 +277,9 @@ def _answer(
         return _table(dataset, named, main)
     if asks.answer == "cases" and not named:
         return _support(dataset, main)
-    filters = {**named, **_of_words(dataset, asks.searched, main)}
+    # cases that were found by words which no case has together with the operator belong to the answer
+    of_words = {"case": main} if found.missing else _of_words(dataset, asks.searched, main)
+    filters = {**named, **of_words}
     asked = f"{asks.searched} {asks.words}" if asks.answer == "workarounds" else ""
     narrowed = asks.words if found.narrowed and not asked else ""
     return _workarounds(dataset, filters, main, show_why, asked, narrowed)
@@ -289,6 +313,7 @@ def _of_words(dataset: Dataset, words: str, cases: tuple[str, ...]) -> dict[str,
 
 
 def _upgrade(dataset: Dataset, asks: Understood, missing: Sequence[str]) -> tuple[Any, Any]:
+    from caniexport.answers.calls_between import BETWEEN, places_of, tell_between
     from caniexport.answers.operator_at import tell_uncovered
     from caniexport.answers.torch_operators import operators_beside
     from caniexport.answers.upgrade import upgrade
@@ -303,7 +328,9 @@ def _upgrade(dataset: Dataset, asks: Understood, missing: Sequence[str]) -> tupl
     named = _named(dataset, asks.words)
     rest = "Of the rest:" if named.names else "Of all cases:"
     lead = tell_uncovered(operators_beside(dataset), missing, asks.after, rest) if missing else ""
-    return upgrade(dataset, before, after, named.filters), partial(show, lead=lead)
+    found = upgrade(dataset, before, after, named.filters)
+    between = tell_between(operators_beside(dataset), named.filters.ops, places_of(found))
+    return found, partial(show, lead=" ".join(filter(None, (lead, between and f"{between} {BETWEEN}"))))
 
 
 def _alerts(dataset: Dataset) -> tuple[Any, Any]:

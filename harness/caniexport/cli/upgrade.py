@@ -78,9 +78,10 @@ def command(
     """Say what breaks, what is fixed, which workaround may go or must come, and which axis did it.
 
     The first line is the decision. Exit code 1 where something that worked does not work afterwards, as it is or with a
-    workaround that no other replaces, or no case that was measured is about an operator that is named; of a model,
-    where it is not known that it does: a known failure touches it or may, nothing was measured there, its values may be
-    wrong, it has an operator that no measured graph has, or another exporter wrote its file.
+    workaround that no other replaces, torch's own calls of an operator that is named among it, or no case that was
+    measured is about an operator that is named; of a model, where it is not known that it does: a known failure touches
+    it or may, nothing was measured there, its values may be wrong, it has an operator that no measured graph has, or
+    another exporter wrote its file.
     """
     from caniexport.answers.calls_between import BETWEEN
     from caniexport.answers.points import parse
@@ -120,7 +121,7 @@ def command(
     lead = " ".join(filter(None, (lead, between and f"{between} {BETWEEN}")))
     drawn = partial(show if is_narrow else show_measured, lead=lead, told=(*asked.notes, between))
     output.answer(found, drawn, as_json)
-    if found.breaks or asked.uncovered:
+    if found.breaks or asked.uncovered or _loses_calls(dataset, named, found):
         click.get_current_context().exit(1)
 
 
@@ -142,6 +143,15 @@ def _between(dataset: Dataset, ops: Sequence[str], found: Upgrade | Plan) -> str
     from caniexport.answers.upgrade import Upgrade
 
     return tell_between(operators_beside(dataset), ops, places_of(found)) if isinstance(found, Upgrade) else ""
+
+
+def _loses_calls(dataset: Dataset, ops: Sequence[str], found: Upgrade | Plan) -> bool:
+    """Whether all of torch's own calls of an operator that is named pass before an upgrade, and not behind it."""
+    from caniexport.answers.calls_between import loses_calls, places_of
+    from caniexport.answers.torch_operators import operators_beside
+    from caniexport.answers.upgrade import Upgrade
+
+    return isinstance(found, Upgrade) and loses_calls(operators_beside(dataset), ops, places_of(found))
 
 
 def _calls_there(dataset: Dataset, ops: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[str]:

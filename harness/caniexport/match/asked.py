@@ -184,9 +184,20 @@ def _release(notes: list[str], text: str, rows: Rows) -> str:
     """The measured release, of an unmeasured patch the nearest, which ``notes`` are told; raises :class:`UnknownName`
     with those beside it.
     """
+    if text.startswith("<"):
+        return _release_before(notes, text[1:], rows)
     found, told = versions.resolve_told(versions.public(text), rows.torch)
     notes += filter(None, (told,))
     return found
+
+
+def _release_before(notes: list[str], text: str, rows: Rows) -> str:
+    """The newest measured release that is older than one; raises :class:`UnknownName` where none is."""
+    older = [torch for torch in rows.torch if versions.parse(torch) < versions.parse(versions.public(text))]
+    if not older:
+        raise UnknownName(f"no release before torch {text} has been measured (the oldest: {rows.torch[0]})")
+    notes.append(f"torch {older[-1]} is the newest release measured before torch {text}")
+    return older[-1]
 
 
 def _opset(text: str, rows: Rows) -> str:

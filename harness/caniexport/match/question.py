@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from caniexport import versions
+from caniexport.match.spelled_code import spell_code
 
 #: what a question may ask for
 Intention = Literal["", "upgrade", "workarounds", "matrix", "alerts"]
@@ -39,6 +40,21 @@ _OPSET = re.compile(
 _BARE_OPSET = re.compile(
     r"(?<![\w-])at\s+(?P<low>[7-9]|[12]\d)(?=\s*(?:$|[?!,;)]|\.(?!\d)|(?:with|by|using|and|for)\b))", re.IGNORECASE
 )
+#: an exporter that is not meant, with those that are left
+_NO = (
+    r"(?:without|w/o|not(?:\s+(?:using|with|by|via|on|under|through|for))?|no|except(?:\s+for)?|but\s+not|other\s+than"
+    r"|away\s+from|instead\s+of|rather\s+than|never)\s+(?:using\s+|by\s+|with\s+)?(?:the\s+)?"
+)
+_IS_NO_RULE = r"(?![-\w]|\.\w|\s+(?:rule|support|symbolic|function))"
+_NO_DYNAMO = re.compile(
+    rf"{_NAME}(?:{_NO}(?:torch)?dynamo(?:\s+exporter)?{_IS_NO_RULE}"
+    rf"|(?:torch)?dynamo(?:\s+exporter)?\s+(?:is\s+)?(?:turned\s+|switched\s+)?(?:off|disabled)\b)",
+    re.IGNORECASE,
+)
+_NO_TORCHSCRIPT = re.compile(
+    rf"{_NAME}{_NO}(?:torch\s?script|(?:legacy|old)\s+exporter|(?:torch\.)?jit\.(?:trace|script)){_IS_NO_RULE}",
+    re.IGNORECASE,
+)
 _DYNAMO = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
 )
@@ -59,6 +75,12 @@ _RANGE = re.compile(
 _TO_NEWEST = re.compile(
     rf"{_TORCH}(?P<one>{_VERSION})\s*(?:to|->|\u2192|=>)\s*(?:the\s+)?(?:newest|latest){_END}", re.IGNORECASE
 )
+#: the releases before one
+_BEFORE = re.compile(
+    rf"{_NAME}(?:before|below|prior\s+to|older\s+than|earlier\s+than)\s+{_TORCH}(?P<one>{_VERSION}){_END}"
+    rf"|{_NAME}(?:py)?torch\s*<(?!=)\s*(?P<two>{_VERSION}){_END}",
+    re.IGNORECASE,
+)
 _FROM = re.compile(rf"{_NAME}(?:from|have|currently\s+on)\s+{_TORCH}(?P<one>{_VERSION}){_END}", re.IGNORECASE)
 _TO = re.compile(
     rf"{_NAME}(?:(?:mov|upgrad|updat|migrat|downgrad|switch)(?:e|es|ing)?|go|going|bump)\s+(?:to|onto)\s+{_TORCH}"
@@ -74,6 +96,12 @@ _BARE_RELEASE = re.compile(
 )
 _UPGRADE = re.compile(
     rf"{_NAME}(?:(?:upgrad|downgrad|migrat|updat)(?:e|es|ed|ing)?|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
+    re.IGNORECASE,
+)
+#: a number that is no release, behind the name of what has it
+_NUMBERS = re.compile(
+    rf"{_NAME}(?P<kind>\w*(?:factor|scale|ratio|rate|eps|epsilon|alpha|beta|momentum|threshold|dropout))\s+(?:of\s+)?"
+    rf"\d+\.\d+(?![\w.])",
     re.IGNORECASE,
 )
 #: what asks for a release by what it broke
@@ -173,9 +201,9 @@ _FILLING = frozenset(
     "wrote written write symbolic compute computed through good enough said rewritten hand-written changed turned "
     "moved swapped switched converted taken had assignment "
     "forward right match matches pass passes passing time "
-    "no us over stay must natively back think thinking way everywhere writes "
+    "no us over stay must up off except away natively back think thinking way everywhere writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't "
-    "wouldn't didn't wasn't".split()
+    "wouldn't didn't wasn't wrongly rounded".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
 _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
@@ -187,13 +215,11 @@ _RIGHT = re.compile(
     rf"|hand-?rolled){_END}",
     re.IGNORECASE,
 )
-#: what is written to by an index, which is one operator
-_WRITTEN = re.compile(r"\b\w+\[[^\]]*\]\s*=(?!=)\s*\w+")
-_INDEX_PUT = "index_put"
 #: an argument by its name: a switch or a name in quotes anywhere, any other value in a call
 _ARGUMENTS = (
     re.compile(
-        r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|'(?P<one>[\w-]+)'|\"(?P<two>[\w-]+)\")"
+        r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|'(?P<one>[\w-]+)'|\"(?P<two>[\w-]+)\""
+        r"|(?P<bare>[a-z]\w*(?:-\w+)*)(?![\w.(-]))"
     ),
     re.compile(r"(?<=[(,])\s*(?P<name>[a-z_]\w+)=(?!=)[^\s,()=]+(?:\([^()]*\))?"),
 )
@@ -244,14 +270,15 @@ _SIGNS = frozenset(
 )
 #: what stands behind a name: that it possesses something («topk's k»), and how it is called
 _BEHIND = re.compile(r"['\u2019]s$|(?<=\w)\([^%]*$")
-_OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
+_OUTER = "?!,;:()[]{}\"'`\u201c\u201d\u2018\u2019"
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
     """What a query asks. ``releases`` are torch's as written: of a move where from and where to, each may be empty.
 
-    ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
+    «before torch 2.1» is ``<2.1``. ``kind`` says how they are meant: each for itself, as a range, or as a move.
+    ``named`` is whether a part of a
     setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
     looked at, ``status`` how the cells end that are asked for, ``to_opset``
     the opset behind a move where it is another one. ``listed`` is whether the words are a list, each meant for itself,
@@ -303,6 +330,7 @@ def _kept(found: re.Match[str]) -> str:
 
 def read_question(query: str) -> AskedQuestion | None:
     """What a query asks in words; ``None`` where it has nothing but words to look for."""
+    query = spell_code(query)
     if len(query.split()) == 1 and not any(sign.isdigit() for sign in query):
         return AskedQuestion("", "matrix") if OPERATORS.fullmatch(query.strip()) else None
     only_complains = _COMPLAINS.search(query) and not _ASKS.search(query)
@@ -310,6 +338,7 @@ def read_question(query: str) -> AskedQuestion | None:
         return None
     text = _Text(query)
     is_own = bool(text.take(_OWN))
+    text.take(_NUMBERS)
     runtime = [f"{_runtime(item['name'])}=={item['version']}" for item in text.take(_RUNTIME)]
     others = [" ".join(item[0].split()) for item in text.take(_OTHER)]
     opsets = [_opset(item) for item in text.take(_OPSET)]
@@ -388,13 +417,13 @@ def read_release(text: str) -> str:
 
 def read_plain(query: str) -> AskedQuestion | None:
     """A query as nothing but words, without those that fill a sentence; ``None`` for what complains as errors do."""
-    words = "" if _COMPLAINS.search(query) else _words(query)
+    words = "" if _COMPLAINS.search(query) else _words(spell_code(query))
     return AskedQuestion(words) if words else None
 
 
 def read_fix_parts(query: str) -> frozenset[str]:
     """The words of what a question says is used in the place of something else, as :func:`read_question` has them."""
-    found = (item["fix"] for pattern in _FIX_PARTS for item in pattern.finditer(query))
+    found = (item["fix"] for pattern in _FIX_PARTS for item in pattern.finditer(spell_code(query)))
     return frozenset(word for part in found for word in _words(part).split())
 
 
@@ -421,7 +450,7 @@ def _opset(found: re.Match[str]) -> str:
 
 def _exporter(text: _Text) -> str:
     """The exporters that are named, as a setting has them."""
-    return ",".join(name for pattern, name in _EXPORTERS if text.take(pattern))
+    return ",".join(dict.fromkeys(name for pattern, name in _EXPORTERS if text.take(pattern)))
 
 
 def _is_replaced(query: str) -> bool:
@@ -434,9 +463,13 @@ def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"]
     for pattern, kind in _BETWEEN:
         if found := text.take(pattern):
             return kind, (found[0]["low"], found[0]["high"]), True
+    if before := text.take(_BEFORE):
+        return "each", (f"<{before[0]['one'] or before[0]['two']}",), True
     if newest := text.take(_TO_NEWEST):
         return "move", (newest[0]["one"], ""), True
     source, target = ([item["one"] for item in text.take(pattern)] for pattern in (_FROM, _TO))
+    if source and not target and PROVIDER.search(query) and not _UPGRADE.search(query):
+        return "each", tuple(source), True
     named = text.take(_NAMED_RELEASE)
     single = list(dict.fromkeys(item["one"] for item in (*named, *text.take(_BARE_RELEASE))))
     if not target and len(every := [*source, *single]) > 1 and _asks_for_one(text, query):
@@ -455,7 +488,10 @@ def _asks_for_one(text: _Text, query: str) -> bool:
     return asks and (_is_replaced(query) or bool(_PAST.search(query)))
 
 
-_EXPORTERS = ((_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"))
+_EXPORTERS = (
+    (_NO_DYNAMO, "TorchScript"), (_NO_TORCHSCRIPT, "dynamo"),
+    (_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"),
+)  # fmt: skip
 _BETWEEN: tuple[tuple[re.Pattern[str], Literal["move", "range"]], ...] = ((_MOVE, "move"), (_RANGE, "range"))
 
 
@@ -475,7 +511,7 @@ def _words(left: str) -> str:
     for pattern in _ARGUMENTS:
         arguments += (word for item in pattern.finditer(left) for word in _argument(item))
         left = pattern.sub(" ", left)
-    left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", _WRITTEN.sub(f" {_INDEX_PUT} ", left)))
+    left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", left))
     every = (_BEHIND.sub("", word.lstrip(f"{_OUTER}.").rstrip(f"{_OUTER}.")) for word in left.split())
     words = [word for word in every if word not in _SIGNS and word.casefold() not in _FILLING]
     return " ".join((*words, *dict.fromkeys(arguments)))
@@ -486,5 +522,5 @@ def _argument(found: re.Match[str]) -> list[str]:
     given = found.groupdict()
     if given["name"] in _OF_EXPORT:
         return []
-    text = given.get("one") or given.get("two")
+    text = given.get("one") or given.get("two") or given.get("bare")
     return [f"{given['name']}={(given.get('switch') or '').casefold()}", *([text] if text else [])]

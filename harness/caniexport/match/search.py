@@ -6,6 +6,7 @@ the cases, operators by every name that people use. Of a question in words it is
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,18 +34,21 @@ from caniexport.match.question import (
     read_question,
     read_release,
 )
+from caniexport.match.spelled_code import spell_code
 from caniexport.match.words import (
     SEVERAL,
     WordIndex,
+    add_missing,
     choose_main,
     find_asked,
     find_with_every,
     index_words,
     is_argument,
     is_list,
+    is_part,
     name_operators,
 )
-from caniexport.operators import DTYPE_WORDS, dtypes_of, operator_key
+from caniexport.operators import DTYPE_WORDS, dtypes_of, is_torch_name, operator_key
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -55,6 +59,8 @@ _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(|\bNo ONNX functio
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
+#: more cases than have any word, and how much more an argument of a call says than another word
+_MANY, _ARGUMENT = 1000, 2.0
 #: characters from which a query is no name; names of one kind that are told
 _LONG, _MOST_NAMES = 120, 8
 #: operators that an error names, of which pages are told
@@ -69,9 +75,9 @@ _ASKS = re.compile(
 #: how a name is spelled that is no word of a sentence
 _CODE = re.compile(r"[\d_.:]|[A-Z].*[A-Z]|[a-z][A-Z]")
 #: how a function is spelled
-_FUNCTION = re.compile(r"(?:torch|torchvision|nn|F)\.[\w.]+|[a-z]+(?:_[a-z0-9]+)+")
-#: how one of torch is spelled, and letters from which on a name with a typo is told
-_TORCHS, _LONG_NAME = re.compile(r"(?:torch|nn|F)\.[\w.]+"), 7
+_FUNCTION = re.compile(r"(?:torch|torchvision|nn|F|x|self|[Tt]ensor)\.[\w.]+|[a-z]+(?:_[a-z0-9]+)+")
+#: letters from which on a name with a typo is told
+_LONG_NAME = 7
 #: words of plain English that are operators' names, too
 _ENGLISH = frozenset(
     "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
@@ -81,6 +87,11 @@ _ENGLISH = frozenset(
     "scan scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip "
     "sub sum "
     "take title to trace unique update upper values version view wait warn where zero zeros".split()
+)
+#: words that many cases have by chance, and that alone say nothing of what is asked
+WEAK = frozenset(
+    "tensor tensors input inputs output outputs module modules layer layers length conv data value values number "
+    "numbers argument arguments exported file files network graph node nodes type types".split()
 )
 #: the value of an argument that is a switch
 _SWITCH = re.compile(r"(?<==)(?:true|false|none)$")
@@ -195,9 +206,9 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return SearchHits("", False, ())
     if is_error(query):
         return _of_error(query, match_error(where.errors, query))
-    question, plain = read_question(query), read_plain(query)
+    question, plain, spelled = read_question(query), read_plain(query), spell_code(query)
     if question is None and plain is not None and plain.words != query and _names_operators(where, plain.words):
-        return _of_question(where, query, plain)
+        return _of_question(where, spelled, plain)
     # what has no part of a setting by its name may be nothing but words
     if question is None or not (question.named or is_sentence(query)):
         hits = find_with_every(where.words, query)
@@ -208,9 +219,9 @@ def find(where: SearchIndex, query: str) -> SearchHits:
     if match and match.leads and match.leads[0].confidence in SURE and not asks_for_fix:
         return _of_error(query, match)
     if question is not None:
-        return _of_question(where, query, question)
-    some = _of_question(where, query, plain) if plain is not None else None
-    has_every = some is not None and _has_every(some)
+        return _of_question(where, spelled, question)
+    some = _of_question(where, spelled, plain) if plain is not None else None
+    has_every = some is not None and (_has_every(some) or (spelled != query and bool(some.hits)))
     if match and match.leads and match.leads[0].confidence is not Confidence.WORDS and not has_every:
         return _of_error(query, match)
     return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
@@ -256,17 +267,16 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     spoken = _without_english(where, query, named)
     every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
     if question.asks != "upgrade" and (alone := _without_case(where, query, every)):
-        return SearchHits(query, False, (), question=replace(question, words=alone))
+        beside = tuple(word for word in every if word != alone and _is_beside(where, word))
+        asked = replace(question, words=alone)
+        return SearchHits(query, False, (), question=asked, left_out=beside, missing=_no_dtypes(beside))
     uncovered = _uncovered(where.words, every) if question.asks in ("", "workarounds") else ()
     if not question.asks:
-        uncovered = tuple(filter(_TORCHS.fullmatch, uncovered))
+        uncovered = tuple(filter(is_torch_name, uncovered))
     every = [word for word in every if word not in uncovered]
     question = replace(question, words=" ".join(every))
-    if uncovered and not any(map(_is_name, every)):
-        asked = replace(question, words=uncovered[0])
-        return SearchHits(
-            query, False, (), question=asked, near=tuple(_near(where, uncovered[0])), uncovered=uncovered[1:]
-        )
+    if (apart := _answer_without_cases(where, query, question, uncovered)) is not None:
+        return apart
     listed = bool(every) and _is_listed(query, every, each=question.asks == "upgrade")
     # an upgrade is about each of them
     if question.asks == "upgrade":
@@ -288,6 +298,9 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     if not words:
         return SearchHits(query, False, (), question=asked, left_out=left_out)
     looked_for = " ".join(word for word in every if word in kept and word not in missing)
+    if not question.asks and WEAK.issuperset(looked_for.casefold().split()):
+        asked = replace(question, words=" ".join(every))
+        return SearchHits(query, False, (), near=tuple(_near(where, words)), question=asked)
     hits = find_asked(where.words, looked_for, listed=listed)
     if question.asks == "workarounds":
         hits, ranking = _rank_by(where, hits, [*left_out, *(word for word in spoken if word not in every)])
@@ -295,10 +308,40 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         asked = replace(asked, fix=fix)
         answered = ranking | meant
         left_out, missing = (tuple(word for word in found if word not in answered) for found in (left_out, missing))
+    if question.asks != "upgrade" and not asked.fix:
+        hits = add_missing(where.words, hits, looked_for.split(), missing)
     found = _of_words(where, query, looked_for or words, hits)
     is_whole = question.asks == "upgrade" or listed or bool(asked.fix)
     narrowed = "" if is_whole else _tell_narrowed(where, query, looked_for, found.hits)
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed, uncovered=uncovered)
+
+
+def _answer_without_cases(
+    where: SearchIndex, query: str, question: AskedQuestion, uncovered: Sequence[str]
+) -> SearchHits | None:
+    """What is found where an operator that no case is about leaves nothing else to be told, or one that nobody knows,
+    of which nothing else may be told; ``None`` elsewhere.
+    """
+    every = question.words.split()
+    unknown = [word for word in uncovered if not _is_operator(word)]
+    is_named = any(_is_name(word) or is_part(where.words, word) for word in _no_dtypes(every))
+    if not uncovered or (is_named and not unknown):
+        return None
+    first, *rest = [*unknown, *(word for word in uncovered if word not in unknown)]
+    beside = tuple(word for word in every if _is_beside(where, word))
+    return SearchHits(
+        query, False, (), near=tuple(_near(where, first)), question=replace(question, words=first), left_out=beside,
+        missing=_no_dtypes(beside), uncovered=() if unknown else tuple(rest),
+    )  # fmt: skip
+
+
+def _is_beside(where: SearchIndex, word: str) -> bool:
+    """Whether what a word says may change how the calls of an operator end that no case is about."""
+    return is_argument(word) or bool(dtypes_of(word)) or _is_said(where, word)
+
+
+def _no_dtypes(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(word for word in words if not dtypes_of(word))
 
 
 def _is_aside(where: SearchIndex, word: str, *, is_fix: bool) -> bool:
@@ -316,19 +359,18 @@ def _is_covered(where: WordIndex, word: str) -> bool:
     """Whether some case is about an operator; of one spelled as torch's own, whether about that, and not about one of
     ONNX of the same name.
     """
-    is_torchs = bool(_TORCHS.fullmatch(word)) and _is_operator(word)
-    if not is_torchs or not where.is_operator(word.casefold()):
+    if not (is_torch_name(word) and _is_operator(word)) or not where.is_operator(word.casefold()):
         return where.is_operator(word.casefold())
     name = word.rpartition(".")[2].casefold()
     return operator_key(word) in where.torchs or operator_key(word) != name or name not in where.onnx_names
 
 
 def _is_uncovered(where: WordIndex, word: str) -> bool:
-    if _TORCHS.fullmatch(word) and _is_operator(word):
-        return True
+    if is_torch_name(word):
+        return _is_operator(word) or not find_asked(where, word)
     if dtypes_of(word) or any(where.says(case, word) for case in where.said):
         return False
-    return _is_operator(word) or ((_TORCHS.fullmatch(word) or _is_misspelled(word)) and not find_asked(where, word))
+    return _is_operator(word) or (_is_misspelled(word) and not find_asked(where, word))
 
 
 def _is_misspelled(word: str) -> bool:
@@ -400,7 +442,8 @@ def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
     names = [word for word in words if word not in _ENGLISH and word.casefold() not in DTYPE_WORDS]
     names = [word for word in names if "." in word and _is_operator(word)] or names
     known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
-    if not has_sentence(query) or any(_is_covered(where.words, word) or word in known for word in names):
+    has_part = any(is_part(where.words, word) for word in names)
+    if has_part or not has_sentence(query) or any(_is_covered(where.words, word) or word in known for word in names):
         return ""
     operators = [word for word in names if _is_operator(word) and _is_uncovered(where.words, word)]
     functions = [word for word in names if _FUNCTION.fullmatch(word) and not find_asked(where.words, word)]
@@ -496,18 +539,35 @@ def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -
     beside = {word: find(" ".join((*kept, word))) for word in leads if leads[word] and word not in named}
     # of other words those that say the most beside the operators, and that the fewest cases have
     others = [word for word in beside if beside[word]]
-    rank = partial(_telling_most, leads, beside if kept else {})
+    of_one = _words_of_one_case({word: beside[word] for word in others}, leads)
+    rank = partial(_telling_most, of_one, leads, beside if kept else {})
     for word in sorted(others, key=rank):
         if find(" ".join((*kept, word))):
             kept.append(word)
     return kept
 
 
+def _words_of_one_case(beside: Mapping[str, Sequence[Lead]], leads: Mapping[str, Sequence[Lead]]) -> frozenset[str]:
+    """Of words beside operators those that one case has: of the case that has the most of them, by how few others
+    have them.
+    """
+    weight: dict[str, float] = {}
+    having: dict[str, list[str]] = {}
+    for word, found in beside.items():
+        for lead in found:
+            rarity = math.log(_MANY / len(leads[word])) * (_ARGUMENT if is_argument(word) else 1.0)
+            weight[lead.case] = weight.get(lead.case, 0.0) + rarity
+            having.setdefault(lead.case, []).append(word)
+    best = max(having, key=lambda case: (round(weight[case], 3), len(having[case]), case), default="")
+    return frozenset(having.get(best, ()))
+
+
 def _telling_most(
-    leads: Mapping[str, Sequence[Lead]], beside: Mapping[str, Sequence[Lead]], word: str
-) -> tuple[bool, float, int]:
-    """By what words beside operators are ranked: arguments of a call first."""
-    return not is_argument(word), -beside[word][0].score if beside else 0.0, len(leads[word])
+    together: frozenset[str], leads: Mapping[str, Sequence[Lead]], beside: Mapping[str, Sequence[Lead]], word: str
+) -> tuple[bool, bool, float, int]:
+    """By what words beside operators are ranked: those that one case has together, and arguments of a call first."""
+    is_apart = word not in together
+    return is_apart, not is_argument(word), -beside[word][0].score if beside else 0.0, len(leads[word])
 
 
 def _of_error(query: str, match: ErrorMatch) -> SearchHits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, takewhile, zip_longest
 
@@ -12,7 +12,7 @@ from caniexport.answers.reading import CatalogueEntry, load
 from caniexport.match.errors import Confidence, Lead
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.operators import DTYPE_WORDS, alike_dtypes, dtypes_of, operator_key, spellings
+from caniexport.operators import DTYPE_WORDS, alike_dtypes, dtypes_of, is_torch_name, operator_key, spellings
 from caniexport.store import Dataset
 
 _DTYPES = frozenset(DTYPE_WORDS)
@@ -20,11 +20,13 @@ _DTYPES = frozenset(DTYPE_WORDS)
 _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 #: the share of the best score from which on a case is about the words
 _ABOUT = 0.5
+#: cases that a name is about alone, beside an operator
+_FEW = 5
 #: operators that a question asks about one by one
 SEVERAL = 2
 _OPERATOR = "operator "
-#: texts of a case that say what it is about only together with others
-_ASIDE = ("its code", "a fix's note")
+#: texts of a case that say what it is about only together with others, and how such a one begins
+_ASIDE, _THEME = ("its code", "a fix's note"), "theme "
 #: the names under which a case's failure is documented, which say more of it beside another word alone
 _RECORD = "what is documented"
 #: what stands between things that are listed
@@ -32,6 +34,11 @@ _LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: words between names of operators, though ONNX has operators of these names
 _JOINING = ("and", "or", "not")
 _TOKEN = re.compile(r"[a-z0-9]+")
+#: the names of cases whose tensors have no elements, and the word for it
+_OF_NOTHING, _NO_SIZE = re.compile(r"-of-no-|-nothing$|^empty-"), "zero-size"
+#: letters of a word that is looked for at the begin of words alone; what a longer name goes on with
+_SHORT = 3
+_GOES_ON = re.compile(r"[a-z_]")
 #: how a verb or a noun ends beside its stem (``stacked``, ``slices``)
 _ENDING = re.compile(r"(?<=\w{4})(?:ed|ing|s)$")
 #: characters of a word by which it is known (``triangle``, ``triangular``)
@@ -125,6 +132,34 @@ def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[L
     return _once(chain(found, related or _each_in_turn(where, parts, _about_every)))
 
 
+def add_missing(
+    where: WordIndex, found: Sequence[Lead], words: Sequence[str], missing: Iterable[str]
+) -> tuple[Lead, ...]:
+    """The cases found, and those of words that no case has together with the rest: of what is part of a case's name
+    (``trip-count``) before them, of others behind them, each beside the operators among ``words``, or alone where few
+    cases have a name.
+    """
+    named = name_operators(where, [word.casefold() for word in words])
+    first: list[Lead] = []
+    behind: list[Lead] = []
+    for word in missing:
+        alone = find_asked(where, word)
+        if is_part(where, word):
+            first += alone
+        elif ("." in word or "_" in word) and len(alone) <= _FEW and not is_argument(word):
+            behind += alone
+        else:
+            behind += [lead for operator in named for lead in _about_every(where, [operator, word.casefold()])]
+    best = max((lead.score for lead in found), default=0.0)
+    every = _once((*first, *found, *behind))
+    return tuple(lead if lead in found else replace(lead, score=max(lead.score, best)) for lead in every)
+
+
+def is_part(where: WordIndex, word: str) -> bool:
+    """Whether a word is several parts of a case's name (``trip-count``)."""
+    return "-" in word[1:] and bool(find_asked(where, word))
+
+
 def name_operators(where: WordIndex, parts: Iterable[str]) -> tuple[str, ...]:
     """Those of the words that are operators, and no types of tensors, each once by the first of its names."""
     named: dict[str, str] = {}
@@ -155,8 +190,12 @@ def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
     # an argument stands in the code alone
     others = [part for part in parts if not is_argument(part)]
     said = found if len(others) == len(parts) else _with_every(where, others)
-    about = {lead.case for lead in said if len(others) == 1 or not set(_ASIDE) & set(lead.why.split(", "))}
+    about = {lead.case for lead in said if len(others) == 1 or not any(map(_is_aside, lead.why.split(", ")))}
     return tuple(lead for lead in found if lead.case in about)
+
+
+def _is_aside(what: str) -> bool:
+    return what in _ASIDE or what.startswith(_THEME)
 
 
 def _each_in_turn(where: WordIndex, parts: Sequence[str], find: _Find) -> tuple[Lead, ...]:
@@ -195,7 +234,7 @@ def _parts(where: WordIndex, query: str, signs: str = ",") -> list[str]:
 
 def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
     """The cases of which one variant has every word, best first."""
-    parts = [(part, operator_key(part)) for part in words]
+    parts = [(part, operator_key(part), _is_torchs_own(where, part)) for part in words]
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
         found = (_weightiest(*part, where.words[case, variant]) for part in parts)
@@ -206,7 +245,7 @@ def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
         why = ", ".join(dict.fromkeys(what for _, what in sorted(known, reverse=True)))
         if case not in best or score > best[case].score:
             best[case] = Lead(entry, Confidence.WORDS, why, score, variant)
-    keys = [key for _, key in parts]
+    keys = [key for _, key, _ in parts]
     return tuple(sorted(best.values(), key=lambda lead: _order(lead, keys)))
 
 
@@ -220,21 +259,46 @@ def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
     return tuple(lead for lead in leads if lead.score >= _ABOUT * leads[0].score)
 
 
-def _weightiest(part: str, key: str, texts: Sequence[_Text]) -> tuple[float, str] | None:
-    """The weightiest text that has the word, else one that is the operator of this name (``nn.GELU``); one that is the
-    word, or begins with it, weighs more. A type of tensors is there by any of its names.
+def _is_torchs_own(where: WordIndex, part: str) -> bool:
+    """Whether a word is spelled as a function of torch that cases are about: no node of the same name is meant."""
+    return is_torch_name(part) and operator_key(part) in where.torchs
+
+
+def _weightiest(part: str, key: str, is_torchs: bool, texts: Sequence[_Text]) -> tuple[float, str] | None:
+    """The weightiest text that has the word, else one that is the operator of this name (``nn.GELU``), with
+    ``is_torchs`` torch's; one that is the word, or begins with it, weighs more. A type of tensors is there by any of
+    its names.
     """
+    is_short = len(part) <= _SHORT and part.isalpha()
     found = [
         (weight * (_WHOLE if text == part else _BEGINS if text.startswith(part) else 1.0), what)
         for text, weight, what in texts
-        if part in text or (part in _DTYPES and not alike_dtypes(part).isdisjoint(_TOKEN.findall(text)))
+        if (_stands_in(part, text) if is_torchs else _begins_in(part, text) if is_short else part in text)
+        or (part in _DTYPES and not alike_dtypes(part).isdisjoint(_TOKEN.findall(text)))
     ]
-    named = found or [(weight * _WHOLE, what) for text, weight, what in texts if text == key]
+    named = found or [
+        (weight * _WHOLE, what) for text, weight, what in texts if text == key and (not is_torchs or "::" in what)
+    ]
+    if not named and (stem := _ENDING.sub("", part)) != part and part.isalpha():
+        return _weightiest(stem, key, is_torchs, texts)
     return max(named, default=None)
 
 
+def _stands_in(part: str, text: str) -> bool:
+    """Whether a text has a function's name, and not only the begin of a longer one (``x.repeat_interleave``)."""
+    _, *behind = text.split(part)
+    return any(not _GOES_ON.match(rest) for rest in behind)
+
+
+def _begins_in(part: str, text: str) -> bool:
+    """Whether a word of a text begins with a short one (``add`` in ``index_add``, not in ``padding``)."""
+    before, *behind = text.split(part)
+    return bool(behind) and any(not rest[-1:].isalnum() for rest in (before, *behind[:-1]))
+
+
 def _texts(item: CatalogueEntry, records: Iterable[str]) -> Iterable[_Text]:
-    named = [(item.case, 10.0, "name"), (item.title, 8.0, "title"), (item.theme, 5.0, f"theme {item.theme}")]
+    named = [(item.case, 10.0, "name"), (item.title, 8.0, "title"), (item.theme, 5.0, f"{_THEME}{item.theme}")]
+    named += [(_NO_SIZE, 8.0, "name")] if _OF_NOTHING.search(item.case) else []
     for op in item.ops:
         bare = op.split("::")[-1]
         spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)), operator_key(op))

@@ -20,7 +20,7 @@
   const chosen = () => [...fields.exporter].filter(box => box.checked).map(box => box.value)
 
   let loading
-  const search = () => loading ??= ['search-index.js', 'evidence.js', 'match.js'].reduce((before, name) => before.then(() => new Promise(done => {
+  const search = () => loading ??= ['search-index.js', 'evidence.js', 'spelled_code.js', 'match.js'].reduce((before, name) => before.then(() => new Promise(done => {
     const script = Object.assign(document.createElement('script'), {src: name, onload: done})
     document.head.append(script)
   })), Promise.resolve()).then(() => window.makeSearch(window.CANIEXPORT))

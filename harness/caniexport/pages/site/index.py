@@ -37,6 +37,7 @@ from caniexport.match import (
     question,
     search,
     seen,
+    spelled_code,
     words,
 )
 from caniexport.match.error_index import ErrorIndex, KnownError
@@ -73,6 +74,7 @@ _MODULES = (
     errors,
     explain,
     seen,
+    spelled_code,
     words,
     named_fix,
     question,

@@ -5,9 +5,14 @@ window.makeSearch = data => {
     both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {alike, complete, error_answer, error_index, errors, explain, mentions, named_fix, plain_causes, prose, words, search, seen, names, question: reading} = constants
+  const {
+    alike, complete, error_answer, error_index, errors, explain, mentions, named_fix, operators, plain_causes, prose, words, search, seen, spelled_code, names,
+    question: reading,
+  } = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
+  const every_operator = new Set(data.every_operator)
+  const spell_code = window.makeSpeller({spelled_code, match, findall, strip, operator_key, every_operator})
   const round = value => Number(value.toFixed(4))
   const compare = (mine, theirs) => {
     const place = mine.findIndex((item, index) => item !== theirs[index])
@@ -206,7 +211,6 @@ window.makeSearch = data => {
     found.push(...short.filter(word => is_known(operator_key(word))))
     return {...read, operators: unique(found).map(spelled)}
   }
-  const every_operator = new Set(data.every_operator)
   const add_mentioned = (read, text) => {
     const known = read_mentions(text, read).filter(name => is_known(operator_key(name)) || every_operator.has(operator_key(name)))
     return {...read, operators: unique(known.map(spelled))}
@@ -431,9 +435,21 @@ window.makeSearch = data => {
     if (parts.length === 1 || !parts.some(is_operator)) return found
     const others = parts.filter(part => !is_argument(part))
     const said = others.length === parts.length ? found : _with_every(others)
-    const is_told = lead => others.length === 1 || !lead.why.split(', ').some(what => words._ASIDE.includes(what))
+    const is_told = lead => others.length === 1 || !lead.why.split(', ').some(what => words._ASIDE.includes(what) || what.startsWith(words._THEME))
     const about = new Set(said.filter(is_told).map(lead => lead.case))
     return found.filter(lead => about.has(lead.case))
+  }
+  const is_part = word => word.slice(1).includes('-') && find_asked(word, false).length > 0
+  const add_missing = (found, every, missing) => {
+    const named = name_operators(every.map(casefold))
+    const first = missing.filter(is_part).flatMap(word => find_asked(word, false))
+    const behind = missing.filter(word => !is_part(word)).flatMap(word => {
+      const alone = find_asked(word, false)
+      if (/[._]/.test(word) && alone.length <= words._FEW && !is_argument(word)) return alone
+      return named.flatMap(operator => _about_every([operator, casefold(word)]))
+    })
+    const best = Math.max(0, ...found.map(lead => lead.score))
+    return _once([...first, ...found, ...behind]).map(lead => found.includes(lead) ? lead : {...lead, score: Math.max(lead.score, best)})
   }
   const _each_in_turn = (every, find) => {
     const parts = every.filter(part => !words._JOINING.includes(part))
@@ -452,10 +468,10 @@ window.makeSearch = data => {
     return named_operators.has(word) || named_operators.has(operator_key(word))
   }
   const _with_every = named => {
-    const parts = named.map(part => [part, operator_key(part)])
+    const parts = named.map(part => [part, operator_key(part), is_torch_name(part) && torchs_of_cases().has(operator_key(part))])
     const best = new Map()
     for (const {case: entry, variant, texts} of parts.length ? entries : []) {
-      const found = parts.map(([part, key]) => _weightiest(part, key, texts))
+      const found = parts.map(([part, key, is_torchs]) => _weightiest(part, key, is_torchs, texts))
       if (!found.every(Boolean) || found.every(([, what]) => what === words._RECORD)) continue
       const sum = found.reduce((sum, [weight]) => sum + weight, 0)
       const score = round(sum / found.length + (variant === PLAIN ? words._FAILING : 0))
@@ -485,12 +501,24 @@ window.makeSearch = data => {
     return [-score, Number(keys.some(key => !parts.join('').includes(key))), parts.length, name]
   }
   const alike_dtypes = remembered(word => new Set(data.dtypes.filter(other => data.dtypes_of[other].some(dtype => data.dtypes_of[word].includes(dtype)))))
-  const is_there = (part, text) => text.includes(part)
+  const is_torch_name = word => match(operators._TORCHS, word)?.[0] === word
+  const torchs_of_cases = remembered(() => new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => op.includes('::')).map(operator_key))))
+  const _stands_in = (part, text) => text.split(part).slice(1).some(rest => !new RegExp(`^(?:${words._GOES_ON.source})`, 'u').test(rest))
+  const _begins_in = (part, text) => {
+    const rests = text.split(part)
+    return rests.length > 1 && rests.slice(0, -1).some(rest => !/[\p{L}\p{N}]$/u.test(rest))
+  }
+  const _is_short = part => [...part].length <= words._SHORT && /^\p{L}+$/u.test(part)
+  const _has = (part, is_torchs, text) => is_torchs ? _stands_in(part, text) : _is_short(part) ? _begins_in(part, text) : text.includes(part)
+  const is_there = (part, is_torchs, text) => _has(part, is_torchs, text)
     || (data.dtypes.includes(part) && findall(words._TOKEN, text).some(([token]) => alike_dtypes(part).has(token)))
-  const _weightiest = (part, key, texts) => {
-    const found = texts.filter(([text]) => is_there(part, text)).map(([text, weight, what]) =>
+  const _weightiest = (part, key, is_torchs, texts) => {
+    const found = texts.filter(([text]) => is_there(part, is_torchs, text)).map(([text, weight, what]) =>
       [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what])
-    const named = found.length ? found : texts.filter(([text]) => text === key).map(([, weight, what]) => [weight * words._WHOLE, what])
+    const is_it = ([text, , what]) => text === key && (!is_torchs || what.includes('::'))
+    const named = found.length ? found : texts.filter(is_it).map(([, weight, what]) => [weight * words._WHOLE, what])
+    const stem = part.replace(words._ENDING, '')
+    if (!named.length && stem !== part && /^\p{L}+$/u.test(part)) return _weightiest(stem, key, is_torchs, texts)
     return named.sort(compare).at(-1)
   }
 
@@ -506,7 +534,8 @@ window.makeSearch = data => {
   const NOTHING_ASKED = {
     words: '', listed: false, own: false, fix: '', asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
   }
-  const read_question = query => {
+  const read_question = written => {
+    const query = spell_code(written)
     if (split(query).length === 1 && !/\p{Nd}/u.test(query)) {
       return match(reading.OPERATORS, query)?.[0] === strip(query) ? {...NOTHING_ASKED, asks: 'matrix'} : null
     }
@@ -514,6 +543,7 @@ window.makeSearch = data => {
     if (only_complains && !match(reading.OPERATORS, query)) return null
     const text = taker(query)
     const own = text.take(reading._OWN).length > 0
+    text.take(reading._NUMBERS)
     const runtime = text.take(reading._RUNTIME).map(({groups}) => `${_runtime(groups.name)}==${groups.version}`)
     const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
     const named_opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
@@ -552,7 +582,7 @@ window.makeSearch = data => {
   }
   const is_sentence = query => Boolean(match(reading._ASKS, query)) && !match(reading._COMPLAINS, query)
   const read_plain = query => {
-    const words = match(reading._COMPLAINS, query) ? '' : _words_of(query)
+    const words = match(reading._COMPLAINS, query) ? '' : _words_of(spell_code(query))
     return words ? {...NOTHING_ASKED, words} : null
   }
   const _runtime = name => {
@@ -560,17 +590,20 @@ window.makeSearch = data => {
     return folded.startsWith('o') && folded !== 'openvino' ? 'onnxruntime' : folded
   }
   const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
-  const _exporter = text => reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name).join()
+  const _exporter = text => unique(reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name)).join()
   const _is_replaced = query => Boolean(match(reading.OWNER, query)) && reading._REPLACING.some(each => match(each, query))
   const _releases = (text, query) => {
     for (const [pattern, kind] of reading._BETWEEN) {
       const [first] = text.take(pattern)
       if (first) return [kind, [first.groups.low, first.groups.high], true]
     }
+    const [before] = text.take(reading._BEFORE)
+    if (before) return ['each', [`<${before.groups.one ?? before.groups.two}`], true]
     const [newest] = text.take(reading._TO_NEWEST)
     if (newest) return ['move', [newest.groups.one, ''], true]
     const one = pattern => text.take(pattern).map(item => item.groups.one)
     const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
+    if (source.length && !target.length && match(reading.PROVIDER, query) && !match(reading._UPGRADE, query)) return ['each', source, true]
     const single = unique([...named, ...one(reading._BARE_RELEASE)])
     const each = unique([...source, ...single])
     if (!target.length && [...source, ...single].length > 1 && _asks_for_one(text, query)) {
@@ -594,18 +627,18 @@ window.makeSearch = data => {
       given.push(...findall(pattern, left).flatMap(_argument))
       left = left.replace(pattern, ' ')
     }
-    const written = left.replace(reading._WRITTEN, ` ${reading._INDEX_PUT} `).replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
+    const written = left.replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
     const every = split(written).map(word => rstrip(lstrip(word, `${reading._OUTER}.`), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
     const told = every.filter(word => !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word)))
     return [...told, ...unique(given)].join(' ')
   }
   const _argument = ({groups}) => {
     if (reading._OF_EXPORT.includes(groups.name)) return []
-    const text = groups.one ?? groups.two
+    const text = groups.one ?? groups.two ?? groups.bare
     return [`${groups.name}=${casefold(groups.switch ?? '')}`, ...text ? [text] : []]
   }
   const read_fix_parts = query =>
-    new Set(reading._FIX_PARTS.flatMap(pattern => findall(pattern, query)).flatMap(item => split(_words_of(item.groups.fix))))
+    new Set(reading._FIX_PARTS.flatMap(pattern => findall(pattern, spell_code(query))).flatMap(item => split(_words_of(item.groups.fix))))
 
   // --- named_fix.py
   const name_fix = (said, kept, found) => {
@@ -659,8 +692,8 @@ window.makeSearch = data => {
     const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: [], missing: [], narrowed: '', uncovered: []}
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
-    const question = read_question(query), plain = read_plain(query)
-    if (!question && plain && plain.words !== query && _names_operators(plain.words)) return _of_question(found, plain)
+    const question = read_question(query), plain = read_plain(query), spelled = {...found, query: spell_code(query)}
+    if (!question && plain && plain.words !== query && _names_operators(plain.words)) return _of_question(spelled, plain)
     if (!question || !(question.named || is_sentence(query))) {
       const hits = _with_every(_parts(query))
       if (hits.length) return _of_words(found, query, hits)
@@ -669,9 +702,9 @@ window.makeSearch = data => {
     const is_sure = told?.leads.length && [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(told.leads[0].confidence)
     const asks_for_fix = question?.asks === 'workarounds' && question.releases.length > 0
     if (is_sure && !asks_for_fix) return _of_error(found, told)
-    if (question) return _of_question(found, question)
-    const some = plain && _of_question(found, plain)
-    const has_every = some && _has_every(some)
+    if (question) return _of_question(spelled, question)
+    const some = plain && _of_question(spelled, plain)
+    const has_every = some && (_has_every(some) || (spelled.query !== query && some.hits.length > 0))
     if (told?.leads.length && told.leads[0].confidence !== CONFIDENCE.WORDS && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
   }
@@ -701,8 +734,20 @@ window.makeSearch = data => {
     const named = known_words.filter(word => is_operator(casefold(word)))
     const kept = named.sort((mine, theirs) => leads.get(theirs)[0].score - leads.get(mine)[0].score).reduce(keep, [])
     const beside = find_each(kept), others = known_words.filter(word => !named.includes(word) && beside.get(word).length)
-    const rank = word => [Number(!is_argument(word)), kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
+    const together_in_one = _words_of_one_case(others, beside, leads)
+    const rank = word => [Number(!together_in_one.has(word)), Number(!is_argument(word)), kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
     return others.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce(keep, kept)
+  }
+  const _words_of_one_case = (others, beside, leads) => {
+    const [weight, having] = [new Map(), new Map()]
+    for (const word of others) for (const {case: {case: name}} of beside.get(word)) {
+      const rarity = Math.log(search._MANY / leads.get(word).length) * (is_argument(word) ? search._ARGUMENT : 1)
+      weight.set(name, (weight.get(name) ?? 0) + rarity)
+      having.set(name, [...having.get(name) ?? [], word])
+    }
+    const key = name => [Math.round(weight.get(name) * 1000), having.get(name).length, name]
+    const [best] = [...having.keys()].sort((mine, theirs) => compare(key(theirs), key(mine)))
+    return new Set(having.get(best) ?? [])
   }
   const _of_question = (found, read) => {
     const {query} = found
@@ -711,12 +756,21 @@ window.makeSearch = data => {
     const spoken = _without_english(query, named)
     const rest = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
     const alone = read.asks === 'upgrade' ? '' : _without_case(query, rest)
-    if (alone) return {...found, question: {...read, words: alone}}
+    if (alone) {
+      const beside = rest.filter(word => word !== alone && _is_beside(word))
+      return {...found, question: {...read, words: alone}, left_out: beside, missing: _no_dtypes(beside)}
+    }
     const of_fixes = ['', 'workarounds'].includes(read.asks) ? _uncovered(rest) : []
-    const uncovered = read.asks ? of_fixes : of_fixes.filter(_is_torchs)
+    const uncovered = read.asks ? of_fixes : of_fixes.filter(is_torch_name)
     const every = rest.filter(word => !uncovered.includes(word))
-    if (uncovered.length && !every.some(_is_name)) {
-      return {...found, question: {...read, words: uncovered[0]}, near: _near(uncovered[0]), uncovered: uncovered.slice(1)}
+    const unknown = uncovered.filter(word => !_is_operator(word))
+    if (uncovered.length && (unknown.length || !_no_dtypes(every).some(word => _is_name(word) || is_part(word)))) {
+      const [first, ...others] = [...unknown, ...uncovered.filter(word => !unknown.includes(word))]
+      const beside = every.filter(_is_beside)
+      return {
+        ...found, question: {...read, words: first}, near: _near(first), left_out: beside, missing: _no_dtypes(beside),
+        uncovered: unknown.length ? [] : others,
+      }
     }
     const listed = every.length > 0 && _is_listed(query, every, read.asks === 'upgrade')
     let kept, missing
@@ -737,6 +791,9 @@ window.makeSearch = data => {
     let question = {...read, words: asked, listed: Boolean(asked) && listed}
     if (!asked) return {...found, question, left_out}
     const looked_for = every.filter(word => kept.includes(word) && !missing.includes(word)).join(' ')
+    if (!read.asks && split(casefold(looked_for)).every(word => search.WEAK.includes(word))) {
+      return {...found, question: {...read, words: every.join(' ')}, near: _near(asked)}
+    }
     let hits = find_asked(looked_for, listed)
     if (read.asks === 'workarounds') {
       let ranking
@@ -745,22 +802,21 @@ window.makeSearch = data => {
       question = {...question, fix}
       ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
     }
+    if (read.asks !== 'upgrade' && !question.fix) hits = add_missing(hits, split(looked_for), missing)
     const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(query, split(looked_for), hits)
     return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed, uncovered}
   }
-  const _is_torchs = word => match(search._TORCHS, word)?.[0] === word
-  const torchs_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => op.includes('::')).map(operator_key)))
   const onnx_names = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => !op.includes('::')).map(casefold)))
   const _is_covered = word => {
-    if (!_is_torchs(word) || !_is_operator(word) || !is_operator(casefold(word))) return is_operator(casefold(word))
+    if (!is_torch_name(word) || !_is_operator(word) || !is_operator(casefold(word))) return is_operator(casefold(word))
     const name = casefold(word.split('.').at(-1))
-    return torchs_of_cases.has(operator_key(word)) || operator_key(word) !== name || !onnx_names.has(name)
+    return torchs_of_cases().has(operator_key(word)) || operator_key(word) !== name || !onnx_names.has(name)
   }
   const _uncovered = every => every.filter(word => !search._ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
   const _is_uncovered = word => {
-    if (_is_torchs(word) && _is_operator(word)) return true
+    if (is_torch_name(word)) return _is_operator(word) || !find_asked(word, false).length
     if (is_dtype(word) || [...said_of().keys()].some(name => says(name, word))) return false
-    return _is_operator(word) || ((_is_torchs(word) || _is_misspelled(word)) && !find_asked(word, false).length)
+    return _is_operator(word) || (_is_misspelled(word) && !find_asked(word, false).length)
   }
   const _is_misspelled = word => {
     const is_long = word.length >= search._LONG_NAME && /^[a-z_]+$/i.test(word)
@@ -803,11 +859,13 @@ window.makeSearch = data => {
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
     const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
-    if (!has_sentence(query) || named.some(word => is_known(word))) return ''
+    if (named.some(is_part) || !has_sentence(query) || named.some(word => is_known(word))) return ''
     const operators = named.filter(word => _is_operator(word) && _is_uncovered(word))
     const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
     return [...operators, ...functions][0] ?? ''
   }
+  const _is_beside = word => is_argument(word) || is_dtype(word) || _is_said(word)
+  const _no_dtypes = every => every.filter(word => !is_dtype(word))
   const _is_any_operator = word => _is_operator(word) && !data.dtypes.includes(casefold(word))
   const _without_slash = word => {
     const at = word.lastIndexOf('/')

@@ -30,7 +30,7 @@ from caniexport.pages.views.op import names_of_one
 #: what the search of the front page reads, as a script
 INDEX = "search-index.js"
 #: the scripts of the search, in the order in which they are loaded
-SEARCH = ("evidence.js", "match.js", "site.js")
+SEARCH = ("evidence.js", "spelled_code.js", "match.js", "site.js")
 TABLES = ("cells.js", "newest.js")
 FILTERS = ("filters.js",)
 #: the files whose search is answered by the front page

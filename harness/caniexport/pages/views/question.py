@@ -163,7 +163,8 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
 def _uncovered(kept: Kept, found: SearchHits, asks: Understood) -> str:
     """How torch's own calls end of operators that are asked about beside the others, and no case is about."""
     torch = asks.setting.get("torch", "").rpartition("..")[2] or kept.rows().torch[-1]
-    return upgrade.tell_uncovered(kept, found.uncovered, torch, "Of the rest:" if found.hits else "")
+    dtypes = tuple(word for word in found.called.split() if dtypes_of(word))
+    return upgrade.tell_uncovered(kept, found.uncovered, torch, "Of the rest:" if found.hits else "", dtypes)
 
 
 def _replaced(asks: Understood) -> list[str]:
@@ -191,20 +192,23 @@ def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, abou
     """How each case that was found ends there; without a setting where it works."""
     # what nobody knows of a question has been told; the release that it names is no less asked for
     is_placed = "torch" in asks.setting or (bool(asks.setting) and not asks.unknown)
-    operator = _operator(kept, inner.mine, asks)
+    operator = _operator(kept, inner.mine, asks, found.called)
     shown = () if operator else found.hits[:SHOWN]
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits and not asks.unknown else ""
-    told = torch_op.tell(kept, found.called, inner.mine) if hits and not asks.setting.get("opset") else ""
+    is_apart = any("-" in word for word in found.missing)
+    told = torch_op.tell(kept, found.called, inner.mine, asks.setting.get("opset", "")) if hits and not is_apart else ""
     given = {"hits": hits, "decision": decision, "operator": operator, "told": told, **about}
     return render("asked.html", found=found, asks=asks, body="", **given)
 
 
-def _operator(kept: Kept, mine: Setting, asks: Understood) -> OperatorAt | None:
-    """How torch's own calls of an operator that no case is about end at the release asked about, else the newest."""
-    torch = mine.one("torch") or kept.rows().torch[-1]
-    return None if asks.unknown else operator_without_case(kept.rows(), kept.operators(), asks.words, torch)
+def _operator(kept: Kept, mine: Setting, asks: Understood, words: str) -> OperatorAt | None:
+    """How torch's own calls of an operator that no case is about end as asked for, without a release at the newest."""
+    torch, opset = mine.one("torch") or kept.rows().torch[-1], asks.setting.get("opset", "")
+    exporters = mine.of("exporter") if "exporter" in asks.setting else ()
+    at = (torch, exporters, (int(opset),) if opset.isdigit() else ())
+    return None if asks.unknown else operator_without_case(kept.rows(), kept.operators(), words, *at)
 
 
 def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import entry_at, tell_beside, tell_called
+from caniexport.answers.operator_at import entry_at, tell_beside, tell_called, tell_failing
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import (
     FailingOperators,
@@ -231,11 +231,13 @@ def told_at(kept: Kept, ops: Sequence[str], mine: Setting, dtype: str = "") -> d
     return {op: text for op, text in found.items() if text}
 
 
-def tell(kept: Kept, name: str, mine: Setting) -> str:
+def tell(kept: Kept, name: str, mine: Setting, opset: str = "") -> str:
     """One sentence on the operators that a name means, at the reader's own release and exporters, else the newest;
-    empty where none is called so.
+    empty where none is called so, and at an opset that is asked for where their calls pass.
     """
-    told = tell_called(kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
+    at = (kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
+    told_at = tell_failing(*at, int(opset)) if opset.isdigit() else ""
+    told = told_at if opset else tell_called(*at, is_there=bool(mine.one("torch")))
     return tell_beside(told, mine.one("runtime").replace("==", " "))
 
 

@@ -128,9 +128,9 @@ def _asked_of(form: Form) -> set[str]:
     return points | {name for name, at in own.items() if not form.asked.get(at)}
 
 
-def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, rest: str) -> str:
+def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, rest: str, dtypes: Sequence[str] = ()) -> str:
     """What goes before an upgrade of which these names were asked for, and no case is about them."""
-    return operator_at.tell_uncovered(kept.operators(), names, torch, rest) if names else ""
+    return operator_at.tell_uncovered(kept.operators(), names, torch, rest, dtypes) if names else ""
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:

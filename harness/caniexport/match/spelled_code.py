@@ -1,0 +1,193 @@
+"""Code in a question, spelled as the operators that it calls: ``x[mask] = v`` as ``index_put``, ``a // b`` as
+``aten::floor_divide``, ``x.view(x.size(0), -1)`` as ``x.view``.
+
+Variables, numbers and sizes go: no case is about them. ``pages/site/match.js`` spells code alike, with the expressions
+below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from caniexport.match.mentions import every_operator
+from caniexport.operators import DTYPE_WORDS, operator_key
+
+_NESTED = r"(?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*"
+_INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]*\])*"
+_IN = r"\bfor\s+\w+(?:\s*,\s*\w+)*\s+in"
+#: what is spelled with parts of cases' names: loops over a number of rounds, over a tensor, until something is so;
+#: attributes that are written; inputs that are no tensors, or have no elements
+_PHRASES = (
+    (re.compile(rf"{_IN}\s+(?:range|enumerate)\({_NESTED}[A-Za-z]{_NESTED}\)\s*:?"), "trip-count"),
+    (re.compile(rf"{_IN}\s+range\([\s\d,]*\)\s*:?"), "python loop"),
+    (re.compile(rf"{_IN}\s+[A-Za-z_][\w.]*\s*:"), "iterating tensor"),
+    (re.compile(rf"\brange\({_NESTED}[A-Za-z]{_NESTED}\)"), "trip-count"),
+    (re.compile(rf"\bwhile\s+\w[\w.]*(?:\({_NESTED}\))?\s*(?:[<>!=]=?\s*[\w.]+)?\s*:"), "trip-count"),
+    (re.compile(r"\b(?:loop|iteration)\s+counts?\b|\bnumber\s+of\s+(?:iterations|rounds)\b"), "trip-count"),
+    (re.compile(r"\bself\.\w+\s*[-+*/]=\s*[\w.]*"), "running-total"),
+    (re.compile(r"\bself\.\w+\s*=(?!=)(?!\s*(?:torch\.)?nn\.)"), "attribute-mutated"),
+    (re.compile(r"\bstring\s+(?:argument|input|parameter)s?\b", re.IGNORECASE), "string-chooses"),
+    (
+        re.compile(
+            r"\bpython\s+(?:float|int|number|scalar|bool)s?\b(?:\s+(?:argument|input|parameter)s?\b)?"
+            r"|\b(?:number|scalar)\s+(?:argument|input|parameter)s?\b",
+            re.IGNORECASE,
+        ),
+        "python-number-inputs",
+    ),
+    (
+        re.compile(
+            r"\bempty\s+(?:tensors?|dim\w*|batch(?:es)?|inputs?|lists?|ax[ie]s|slices?|box(?:es)?)\b"
+            r"|\b(?:zero|no)[- ](?:sized?|elements?|rows?|boxes)\b",
+            re.IGNORECASE,
+        ),
+        "zero-size",
+    ),
+)
+_BRANCH = re.compile(r"\b(?:el)?if\s+(?P<given>[^:?\n]*(?:[(\[<>]|==|!=)[^:?\n]*):")
+#: a variable that is given the result of code
+_GIVEN = re.compile(
+    r"(?<![\w.])(?!(?:opset|torch|mode|dim)\b)[A-Za-z_]\w{0,7}\s=\s(?:\d[\d.]*\s*[-+*/]\s*)?(?=[\w.]*[(\[])"
+)
+_OF_SIZE, _OF_VALUE = re.compile(r"\.(?:shape|size|dim)\b|\blen\("), re.compile(r"\w\(|[<>]|[!=]=")
+#: what is written to by an index, with the value where that is a name or a number
+_WRITTEN = re.compile(
+    rf"(?<![\w.])(?P<base>[A-Za-z_][\w.]*)\[(?P<index>{_INSIDE})\]\s*(?://|\*\*|[-+*/|&^])?=(?!=)"
+    r"\s*(?P<value>[\w.-]+(?![\w.(\[]))?"
+)
+#: an index whose parts are numbers, slices or nothing else
+_PLAIN_INDEX = re.compile(r"^(?:\s*(?:-?\d+|\.\.\.|None|[^,\[\]]*:[^,\[\]]*)\s*(?:,|$))+$")
+_READ = re.compile(rf"(?<![\w.])(?P<base>[a-z_][\w.]*)\[(?P<index>{_INSIDE})\]")
+#: by what an index is known, with the words for it
+_INDICES = (
+    (re.compile(r"mask|[<>=]"), "aten::index mask"),
+    (re.compile(r"(?:^|,)\s*(?!None\b)(?:[A-Za-z_]\w[\w.]*|torch\.tensor\b[^,]*)\s*(?:,|$)"), "aten::index"),
+    (re.compile(r":\s*-\d"), "negative step slice"),
+    (re.compile(r":"), "aten::slice"),
+    (re.compile(r"\bNone\b"), "aten::unsqueeze"),
+    (re.compile(r"[A-Za-z]"), "aten::index"),
+    (re.compile(r"\d"), "aten::select"),
+)
+_HAS_SIZE = re.compile(r"\.(?:shape|size)\b|(?<![\w.=])size\b(?!=)")
+_SIZES = re.compile(r"(?:^|\.)(?:shape|size)\b(?!\.)")
+#: a call whose arguments have no further call, and values in brackets among them
+_CALL = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\((?P<given>[^()\n]*)\)")
+_GROUP = re.compile(r"(?<=[=,(])\s*\([\w\s,.*+/:-]*\)")
+_PROSE = re.compile(r"[A-Za-z]+\s+[A-Za-z]{2,}|[\u2019?;]")
+#: what Python makes of a size or a value, and a method of any tensor
+_OF_PYTHON = re.compile(r"^(?:int|float|bool|len|round|range|print|isinstance|min|max|str|math\.\w+)$")
+_METHOD = re.compile(
+    r"^(?!torch\.|torchvision\.|self\.|nn\.|np\.|math\.|onnx|ort\.|ops\.|aten)[a-z_]\w*\.(?P<method>\w+)$"
+)
+#: brackets of calls that are read, in which a keyword stays
+_OPEN, _SHUT = "\u27e8", "\u27e9"
+_COMMA = re.compile(rf",(?![^{_OPEN}{_SHUT}]*{_SHUT})")
+#: what stays of an argument: a keyword, a type of tensors, a word in quotes, and what is called in it
+_STAYS = re.compile(
+    rf"^(?:[A-Za-z_]\w*=(?!=).+|(?:torch\.)?(?:{'|'.join(map(re.escape, DTYPE_WORDS))})|['\"][\w-]+['\"])$"
+)
+_CALLED = re.compile(
+    rf"(?<![\w.])(?:(?:torch|torchvision|F|nn)\.[\w.]+|aten::\w+)(?:{_OPEN}[^{_OPEN}{_SHUT}]*{_SHUT})?|(?<=\.)item\b"
+)
+#: signs that no sentence has, and what they may stand between
+_NO_PROSE = (r"\^", r"\|")
+_ANY = r"[A-Za-z_]\w*(?:\.\w+)*"
+_OPERAND = r"(?:[A-Za-z]\d?|[A-Za-z_]\w*\.[\w.]+|[a-z]+_\w+)"
+_SECOND = rf"(?:{_OPERAND}|-?\d[\d.]*|(?!(?:by|of|to|is|on|in|at|or|and|with|for|are|not|as)\b)[a-z]\w{{0,3}})"
+#: what stands between two tensors, with the operator that it is
+_SIGNS = tuple(
+    (
+        re.compile(
+            rf"(?<![\w./:])(?P<one>{_OPERAND if sign not in _NO_PROSE else _ANY})\s*{sign}"
+            rf"\s*(?P<two>{_SECOND if sign not in _NO_PROSE else _ANY})(?![\w./])"
+        ),
+        f"aten::{name}",
+    )
+    for sign, name in (
+        ("//", "floor_divide"),
+        (r"\*\*", "pow"),
+        ("%", "remainder"),
+        ("@", "matmul"),
+        ("&=", "__iand__"),
+        (r"\|=", "__ior__"),
+        (r"\+=", "add_"),
+        (r"\*=", "mul_"),
+        ("&", "bitwise_and"),
+        (r"\|", "bitwise_or"),
+        (r"\^", "bitwise_xor"),
+    )
+)
+_NOT = re.compile(r"(?<![\w~/.])~(?!mask)(?P<one>[a-z]\w*)(?![/\w])")
+#: the name of a variable, which may stand elsewhere in a question
+_VARIABLE = re.compile(r"(?<![\w.:])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(])")
+#: rounds of calls in calls that are looked at
+_DEEPEST = 6
+
+
+def spell_code(text: str) -> str:
+    """A question with the names of operators in the place of its code; what is no code stays as it is."""
+    variables: set[str] = set()
+
+    def replace(pattern: re.Pattern[str], spell: str | Callable[[re.Match[str]], str]) -> None:
+        nonlocal text
+
+        def drop(found: re.Match[str]) -> str:
+            words = spell if isinstance(spell, str) else spell(found)
+            if words != found[0]:
+                variables.update(item[0] for item in _VARIABLE.finditer(found[0]))
+            return words
+
+        text = pattern.sub(drop, text)
+
+    replace(_BRANCH, _spell_branch)
+    for phrase, words in _PHRASES:
+        replace(phrase, f" {words} ")
+    replace(_GIVEN, " ")
+    replace(_WRITTEN, lambda found: " aten::copy_ " if _PLAIN_INDEX.search(found["index"]) else " index_put ")
+    for _ in range(_DEEPEST):
+        replace(_GROUP, "0")
+        replace(_CALL, _spell_call)
+    replace(_READ, _spell_index)
+    for sign, operator in _SIGNS:
+        replace(sign, f" {operator} ")
+    replace(_NOT, " aten::bitwise_not ")
+    text = _VARIABLE.sub(lambda found: "" if found[0] in variables else found[0], text)
+    return text.replace(_OPEN, "(").replace(_SHUT, ")")
+
+
+def _spell_branch(found: re.Match[str]) -> str:
+    if _OF_SIZE.search(found["given"]):
+        return " branch-on-size "
+    return " branch-on-value " if _OF_VALUE.search(found["given"]) else found[0]
+
+
+def _spell_call(found: re.Match[str]) -> str:
+    """The name of a function with its keywords, and behind it what its arguments call."""
+    given = found["given"]
+    if _PROSE.search(given):
+        return found[0]
+    if _OF_PYTHON.search(found["name"]):
+        is_size = found["name"] == "len" or _HAS_SIZE.search(given)
+        return " size " if is_size else " ".join(item[0] for item in _CALLED.finditer(given))
+    parts = [part.strip() for part in _COMMA.split(given)]
+    stays = ",".join(part for part in parts if _STAYS.search(part))
+    others = [item[0] for part in parts if not _STAYS.search(part) for item in _CALLED.finditer(part)]
+    size = ["size"] if _HAS_SIZE.search(given) else []
+    return " ".join((_spell_name(found["name"]) + (f"{_OPEN}{stays}{_SHUT}" if stays else ""), *others, *size))
+
+
+def _spell_name(name: str) -> str:
+    """A method of any tensor (``logits.masked_fill``) as one of ``x``."""
+    found = _METHOD.search(name)
+    return f"x.{found['method']}" if found and operator_key(found["method"]) in every_operator() else name
+
+
+def _spell_index(found: re.Match[str]) -> str:
+    """What reads by an index: the operator, behind a function whose result is read."""
+    if _SIZES.search(found["base"].rpartition(".")[2]):
+        return " size "
+    words = next((words for pattern, words in _INDICES if pattern.search(found["index"])), "")
+    item = " item" if ".item" in found["index"] else ""
+    base = found["base"] if "." in found["base"] else ""
+    return f" {base} {words}{item} " if words else found[0]
