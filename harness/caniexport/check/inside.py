@@ -12,6 +12,7 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
+import itertools
 import json
 import linecache
 import os
@@ -23,7 +24,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from caniexport.check.file_facts import file_facts
 from caniexport.check.other_ways import other_values
-from caniexport.check.second_inputs import different, further_inputs
+from caniexport.check.second_inputs import different, further_inputs, sizes_around
 from caniexport.check.trial import PATIENCE, Trial, drawn_outputs, evaluated, kind_of, outputs_of
 
 #: names the file that says what was made of a factory
@@ -211,11 +212,13 @@ class Factory:
                     break
             if problem:
                 yield False, "{} ({})".format(alternatives[-1][0], problem), given
-        ways = (item for item in other_values(given, names, trial.numbers) if trial.decides)
-        for text, other in ways:
+        values = ((item, True) for item in other_values(given, names, trial.numbers) if trial.decides)
+        sizes = ((item, False) for item in sizes_around(given, placed, names, trial.numbers))
+        for (text, other), counts_rounds in itertools.chain(values, sizes):
             if trial.seconds > 2 * PATIENCE or trial.has_all_ways:
                 return
-            if all(different(one, other) for one in seen) and trial.takes_another_way(other):
+            is_other = all(different(one, other) for one in seen)
+            if is_other and trial.takes_another_way(other, counts_rounds=counts_rounds):
                 seen.append(other)
                 yield True, text, other
 

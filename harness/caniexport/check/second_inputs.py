@@ -15,6 +15,8 @@ Named = Tuple[str, Arguments]
 Axes = Mapping[int, Mapping[int, str]]
 #: values that are hardly any, and how far they are moved to see what rounding would do
 _FEW, _NUDGE = 2, 1e-6
+#: the largest size that is tried for a number in the code, and the most elements of a tensor that has it
+_LARGEST_SIZE, _MOST_ELEMENTS = 4096, 1 << 24
 _Change = Callable[[Any, int], Any]
 
 
@@ -253,6 +255,16 @@ def _other_sizes(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator
     for each in (ways, ones, *(apart if len(sizes) > 1 else ())):
         found = [_resized(given, axes, names, way) for way in each]
         yield [alternative for words, inputs in found for alternative in ((words, _untied(inputs)), (words, inputs))]
+
+
+def sizes_around(given: Arguments, axes: Axes, names: Sequence[str], numbers: Sequence[float]) -> Iterator[Named]:
+    """The inputs with one label's size on another side of one of ``numbers``, which the code may compare it with."""
+    for label, size in _sizes(given, axes).items():
+        for number in numbers:
+            other = int(number) + (1 if size <= number else -1)
+            named = _resized(given, axes, names, {label: other}) if 0 < other <= _LARGEST_SIZE else ("", given)
+            if named[0] and all(item.size * other <= _MOST_ELEMENTS * size for item in _arrays(given)):
+                yield named
 
 
 def _untied(inputs: Arguments) -> Arguments:

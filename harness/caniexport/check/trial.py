@@ -51,7 +51,7 @@ class Trial:
             self._longest = PATIENCE / 4 + _MOST_TIMES * self.seconds
             self.reads = walk.read
             self.decides = walk.read or any(isinstance(item, (int, float)) for item in given)
-            self.numbers = own_numbers(self._module, walk) if self.decides else []
+            self.numbers = own_numbers(self._module, walk)
             self._ways.append(walk.way)
             if self.seconds < 3 * PATIENCE and self._is_other_again(given, self._given):
                 self._module, self.goes_on = evaluated(copied()), True
@@ -93,15 +93,21 @@ class Trial:
         """Whether enough sets of inputs were found that take another way."""
         return self._more >= _MOST_WAYS
 
-    def takes_another_way(self, inputs: Tuple[Any, ...]) -> bool:
-        """Whether the module takes these inputs, and goes another way through its code than on any before."""
+    def takes_another_way(self, inputs: Tuple[Any, ...], *, counts_rounds: bool = True) -> bool:
+        """Whether the module takes these inputs, and goes another way through its code than on any before; with
+        ``counts_rounds`` a loop that goes round another number of times is one.
+        """
         walk = Walk(self._longest)
         try:
             self._outputs(self._module, inputs, walk)
         except Exception:  # they are none for it
             return False
         is_new = all(walk.way.passed != way.passed for way in self._ways)
-        goes_round = all(walk.way.rounds != way.rounds for way in self._ways) and self._more_rounds < _MOST_ROUNDS
+        goes_round = (
+            counts_rounds
+            and all(walk.way.rounds != way.rounds for way in self._ways)
+            and self._more_rounds < _MOST_ROUNDS
+        )
         if not (is_new or goes_round) or self.problem(inputs):
             return False
         self._more, self._more_rounds = self._more + 1, self._more_rounds + (not is_new)

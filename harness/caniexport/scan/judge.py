@@ -38,6 +38,8 @@ _SETTINGS = (SiteKind.DYNAMO, SiteKind.OPSET, SiteKind.FALLBACK, SiteKind.ARGUME
 #: under which an author says that something fails: an argument of its call, a size that changes, no multiple of another
 _ARGUMENT = re.compile(r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|(?=[\w.'\"(]))")
 _DYNAMIC, _NEGATED = re.compile(r"\bdynamic\w*", re.IGNORECASE), re.compile(r"\bnon-[a-z]\w+", re.IGNORECASE)
+#: what tells two cases of nearly one name apart
+_TELLING_APART = frozenset(("non", "static", "dynamic"))
 #: arguments of the export itself
 _OF_EXPORT = re.compile(r"opset|dynam|torch|export|names$")
 
@@ -145,7 +147,7 @@ class Judge:
             SiteKind.STATED: self._rewrite,
             SiteKind.EXPORT: lambda site: SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ()),
         }
-        return self._with_remedy(self._unless_conditioned(how[site.kind](site)))
+        return self._with_remedy(self._unless_alike(self._unless_conditioned(how[site.kind](site))))
 
     def _unless_conditioned(self, found: SiteFinding) -> SiteFinding:
         """Not judged where all works that was measured, and none of it under the conditions that the author names."""
@@ -156,6 +158,32 @@ class Judge:
             return found
         why = f"its author names {', '.join(missing)}, which no measured case of it has"
         return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False, unmet=tuple(missing))
+
+    def _unless_alike(self, found: SiteFinding) -> SiteFinding:
+        """Not judged where words alone say which case it is, and one with the same fix, or with nearly the same name
+        (``non-factor`` beside ``factor``), still fails.
+        """
+        if found.word is not Workaround.OBSOLETE or found.site.kind is not SiteKind.STATED:
+            return found
+        told = {item.case for item in found.evidence}
+        alike = {entry.case for item in found.evidence for entry in self._alike(item)} - told
+        newest = self.releases[-1]
+        failing = {case: ends for case in sorted(alike) if (ends := self._plain_works(case))[newest] is False}
+        if not failing:
+            return found
+        evidence = (*found.evidence, *(Evidence(case, PLAIN, _works_along(ends)) for case, ends in failing.items()))
+        cases = names.some(list(failing), _MOST)
+        why = f"it can go where the code is {found.evidence[0].case}, and not where it is {cases}"
+        return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False, evidence=evidence)
+
+    def _alike(self, item: Evidence) -> Iterator[CatalogueEntry]:
+        """The entries of cases about the same operator that have the same fix, or nearly the same name."""
+        own, parts = self.seen.rows.catalogue[item.case, item.variant], set(item.case.split("-"))
+        for entry in self.seen.rows.catalogue.values():
+            is_named_so = parts ^ set(entry.case.split("-")) <= _TELLING_APART
+            has_fix = entry.variant == item.variant != PLAIN and not entry.caution
+            if own.ops and _leads(entry, own.ops[0]) and (is_named_so or has_fix):
+                yield entry
 
     def _has(self, evidence: Iterable[Evidence], pattern: re.Pattern[str]) -> bool:
         cases = {item.case for item in evidence}
