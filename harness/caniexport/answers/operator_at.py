@@ -194,12 +194,15 @@ def operator_at(
 
 
 def tell_failing(
-    summary: OperatorsSummary | None, name: str, torch: str, exporters: Collection[str], opset: int
+    summary: OperatorsSummary | None, name: str, torch: str, exporters: Collection[str], opset: int | None = None
 ) -> str:
-    """:func:`tell_called` at an opset, where calls were tried at it and do not all pass there; else empty."""
+    """:func:`tell_called` at an opset, where calls were tried at it and do not all pass there, without one where they
+    all pass at none; else empty.
+    """
     found = None if summary is None else operator_at(summary, name, torch, exporters)
     is_failing = found is not None and found.torch == torch and any(end.fails_at(opset) for end in found.ends)
-    return tell_called(summary, name, torch, exporters, (opset,)) if is_failing else ""
+    opsets = () if opset is None else (opset,)
+    return tell_called(summary, name, torch, exporters, opsets) if is_failing else ""
 
 
 def entry_at(

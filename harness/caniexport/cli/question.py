@@ -108,8 +108,7 @@ def show_question(
     answer, show = _answer(dataset, found, asks, given, show_why)
     read_as = "; ".join((asks.told, *asks.notes))
     is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
-    is_apart = any("-" in word for word in found.missing)
-    calls = tell_calls(dataset, found.called, asks) if is_told and not is_apart else ""
+    calls = tell_calls(dataset, found.called, asks, only_failing=not found.is_plain) if is_told else ""
     operator_first, beside = (calls, "") if any(map(dtypes_of, found.left_out)) else ("", calls)
     told = QuestionAnswer(
         read_as,
@@ -198,20 +197,25 @@ def _exporters(asks: Understood) -> tuple[str, ...]:
     return tuple(exporter_names(filter(None, asks.setting.get("exporter", "").split(","))))
 
 
-def tell_calls(dataset: Dataset, words: str, asks: Understood) -> str:
-    """How torch's own calls of the operator that a question's words name end at its release; empty where none does,
-    and at an opset that is asked for where they pass.
+def tell_calls(dataset: Dataset, words: str, asks: Understood, *, only_failing: bool = False) -> str:
+    """How torch's own calls of the operator that a question's words name end at its release; empty where none does, and
+    with ``only_failing`` or at an opset that is asked for where they pass.
     """
     from caniexport.answers.operator_at import tell_beside, tell_called, tell_failing
     from caniexport.answers.select import load
     from caniexport.answers.torch_operators import operators_beside
 
     summary, opset = operators_beside(dataset), asks.setting.get("opset", "")
-    torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
-    if not opset:
-        told = tell_called(summary, words, torch, _exporters(asks), is_there=True)
+    at = (
+        summary,
+        words,
+        asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1],
+        _exporters(asks),
+    )
+    if not opset and not only_failing:
+        told = tell_called(*at, is_there=True)
     else:
-        told = tell_failing(summary, words, torch, _exporters(asks), int(opset)) if opset.isdigit() else ""
+        told = tell_failing(*at, int(opset) if opset else None) if opset.isdigit() or not opset else ""
     return tell_beside(told, asks.on_runtime)
 
 

@@ -142,6 +142,11 @@ class SearchHits:
         return " ".join((words, *others))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it asks about an operator and types of tensors alone: how its calls end says nothing of more."""
+        return all(map(dtypes_of, self.left_out))
+
+    @property
     def has_dtype(self) -> bool:
         """Whether they name a type of tensors."""
         return any(map(dtypes_of, self.called.split()))

@@ -197,8 +197,7 @@ def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, abou
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits and not asks.unknown else ""
-    is_apart = any("-" in word for word in found.missing)
-    told = torch_op.tell(kept, found.called, inner.mine, asks.setting.get("opset", "")) if hits and not is_apart else ""
+    told = torch_op.tell(kept, found.called, inner.mine, asks.setting.get("opset", ""), found.is_plain) if hits else ""
     given = {"hits": hits, "decision": decision, "operator": operator, "told": told, **about}
     return render("asked.html", found=found, asks=asks, body="", **given)
 

@@ -231,13 +231,14 @@ def told_at(kept: Kept, ops: Sequence[str], mine: Setting, dtype: str = "") -> d
     return {op: text for op, text in found.items() if text}
 
 
-def tell(kept: Kept, name: str, mine: Setting, opset: str = "") -> str:
+def tell(kept: Kept, name: str, mine: Setting, opset: str = "", is_plain: bool = True) -> str:
     """One sentence on the operators that a name means, at the reader's own release and exporters, else the newest;
-    empty where none is called so, and at an opset that is asked for where their calls pass.
+    empty where none is called so, and at an opset that is asked for, or where more is asked than this, where their
+    calls pass.
     """
     at = (kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
-    told_at = tell_failing(*at, int(opset)) if opset.isdigit() else ""
-    told = told_at if opset else tell_called(*at, is_there=bool(mine.one("torch")))
+    failing = tell_failing(*at, int(opset) if opset else None) if opset.isdigit() or not opset else ""
+    told = failing if opset or not is_plain else tell_called(*at, is_there=bool(mine.one("torch")))
     return tell_beside(told, mine.one("runtime").replace("==", " "))
 
 

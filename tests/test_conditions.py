@@ -1,0 +1,85 @@
+"""What a question says beside an operator's name is part of its answer: no condition is dropped or turned round."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from caniexport.cli import main
+
+pytestmark = pytest.mark.published
+
+#: a question, and what its answer has to say before it says that anything works
+FAILING = {
+    # an exporter that is not meant
+    "torch.polar not by dynamo, torch 2.9": "still needed by trace, script: polar-no-rule",
+    "torch.polar with dynamo off on torch 2.9": "still needed by trace, script: polar-no-rule",
+    "no dynamo, view_as_complex torch 2.9": "still needed by trace, script: view-as-complex-rotation",
+    "without torchscript: nn.LSTM dynamic batch torch 2.9": "still needed for lstm-dynamic-batch by dynamo",
+    # the releases before one
+    "F.scaled_dot_product_attention is_causal=True before torch 2.1": "needed by trace, script, default: sdpa-causal",
+    "torch.cross below torch 1.12": "still needed for 5 cases by every exporter: cross-no-symbolic",
+    # loops, branches, attributes, inputs that are no tensors
+    "for i in range(x.shape[0]): out = out + x[i]  traced on torch 2.9": "trace-tensor-trip-count-baked",
+    "x.item() as loop count on torch 2.8 dynamo": "trace-tensor-trip-count-baked",
+    "if torch.any(x < 0): raise torch 2.9 dynamo": "still needed by dynamo: branch-on-value",
+    "if (x < 0).any(): x = x.abs()  torch 2.9 trace": "still needed by trace: branch-on-value",
+    "self.step += 1 buffer counter in forward, torch 2.6 dynamo": "running-total-in-buffer/state_passed is needed",
+    "self.past = torch.cat([self.past, k], 2) in forward torch 2.6 dynamo": "plain-tensor-attribute-mutated",
+    'string argument mode="a" to forward, torch 2.9 dynamo': "string-chooses-branch/chosen_by_tensor is needed",
+    "torch.max on an empty tensor torch 2.9 dynamo": "max-of-no-boxes/row_of_zeros is needed",
+    # types of tensors and opsets of operators that no case is about
+    "conv1d int64 torch 2.9": "no exporter exports torch's own calls of nn.functional.conv1d (int64)",
+    "nn.Conv1d bfloat16 torch 2.9 dynamo": "nn.functional.conv1d (bfloat16) are not exported as asked for",
+    "torch.isnan on int64 torch 2.9 dynamo": "isnan (int64) are not exported as asked for",
+    "torch.logsumexp opset 26 torch 2.15 dynamo": "exports 2 of 3 calls at opset 26",
+    "flags ^ mask int64 torch 2.5 torchscript": "bitwise_xor (int64) are not exported as asked for",
+    # words that no case has together: each beside the operator
+    "F.interpolate mode=area with dynamic size torch 2.5": "still needed for interpolate-area by trace",
+    "nn.GRU with a packed sequence on torch 2.9 dynamo": "still needed for pack-then-pad by dynamo",
+    "max_pool2d with return_indices=True then max_unpool2d torch 2.9": "max-unpool-indices-per-plane",
+    "x.repeat_interleave(x.size(1), 0) torch 2.9": "the default call fails: repeat-interleave-by-size",
+}
+WORKS = (
+    "no workaround is needed any more",
+    "no workaround is needed, the failing form works",
+    "is obsolete",
+)
+
+#: what no case is about, and is answered by none
+UNKNOWN = (
+    "torch.cumsm on int32 mask torch 2.5", "nn.GroupNrom half precision torch 2.5", "nested tensor input torch 2.9",
+    "mel spectrogram torchaudio export torch 2.5",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("question", FAILING)
+def test_what_fails_under_the_condition_is_told_before_what_works(question):
+    reply = CliRunner().invoke(main, ["why", question])
+
+    told = " ".join(reply.output.split())
+    place = told.index(FAILING[question])
+    assert not [words for words in WORKS if words in told[:place]]
+
+
+@pytest.mark.parametrize("question", UNKNOWN)
+def test_a_name_that_nobody_knows_and_words_of_any_case_are_answered_by_no_case(question):
+    reply = CliRunner().invoke(main, ["why", question])
+
+    assert reply.exit_code == 2
+    assert "no measured case has all of these words" in reply.output
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "op"),
+    [("torch=2.13", "torch=2.14", "dropout"), ("torch=2.9,opset=26", "torch=2.15,opset=26", "logsumexp")],
+)
+def test_an_upgrade_that_loses_torchs_own_calls_of_an_operator_says_so_first_and_ends_with_1(before, after, op):
+    reply = CliRunner().invoke(main, ["upgrade", "--from", before, "--to", after, "--op", op])
+
+    assert reply.exit_code == 1
+    assert reply.output.startswith("On torch ")
+    told = " ".join(reply.output.split())
+    assert re.search(rf"torch's own calls of (nn\.functional\.)?{op} ", told)
