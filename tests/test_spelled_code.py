@@ -66,7 +66,7 @@ def test_a_variable_of_the_code_is_no_word_elsewhere():
         ("does for i in range(x.shape[0]): export by trace on 2.5", "trace-tensor-trip-count-baked"),
         ("x[:, ::-1] on 2.9", "negative-step-slice"),
         ("if x.sum() > 0: in forward, on 2.9 dynamo", "branch-on-value"),
-        ("x & y on int tensors opset 13", "and-of-integers"),
+        ("x & y on int tensors opset 13", "and-of-integers-and-number"),
         ("x[:n.item()] on 2.8", "slice-by-item"),
     ],
 )

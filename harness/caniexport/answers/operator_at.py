@@ -377,11 +377,15 @@ def operator_without_case(
     exporters: Collection[str] = (),
     opsets: Collection[int] = (),
 ) -> OperatorAt | None:
-    """:func:`operator_at` of an operator that no case is about; ``None`` of one that a case is about, too."""
+    """:func:`operator_at` of an operator that no case is about, at an opset where its calls were tried and fail there;
+    ``None`` of one that a case is about, too.
+    """
     key = operator_key(next((word for word in name.split() if not dtypes_of(word)), name))
     if summary is None or any(key in operator_keys(entry.ops) for entry in rows.catalogue.values()):
         return None
-    return operator_at(summary, name, torch, exporters, opsets)
+    found = operator_at(summary, name, torch, exporters)
+    is_failing = found is not None and any(end.fails_at(opset) for end in found.ends for opset in opsets)
+    return operator_at(summary, name, torch, exporters, opsets) if is_failing else found
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:

@@ -234,7 +234,8 @@ def _parts(where: WordIndex, query: str, signs: str = ",") -> list[str]:
 
 def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
     """The cases of which one variant has every word, best first."""
-    parts = [(part, operator_key(part), _is_torchs_own(where, part)) for part in words]
+    spelled = [_known_form(where, word) for word in words]
+    parts = [(part, operator_key(part), _is_torchs_own(where, part)) for part in spelled]
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
         found = (_weightiest(*part, where.words[case, variant]) for part in parts)
@@ -259,6 +260,15 @@ def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
     return tuple(lead for lead in leads if lead.score >= _ABOUT * leads[0].score)
 
 
+def _known_form(where: WordIndex, word: str) -> str:
+    """A word as it is, or without its ending where no text of any case has it so (``checkpointing``)."""
+    stem = _ENDING.sub("", word)
+    if stem == word or not word.isalpha() or where.is_operator(word):
+        return word
+    is_known = any(word in text for texts in where.words.values() for text, _, _ in texts)
+    return word if is_known else stem
+
+
 def _is_torchs_own(where: WordIndex, part: str) -> bool:
     """Whether a word is spelled as a function of torch that cases are about: no node of the same name is meant."""
     return is_torch_name(part) and operator_key(part) in where.torchs
@@ -279,8 +289,6 @@ def _weightiest(part: str, key: str, is_torchs: bool, texts: Sequence[_Text]) ->
     named = found or [
         (weight * _WHOLE, what) for text, weight, what in texts if text == key and (not is_torchs or "::" in what)
     ]
-    if not named and (stem := _ENDING.sub("", part)) != part and part.isalpha():
-        return _weightiest(stem, key, is_torchs, texts)
     return max(named, default=None)
 
 

@@ -468,7 +468,7 @@ window.makeSearch = data => {
     return named_operators.has(word) || named_operators.has(operator_key(word))
   }
   const _with_every = named => {
-    const parts = named.map(part => [part, operator_key(part), is_torch_name(part) && torchs_of_cases().has(operator_key(part))])
+    const parts = named.map(_known_form).map(part => [part, operator_key(part), is_torch_name(part) && torchs_of_cases().has(operator_key(part))])
     const best = new Map()
     for (const {case: entry, variant, texts} of parts.length ? entries : []) {
       const found = parts.map(([part, key, is_torchs]) => _weightiest(part, key, is_torchs, texts))
@@ -501,6 +501,11 @@ window.makeSearch = data => {
     return [-score, Number(keys.some(key => !parts.join('').includes(key))), parts.length, name]
   }
   const alike_dtypes = remembered(word => new Set(data.dtypes.filter(other => data.dtypes_of[other].some(dtype => data.dtypes_of[word].includes(dtype)))))
+  const _known_form = word => {
+    const stem = word.replace(words._ENDING, '')
+    if (stem === word || !/^\p{L}+$/u.test(word) || is_operator(word)) return word
+    return entries.some(({texts}) => texts.some(([text]) => text.includes(word))) ? word : stem
+  }
   const is_torch_name = word => match(operators._TORCHS, word)?.[0] === word
   const torchs_of_cases = remembered(() => new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => op.includes('::')).map(operator_key))))
   const _stands_in = (part, text) => text.split(part).slice(1).some(rest => !new RegExp(`^(?:${words._GOES_ON.source})`, 'u').test(rest))
@@ -517,8 +522,6 @@ window.makeSearch = data => {
       [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what])
     const is_it = ([text, , what]) => text === key && (!is_torchs || what.includes('::'))
     const named = found.length ? found : texts.filter(is_it).map(([, weight, what]) => [weight * words._WHOLE, what])
-    const stem = part.replace(words._ENDING, '')
-    if (!named.length && stem !== part && /^\p{L}+$/u.test(part)) return _weightiest(stem, key, is_torchs, texts)
     return named.sort(compare).at(-1)
   }
 

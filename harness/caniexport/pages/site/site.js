@@ -70,7 +70,14 @@
   const patch = release => torch.filter(name => /^\d+\.\d+\.\d+$/.test(release) && series_of(name) === series_of(release))
     .sort((one, other) => Math.abs(micro(one) - micro(release)) - Math.abs(micro(other) - micro(release)))[0]
   const [series_of, micro] = [release => release.split('.', 2).join('.'), release => Number(release.split('.')[2])]
-  const known = release => series(release.split('+')[0]) ?? patch(release.split('+')[0])
+  const is_older = (one, other) => {
+    const [mine, theirs] = [one, other].map(release => [...release.matchAll(/\d+/g)].slice(0, 3).map(Number))
+    const place = mine.findIndex((number, index) => number !== (theirs[index] ?? 0))
+    return place >= 0 && mine[place] < (theirs[place] ?? 0)
+  }
+  // «<2.1» is the newest one that is older
+  const known = release => release.startsWith('<') ? torch.filter(name => is_older(name, release.slice(1))).at(-1)
+    : series(release.split('+')[0]) ?? patch(release.split('+')[0])
   const read_as = (found, {words, opset, exporter, runtime, asks, fix}, releases, move) => {
     const setting = [releases.length && !move && `torch ${releases.join('..')}`, opset && `opset ${opset}`,
       exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
@@ -141,7 +148,9 @@
     made.push(...without(found.left_out.filter(word => !found.missing.includes(word)), 'hint'))
     if (found.narrowed) made.push(element('p', 'hint', found.narrowed))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
-    const others = written.filter(release => known(release) && !series(release.split('+')[0]))
+    const before = written.filter(release => release.startsWith('<') && known(release))
+    made.push(...before.map(release => element('p', 'hint', `torch ${known(release)} is the newest release measured before torch ${release.slice(1)}.`)))
+    const others = written.filter(release => known(release) && !before.includes(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
     if (move) return [...made, ...uncovered(found.missing, 'Of all cases:'), ...upgrade_of(move, question, found.query)]
     made.push(...uncovered(found.uncovered, found.hits.length ? 'Of the rest:' : ''))
@@ -175,7 +184,9 @@
       if (!found.question.words) return
     }
     const own = found.error || found.question || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
-    const calls = found.error ? '' : asked().tell_operator(found.question ? found.question.words : query)
+    // how an operator's calls end says nothing of what is asked beside it
+    const is_plain = !found.hits.length || !found.left_out.length
+    const calls = found.error || !is_plain ? '' : asked().tell_operator(found.question ? found.question.words : query)
     if (calls) out.append(element('p', 'decision', ...ticked(calls)))
     const decision = found.error ? asked().decide(found.told, found.query) : ''
     if (found.error) out.append(...decided(found.told, decision))
