@@ -117,7 +117,7 @@ QUESTIONS = {
         "interpolate mode= area align_corners=true", "", "each", ("2.9",), "", "", "",
     ),
     "does torch.onnx.export(m, x, dynamic_axes=axes, training=mode) of cross(a, dim=-1) work on 2.9": (
-        "cross training= dim=", "", "each", ("2.9",), "", "", "",
+        "cross training= mode dim=", "", "each", ("2.9",), "", "", "",
     ),
     "does F.interpolate(recompute_scale_factor=True, scale_factor=2.0) with dynamic size work on 2.9 trace": (
         "F.interpolate dynamic size recompute_scale_factor=true scale_factor=", "", "each", ("2.9",), "", "trace", "",
@@ -310,16 +310,16 @@ QUESTIONS = {
         "index_put", "", "each", ("2.7",), "", "dynamo", "",
     ),
     "x.view(x.size(0), -1) dynamic batch dynamo 2.9": (
-        "x.view dynamic batch", "", "each", ("2.9",), "", "dynamo", "",
+        "x.view size dynamic batch", "", "each", ("2.9",), "", "dynamo", "",
     ),
     "if x.sum() > 0: in forward, on 2.9 dynamo": (
-        "branch value", "", "each", ("2.9",), "", "dynamo", "",
+        "branch-on-value", "", "each", ("2.9",), "", "dynamo", "",
     ),
     "for i in range(x.shape[0]) loop dynamic on 2.5 trace": (
         "trip-count loop dynamic", "", "each", ("2.5",), "", "trace", "",
     ),
     "len(x) baked on 2.9": (
-        "baked", "", "each", ("2.9",), "", "", "",
+        "size baked", "", "each", ("2.9",), "", "", "",
     ),
     "int(x.shape[0]/2) on 1.13": (
         "size", "", "each", ("1.13",), "", "", "",

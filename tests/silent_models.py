@@ -190,6 +190,17 @@ def rare_branch():
     return RareBranch(), (torch.rand(2, 3),)
 
 
+class ThresholdOfSize(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 512:
+            x = x * 0.5
+        return torch.tanh(x)
+
+
+def threshold_of_size():
+    return ThresholdOfSize(), (torch.rand(8, 3),)
+
+
 class LoopOverTime(torch.nn.Module):
     def forward(self, x):
         state = torch.zeros(x.shape[0])
@@ -235,7 +246,7 @@ def dropped_at_random():
 
 class BranchOnSize(torch.nn.Module):
     def forward(self, x):
-        return x * 2 if x.shape[1] > 1000 else x * 3
+        return x * 2 if x.shape[1] > 100_000 else x * 3
 
 
 def branch_on_size():

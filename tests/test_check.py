@@ -262,6 +262,17 @@ def test_values_on_both_sides_of_the_numbers_in_the_source_are_tried():
     )
 
 
+def test_sizes_on_the_other_side_of_the_numbers_in_the_source_are_tried_where_an_axis_varies():
+    def tried(shape, numbers):
+        given = (np.ones(shape, "float32"),)
+        found = second_inputs.sizes_around(given, {0: {0: "n"}}, ("x",), numbers)
+        return {words: inputs[0].shape for words, inputs in found}
+
+    assert tried((8, 3), [512, 4]) == {"x:0 of size 513": (513, 3), "x:0 of size 3": (3, 3)}
+    assert tried((8, 3), [100_000, 1]) == {}, "what is no likely size is left out"
+    assert list(second_inputs.sizes_around((np.ones((8, 3), "float32"),), {}, ("x",), [512])) == []
+
+
 def arrays_in(inputs):
     return [isinstance(item, np.ndarray) and item.shape == () for item in inputs]
 

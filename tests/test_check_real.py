@@ -168,11 +168,13 @@ def found_in(run):
         ("branch_on_item", TRACE, "task = 1 instead of 0"),
         ("threshold_of_integer", TRACE, "n = 301 instead of 5"),
         ("rare_branch", TRACE, "x scaled to 200.0 at most"),
+        ("threshold_of_size", DYNAMO, "x:0 of size 513"),
         ("loop_over_time", TRACE, "as given, set 2"),
     ],
 )
 def test_wrong_values_that_one_example_hides_are_found(found_in, factory, exporter, words):
-    assert words in found_in(factory, exporter, {"x": {2: "h"}} if factory == "baked_size" else {})
+    axes = {"baked_size": {"x": {2: "h"}}, "threshold_of_size": {"x": {0: "n"}}}
+    assert words in found_in(factory, exporter, axes.get(factory, {}))
 
 
 def test_an_input_that_a_file_lacks_is_named_where_eager_depends_on_it(run):

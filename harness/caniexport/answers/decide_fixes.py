@@ -212,7 +212,8 @@ def _clause(need: str, cases: Sequence[tuple[str, list[Standing]]], fix: str, ev
             return f"{verb} for {len(cases)}{others} cases{_by_each(need, cases)}"
         each = [f"{case}{_by_whom(need, items)}{_title(items)}" for case, items in cases]
         return f"{verb} for {' and '.join(each)}"
-    return f"{need}: {named}"
+    said = need.rstrip(",")
+    return f"{said}: {named}"
 
 
 def _by_each(need: str, cases: Sequence[tuple[str, list[Standing]]]) -> str:

@@ -275,8 +275,9 @@ def tell_called(
 
 
 def _is_measured_at(summary: OperatorsSummary, op: str, torch: str, dtypes: Sequence[str]) -> bool:
-    """Whether calls of an operator were measured at a release, in one of these types of tensors where any is named."""
-    return any(torch in line.cells for dtype in dtypes or ("",) for line in told_lines(summary, op, dtype))
+    """Whether calls of an operator were measured at a release, or nowhere; of types of tensors in these."""
+    lines = [line for dtype in dtypes or ("",) for line in told_lines(summary, op, dtype)]
+    return not lines or any(torch in line.cells for line in lines)
 
 
 def tell_uncovered(
@@ -285,13 +286,12 @@ def tell_uncovered(
     torch: str,
     rest: str,
     dtypes: Sequence[str] = (),
-    exporters: Collection[str] = (),
 ) -> str:
     """What goes before an answer about cases where these names were asked for, and no case is about them: that nothing
     is known, or how torch's own calls end at a release, in the types of tensors that these words mean. ``rest`` leads
     on to that answer: ``Of the rest:``.
     """
-    told = {name: tell_called(summary, " ".join((name, *dtypes)), torch, exporters) for name in names}
+    told = {name: tell_called(summary, " ".join((name, *dtypes)), torch) for name in names}
     unknown = ", ".join(name for name, said in told.items() if not said)
     parts = [f"Nothing was measured of an operator called {unknown}." if unknown else ""]
     parts += [f"No case is about {name}. {said}" for name, said in told.items() if said]
@@ -377,14 +377,17 @@ def operator_without_case(
     exporters: Collection[str] = (),
     opsets: Collection[int] = (),
 ) -> OperatorAt | None:
-    """:func:`operator_at` of an operator that no case is about, at an opset where its calls were tried and fail there;
-    ``None`` of one that a case is about, too.
+    """:func:`operator_at` of an operator that no case is about, without exporters and opsets where its calls pass by
+    none, and without opsets where they do not fail at these; ``None`` of one that a case is about, too.
     """
     key = operator_key(next((word for word in name.split() if not dtypes_of(word)), name))
     if summary is None or any(key in operator_keys(entry.ops) for entry in rows.catalogue.values()):
         return None
+    everywhere = operator_at(summary, name, torch)
+    if everywhere is None or not any(end.passing for end in everywhere.ends):
+        return everywhere
     found = operator_at(summary, name, torch, exporters)
-    is_failing = found is not None and any(end.fails_at(opset) for end in found.ends for opset in opsets)
+    is_failing = found is not None and any(end.passing and end.fails_at(at) for end in found.ends for at in opsets)
     return operator_at(summary, name, torch, exporters, opsets) if is_failing else found
 
 

@@ -256,7 +256,7 @@ def _tell_uncovered(dataset: Dataset, found: SearchHits, asks: Understood) -> st
     rest = "Of the rest:" if found.hits else ""
     dtypes = [word for word in found.called.split() if dtypes_of(word)]
     summary = operators_beside(dataset) if found.uncovered else None
-    return tell_uncovered(summary, found.uncovered, torch, rest, dtypes, _exporters(asks)) if found.uncovered else ""
+    return tell_uncovered(summary, found.uncovered, torch, rest, dtypes) if found.uncovered else ""
 
 
 def _answer(

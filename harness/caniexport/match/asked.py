@@ -82,7 +82,9 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
         setting["to_opset"] = setting.pop("opset")
     if question.status and _answer(question, setting, before) == "matrix":
         setting["status"] = question.status
-    unknown += [f"{item} is not looked at: packages are chosen as «My packages»" for item in question.others]
+    notes += [
+        f"{item} is not looked at: each release was measured with packages of its own" for item in question.others
+    ]
     told = _told(question, setting, before, after)
     answer = _answer(question, setting, before)
     is_release = answer == "matrix" and not question.words and setting.get("torch", "") in rows.torch

@@ -144,7 +144,7 @@ class SearchHits:
     @property
     def is_plain(self) -> bool:
         """Whether it asks about an operator and types of tensors alone: how its calls end says nothing of more."""
-        return all(map(dtypes_of, self.left_out))
+        return all(dtypes_of(word) or word.casefold() in WEAK for word in self.left_out)
 
     @property
     def has_dtype(self) -> bool:

@@ -1052,5 +1052,6 @@ window.makeSearch = data => {
     }
     return strip(`This is ${what}. ${there}`)
   }
-  return {find, shorten, operator_key, tell_operator, tell_unknown, ordered, decide}
+  const is_weak = word => search.WEAK.includes(casefold(word))
+  return {find, shorten, is_weak, operator_key, tell_operator, tell_unknown, ordered, decide}
 }

@@ -185,7 +185,7 @@
     }
     const own = found.error || found.question || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
     // how an operator's calls end says nothing of what is asked beside it
-    const is_plain = !found.hits.length || !found.left_out.length
+    const is_plain = !found.hits.length || found.left_out.every(asked().is_weak)
     const calls = found.error || !is_plain ? '' : asked().tell_operator(found.question ? found.question.words : query)
     if (calls) out.append(element('p', 'decision', ...ticked(calls)))
     const decision = found.error ? asked().decide(found.told, found.query) : ''
