@@ -59,6 +59,18 @@ def answer_needed(found: Workarounds, beside: str = "", operator: str = "", othe
     return f"{said} {decided} {_tell_others(operator, others)}".strip()
 
 
+def with_unmeasured(decided: str, found: Workarounds, cases: Sequence[str], fixed: Container[str]) -> str:
+    """A sentence with those of the ``cases`` that were not measured there; before it where the best one was not.
+    ``fixed`` are the cases that have fixes: no sentence is about others.
+    """
+    told = {item.case for item in (*found.standings, *found.cautions)}
+    missing = [case for case in cases if case in fixed and case not in told]
+    if not decided or not missing:
+        return decided
+    said = f"Not measured there: {some(missing, _NAMED)}."
+    return f"{said} {decided}" if missing[0] == cases[0] else f"{decided} {said}"
+
+
 def decide_some(found: Workarounds, operator: str, others: Sequence[str]) -> str:
     """As :func:`decide_workarounds` of some of an operator's cases, with the ``others`` that still need a workaround,
     without which it were an all-clear.

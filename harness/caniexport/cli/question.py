@@ -383,8 +383,9 @@ def _workarounds(
     whether they are needed, and with what else fails where words ``narrowed`` the cases of an operator.
     """
     from caniexport.answers.asked_fixes import decide_asked, decide_narrowed
-    from caniexport.answers.decide_fixes import decide_workarounds
+    from caniexport.answers.decide_fixes import decide_workarounds, with_unmeasured
     from caniexport.answers.reasons import why
+    from caniexport.answers.select import load
     from caniexport.answers.standings import workarounds
     from caniexport.cli.workaround import show
 
@@ -395,6 +396,8 @@ def _workarounds(
             decision = decide_narrowed(dataset, filters, found, narrowed)
         else:
             decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
+        fixed = {case for case, variant in load(dataset).catalogue if variant != PLAIN}
+        decision = with_unmeasured(decision, found, cases, fixed)
         return found, partial(show, evidence=True, decision=decision)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 

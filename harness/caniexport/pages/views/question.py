@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from caniexport.answers.decide_fixes import with_unmeasured
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
@@ -216,6 +217,8 @@ def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:
     filters = _filters(inner.mine, cases)
     shown = kept.answer(workarounds, filters)
     found = workarounds_page.decide_for_words(inner, kept, filters, shown, is_asked=False)
+    fixed = {case for case, variant in kept.rows().catalogue if variant != PLAIN}
+    found = with_unmeasured(found, shown, cases, fixed)
     return found or decide_why(kept.answer(why, _filters(inner.mine, cases[:_NAMED])))
 
 
