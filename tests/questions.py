@@ -208,7 +208,7 @@ QUESTIONS = {
     ),
     "we replaced torch.median by sort + index because aten::median has no symbolic; torch 2.10 "
     "opset 20 default export call - go back?": (
-        "torch.median sort index aten::median default", "workarounds", "each", ("2.10",), "20", "", "",
+        "torch.median sort index aten::median", "workarounds", "each", ("2.10",), "20", "", "",
     ),
     "our `x // 2` on tensors was turned into torch.floor(x / 2) since floor_divide of negatives "
     "rounded wrongly in the exported file. torch 1.12, opset 13": (
@@ -322,7 +322,7 @@ QUESTIONS = {
         "size baked", "", "each", ("2.9",), "", "", "",
     ),
     "int(x.shape[0]/2) on 1.13": (
-        "size", "", "each", ("1.13",), "", "", "",
+        "python number", "", "each", ("1.13",), "", "", "",
     ),
     "x // 2 on 1.4": (
         "aten::floor_divide", "", "each", ("1.4",), "", "", "",

@@ -20,6 +20,8 @@ FAILING = {
     "without torchscript: nn.LSTM dynamic batch torch 2.9": "still needed for lstm-dynamic-batch by dynamo",
     # the releases before one
     "F.scaled_dot_product_attention is_causal=True before torch 2.1": "needed by trace, script, default: sdpa-causal",
+    "is everything besides dynamo ok with grid_sample volume on 2.6": "is needed at torch 2.6.0, opset 17 (trace",
+    "x.squeeze(1) of dynamic axis, torch 2.9 default exporter": "It depends on the call.",
     "torch.cross below torch 1.12": "still needed for 5 cases by every exporter: cross-no-symbolic",
     # loops, branches, attributes, inputs that are no tensors
     "for i in range(x.shape[0]): out = out + x[i]  traced on torch 2.9": "trace-tensor-trip-count-baked",
@@ -30,10 +32,15 @@ FAILING = {
     "self.past = torch.cat([self.past, k], 2) in forward torch 2.6 dynamo": "plain-tensor-attribute-mutated",
     'string argument mode="a" to forward, torch 2.9 dynamo': "string-chooses-branch/chosen_by_tensor is needed",
     "torch.max on an empty tensor torch 2.9 dynamo": "max-of-no-boxes/row_of_zeros is needed",
+    # what leaves cases of the operator out
+    "x.squeeze(1) of dynamic axis, torch 2.9": "It depends on the call.",
+    "F.interpolate(x, scale_factor=0.6, mode='nearest') torch 2.7 TorchScript": "It depends on the call.",
+    "is F.interpolate bilinear ok on TensorRT with opset 17": "what TensorRT makes of it is not known",
+    "does nn.LSTM run in CoreML after export from 2.9": "Not known with \u00abCoreML\u00bb",
     # types of tensors and opsets of operators that no case is about
     "conv1d int64 torch 2.9": "no exporter exports torch's own calls of nn.functional.conv1d (int64)",
-    "nn.Conv1d bfloat16 torch 2.9 dynamo": "nn.functional.conv1d (bfloat16) are not exported as asked for",
-    "torch.isnan on int64 torch 2.9 dynamo": "isnan (int64) are not exported as asked for",
+    "nn.Conv1d bfloat16 torch 2.9 dynamo": "no exporter exports torch's own calls of nn.functional.conv1d (bfloat16)",
+    "torch.isnan on int64 torch 2.9 dynamo": "no exporter exports torch's own calls of isnan (int64)",
     "torch.logsumexp opset 26 torch 2.15 dynamo": "exports 2 of 3 calls at opset 26",
     "flags ^ mask int64 torch 2.5 torchscript": "bitwise_xor (int64) are not exported as asked for",
     # words that no case has together: each beside the operator

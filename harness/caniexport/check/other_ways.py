@@ -115,7 +115,8 @@ class Walk:
 
 def own_numbers(module: Any, walk: Walk) -> List[float]:
     """Numbers that a module may compare values with: those in its code and on itself, the least common ones first."""
-    parts = [part for part in module.modules() if not type(part).__module__.startswith("torch.")]
+    every = module.modules() if hasattr(module, "modules") else [module]
+    parts = [part for part in every if not type(part).__module__.startswith("torch.")]
     kept = {item for part in parts for item in vars(part).values() if _is_number(item)}
     found = {abs(item) for item in walk.numbers | kept if 0 < abs(item) <= _LARGEST}
     # 1, 2 and 3 are tried of themselves, and stand for axes mostly

@@ -51,10 +51,10 @@ class Trial:
             self._longest = PATIENCE / 4 + _MOST_TIMES * self.seconds
             self.reads = walk.read
             self.decides = walk.read or any(isinstance(item, (int, float)) for item in given)
-            self.numbers = own_numbers(self._module, walk)
             self._ways.append(walk.way)
             if self.seconds < 3 * PATIENCE and self._is_other_again(given, self._given):
                 self._module, self.goes_on = evaluated(copied()), True
+            self.numbers = own_numbers(self._module, walk)
         except Exception as error:  # the measurement says it
             self._words = _first_line(error)
         others = [kind_of(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]

@@ -67,7 +67,7 @@ def show_question(
     from caniexport.cli.runtimes import show_provider
     from caniexport.match.asked import asked_provider, understand
     from caniexport.match.question import AskedQuestion
-    from caniexport.match.search import WEAK, tell_missing
+    from caniexport.match.search import WEAK, tell_unknown
 
     asks = understand(_with_options(found.question or AskedQuestion(found.query), given), load(dataset))
     if asks.unknown:
@@ -79,7 +79,7 @@ def show_question(
         if provider.missing and not provider.filters.any:
             raise UnknownName(f"no measured case is about {', '.join(provider.missing)}: no file of it was run there")
         first = decide_provider(provider.name, runs) if provider.filters.any else ""
-        nearest = " ".join(filter(None, (unmeasured, tell_missing(provider.missing))))
+        nearest = " ".join(filter(None, (unmeasured, tell_unknown(provider.missing))))
         told = QuestionAnswer(asks.told, (), runs, nearest=nearest, operator=first, own=_tell_own(asks))
         output.answer(told, partial(_show, show=show_provider), as_json)
         return
@@ -151,7 +151,7 @@ def answer_at_point(
     named = {name: values for name, values in given.items() if values}
     found = (lead.case for lead in find_asked(index_words(dataset), words))
     best = tuple(dict.fromkeys((*found, *cases)))
-    return _workarounds(dataset, {**named, **_of_words(dataset, words, tuple(cases))}, best, show_why)
+    return _workarounds(dataset, {**named, **_of_words(dataset, words, tuple(cases))}, best, show_why, is_asked=False)
 
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
@@ -294,6 +294,8 @@ def _as_options(value: str) -> tuple[str, ...]:
     low, is_span, high = value.partition("..")
     if not is_span:
         return tuple(value.split(","))
+    if not high:
+        return (f">={low}",)
     return (f"{low}-{high}" if low.isdigit() else f">={low},<={high}",)
 
 
@@ -378,9 +380,12 @@ def _workarounds(
     show_why: ShowWhy,
     asked: str = "",
     narrowed: str = "",
+    *,
+    is_asked: bool = True,
 ) -> tuple[Any, Any]:
     """How fixes stand, and what prints it; with an answer in a few words where ``asked`` are the words of a question
-    whether they are needed, and with what else fails where words ``narrowed`` the cases of an operator.
+    whether they are needed, and with what else fails where words ``narrowed`` the cases of an operator. Where it
+    ``is_asked`` about these cases those that were not measured there are told.
     """
     from caniexport.answers.asked_fixes import decide_asked, decide_narrowed
     from caniexport.answers.decide_fixes import decide_workarounds, with_unmeasured
@@ -397,7 +402,7 @@ def _workarounds(
         else:
             decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
         fixed = {case for case, variant in load(dataset).catalogue if variant != PLAIN}
-        decision = with_unmeasured(decision, found, cases, fixed)
+        decision = with_unmeasured(decision, found, cases if is_asked else (), fixed)
         return found, partial(show, evidence=True, decision=decision)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 

@@ -188,6 +188,9 @@ def _release(notes: list[str], text: str, rows: Rows) -> str:
     """
     if text.startswith("<"):
         return _release_before(notes, text[1:], rows)
+    if text.startswith(">"):
+        notes.append(f"torch {rows.torch[-1]} is the newest release measured")
+        return rows.torch[-1]
     found, told = versions.resolve_told(versions.public(text), rows.torch)
     notes += filter(None, (told,))
     return found

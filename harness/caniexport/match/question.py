@@ -42,7 +42,8 @@ _BARE_OPSET = re.compile(
 )
 #: an exporter that is not meant, with those that are left
 _NO = (
-    r"(?:without|w/o|not(?:\s+(?:using|with|by|via|on|under|through|for))?|no|except(?:\s+for)?|but\s+not|other\s+than"
+    r"(?:(?:everything|anything|all|every\s+exporter)\s+(?:but|besides|except(?:\s+for)?|excluding|apart\s+from)"
+    r"|without|w/o|not(?:\s+(?:using|with|by|via|on|under|through|for))?|no|except(?:\s+for)?|but\s+not|other\s+than"
     r"|away\s+from|instead\s+of|rather\s+than|never)\s+(?:using\s+|by\s+|with\s+)?(?:the\s+)?"
 )
 _IS_NO_RULE = r"(?![-\w]|\.\w|\s+(?:rule|support|symbolic|function))"
@@ -55,9 +56,12 @@ _NO_TORCHSCRIPT = re.compile(
     rf"{_NAME}{_NO}(?:torch\s?script|(?:legacy|old)\s+exporter|(?:torch\.)?jit\.(?:trace|script)){_IS_NO_RULE}",
     re.IGNORECASE,
 )
+_NO_TRACE = re.compile(rf"{_NAME}{_NO}trac(?:e|ing){_IS_NO_RULE}", re.IGNORECASE)
+_NO_SCRIPT = re.compile(rf"{_NAME}{_NO}script(?:ing)?{_IS_NO_RULE}", re.IGNORECASE)
 _DYNAMO = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
 )
+_BY_DEFAULT = re.compile(rf"{_NAME}(?:the\s+)?default\s+(?:exporter|call){_END}", re.IGNORECASE)
 _SWITCH = re.compile(rf"{_NAME}dynamo\s*[=:]\s*(?:true|false){_END}", re.IGNORECASE)
 _TRACE = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*false|torchscript-trace|(?:torch\.)?jit\.trace|trac(?:e|ed|ing)){_END}", re.IGNORECASE
@@ -75,11 +79,14 @@ _RANGE = re.compile(
 _TO_NEWEST = re.compile(
     rf"{_TORCH}(?P<one>{_VERSION})\s*(?:to|->|\u2192|=>)\s*(?:the\s+)?(?:newest|latest){_END}", re.IGNORECASE
 )
-#: the releases before one
+#: the releases before one, and after one
 _BEFORE = re.compile(
     rf"{_NAME}(?:before|below|prior\s+to|older\s+than|earlier\s+than)\s+{_TORCH}(?P<one>{_VERSION}){_END}"
     rf"|{_NAME}(?:py)?torch\s*<(?!=)\s*(?P<two>{_VERSION}){_END}",
     re.IGNORECASE,
+)
+_AFTER = re.compile(
+    rf"{_NAME}(?:after|above|newer\s+than|later\s+than)\s+{_TORCH}(?P<one>{_VERSION}){_END}", re.IGNORECASE
 )
 _FROM = re.compile(rf"{_NAME}(?:from|have|currently\s+on)\s+{_TORCH}(?P<one>{_VERSION}){_END}", re.IGNORECASE)
 _TO = re.compile(
@@ -95,7 +102,8 @@ _BARE_RELEASE = re.compile(
     re.IGNORECASE,
 )
 _UPGRADE = re.compile(
-    rf"{_NAME}(?:(?:upgrad|downgrad|migrat|updat)(?:e|es|ed|ing)?|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
+    rf"{_NAME}(?:(?:upgrad|downgrad|migrat)(?:e|es|ed|ing)?|updat(?:e|es|ed|ing)(?=\s+(?:to|from|my|our|the|(?:py)?torch|v?\d))"
+    rf"|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
     re.IGNORECASE,
 )
 #: a number that is no release, behind the name of what has it
@@ -172,6 +180,12 @@ _PROSE = re.compile(
 #: how people call a provider of a runtime
 PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
 PROVIDER = re.compile(rf"{_NAME}(?:{'|'.join(PROVIDERS)})(?![\w:-])", re.IGNORECASE)
+#: runtimes and converters that no file was run on
+_ELSEWHERE = re.compile(
+    rf"{_NAME}(?:tensorrt(?:-rtx)?|trt|core\s?ml|directml|onnxruntime-?web|ort-?web|webgpu|wasm|ncnn|rknn|tvm|tflite|qnn"
+    rf"|mnn|hailo|opencv(?:\s+dnn)?|snpe)(?![\w:-])",
+    re.IGNORECASE,
+)
 _MISMATCH = "mismatch"
 #: what asks for operators, not for cases
 OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)
@@ -203,7 +217,7 @@ _FILLING = frozenset(
     "forward right match matches pass passes passing time "
     "no us over stay must up off except away natively back think thinking way everywhere writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't "
-    "wouldn't didn't wasn't wrongly rounded".split()
+    "wouldn't didn't wasn't wrongly rounded takes take while default".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
 _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
@@ -219,7 +233,7 @@ _RIGHT = re.compile(
 _ARGUMENTS = (
     re.compile(
         r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|'(?P<one>[\w-]+)'|\"(?P<two>[\w-]+)\""
-        r"|(?P<bare>[a-z]\w*(?:-\w+)*)(?![\w.(-]))"
+        r"|(?P<bare>[a-z]\w{2,}(?:-\w+)*)(?![\w.(-]))"
     ),
     re.compile(r"(?<=[(,])\s*(?P<name>[a-z_]\w+)=(?!=)[^\s,()=]+(?:\([^()]*\))?"),
 )
@@ -249,7 +263,7 @@ _FIX_PARTS = (
     re.compile(rf"\bso\s+(?:we|i)\s{_CLAUSE}", re.IGNORECASE),
     re.compile(rf"\b(?:back|again)\s+(?:instead\s+of|in\s+place\s+of|rather\s+than)\s{_CLAUSE}", re.IGNORECASE),
     re.compile(
-        rf"(?<=[\w)\]])\s*(?:->|=>|\u2192)\s*(?!v?\d|(?:py)?torch[\s=]*v?\d|opset|newest|latest){_CLAUSE}",
+        rf"(?<=[\w)\]`])\s+(?:->|=>|\u2192)\s+(?!v?\d|(?:py)?torch[\s=]*v?\d|opset|newest|latest){_CLAUSE}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -275,15 +289,14 @@ _OUTER = "?!,;:()[]{}\"'`\u201c\u201d\u2018\u2019"
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """What a query asks. ``releases`` are torch's as written: of a move where from and where to, each may be empty.
+    """What a query asks. ``releases`` are torch's as written: of a move where from and where to, each may be empty;
+    «before torch 2.1» is ``<2.1``, «after 2.6» ``>2.6``.
 
-    «before torch 2.1» is ``<2.1``. ``kind`` says how they are meant: each for itself, as a range, or as a move.
-    ``named`` is whether a part of a
+    ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
     setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
-    looked at, ``status`` how the cells end that are asked for, ``to_opset``
-    the opset behind a move where it is another one. ``listed`` is whether the words are a list, each meant for itself,
-    ``own`` whether they speak of somebody's own file or model, ``fix`` the fix that they mean
-    (``cross/stack_rewrite``).
+    looked at, ``status`` how the cells end that are asked for, ``to_opset`` the opset behind a move where it is another
+    one. ``listed`` is whether the words are a list, each meant for itself, ``own`` whether they speak of somebody's own
+    file or model, ``fix`` the fix that they mean (``cross/stack_rewrite``).
     """
 
     words: str
@@ -391,6 +404,12 @@ def is_sentence(query: str) -> bool:
     return bool(_ASKS.search(query)) and not _COMPLAINS.search(query)
 
 
+def elsewhere_named(query: str) -> str:
+    """A runtime or converter, named in a query, that no file was run on; empty where none is."""
+    found = _ELSEWHERE.search(query)
+    return found[0] if found else ""
+
+
 def has_sentence(query: str) -> bool:
     """Whether a text is a sentence, whose words need not be names."""
     return bool(_PROSE.search(query) or _ASKING.search(query))
@@ -465,15 +484,17 @@ def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"]
             return kind, (found[0]["low"], found[0]["high"]), True
     if before := text.take(_BEFORE):
         return "each", (f"<{before[0]['one'] or before[0]['two']}",), True
+    if after := text.take(_AFTER):
+        return "each", (f">{after[0]['one']}",), True
     if newest := text.take(_TO_NEWEST):
         return "move", (newest[0]["one"], ""), True
     source, target = ([item["one"] for item in text.take(pattern)] for pattern in (_FROM, _TO))
-    if source and not target and PROVIDER.search(query) and not _UPGRADE.search(query):
-        return "each", tuple(source), True
     named = text.take(_NAMED_RELEASE)
     single = list(dict.fromkeys(item["one"] for item in (*named, *text.take(_BARE_RELEASE))))
     if not target and len(every := [*source, *single]) > 1 and _asks_for_one(text, query):
         return "each", (max(every, key=versions.parse),), bool(source or named)
+    if source and not (target or single or any(each.search(query) for each in (_UPGRADE, _BREAKS, _MATRIX))):
+        return "each", tuple(source), True
     if source or target:
         rest = [*single, ""]
         return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True
@@ -490,6 +511,7 @@ def _asks_for_one(text: _Text, query: str) -> bool:
 
 _EXPORTERS = (
     (_NO_DYNAMO, "TorchScript"), (_NO_TORCHSCRIPT, "dynamo"),
+    (_BY_DEFAULT, "default"), (_NO_TRACE, "script,dynamo"), (_NO_SCRIPT, "trace,dynamo"),
     (_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"),
 )  # fmt: skip
 _BETWEEN: tuple[tuple[re.Pattern[str], Literal["move", "range"]], ...] = ((_MOVE, "move"), (_RANGE, "range"))

@@ -26,6 +26,7 @@ from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import (
     OWNER,
     AskedQuestion,
+    elsewhere_named,
     has_sentence,
     is_long_question,
     is_sentence,
@@ -59,7 +60,7 @@ _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(|\bNo ONNX functio
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
-#: more cases than have any word, and how much more an argument of a call says than another word
+#: more cases than have any word, and how much more an argument of a call or a type of tensors says than another word
 _MANY, _ARGUMENT = 1000, 2.0
 #: characters from which a query is no name; names of one kind that are told
 _LONG, _MOST_NAMES = 120, 8
@@ -153,12 +154,16 @@ class SearchHits:
 
     @property
     def nearest(self) -> str:
-        """That no case has all that was asked for, and what answers; empty where nothing of it was left out."""
+        """That no case has all that was asked for, or that no file was run there, and what answers; empty where nothing
+        was left out.
+        """
         missing = [word for word in self.left_out if word in self.missing]
         types = [word for word in missing if dtypes_of(word)]
         others = tell_unknown([word for word in missing if word not in types])
         told = f"No measured case is about {', '.join(types)}: those below are about other types of tensors."
-        return " ".join(filter(None, (told if types else "", others)))
+        named = elsewhere_named(self.query) if self.question else ""
+        runtime = tell_elsewhere(named) if named and named not in self.missing else ""
+        return " ".join(filter(None, (runtime, told if types else "", others)))
 
     @property
     def aside(self) -> str:
@@ -180,6 +185,11 @@ def tell_unknown(words: Sequence[str]) -> str:
     each = "it" if len(words) == 1 else "them"
     told = f"Not known with {left}: no measured case is about {each} together with the rest. Without {each}:"
     return told if words else ""
+
+
+def tell_elsewhere(runtime: str) -> str:
+    """That no file was run on a runtime."""
+    return f"Every file was run on ONNX Runtime: what {runtime} makes of it is not known."
 
 
 def _switched(found: re.Match[str]) -> str:
@@ -269,6 +279,7 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     named = _join_names(where, query, question.words.split())
     if question.asks == "workarounds":
         named = [part for word in named for part in _without_slash(where, word)]
+    named = [part for word in named for part in _split_names(word)]
     spoken = _without_english(where, query, named)
     every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
     if question.asks != "upgrade" and (alone := _without_case(where, query, every)):
@@ -317,7 +328,7 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         hits = add_missing(where.words, hits, looked_for.split(), missing)
     found = _of_words(where, query, looked_for or words, hits)
     is_whole = question.asks == "upgrade" or listed or bool(asked.fix)
-    narrowed = "" if is_whole else _tell_narrowed(where, query, looked_for, found.hits)
+    narrowed = "" if is_whole else _tell_narrowed(where, asked, query, looked_for, found.hits)
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed, uncovered=uncovered)
 
 
@@ -459,6 +470,12 @@ def _is_any_operator(word: str) -> bool:
     return _is_operator(word) and word.casefold() not in DTYPE_WORDS
 
 
+def _split_names(word: str) -> list[str]:
+    """Names of operators with a slash between them (``torch.histc/bincount``) as several words."""
+    parts = word.split("/")
+    return parts if len(parts) > 1 and all(map(_is_operator, parts)) else [word]
+
+
 def _without_slash(where: SearchIndex, word: str) -> list[str]:
     """A fix that is named behind its case or operator (``cross/stack_rewrite``) as two words."""
     before, slash, fix = word.rpartition("/")
@@ -474,14 +491,17 @@ def _rank_by(where: SearchIndex, hits: Sequence[Lead], words: Sequence[str]) -> 
     return tuple(sorted(hits, key=lambda hit: -sum(hit.case in having[word] for word in ranking))), ranking
 
 
-def _tell_narrowed(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) -> str:
-    """Which plain words of a sentence leave out how many of the cases of its one operator; empty where none does."""
+def _tell_narrowed(where: SearchIndex, question: AskedQuestion, query: str, words: str, hits: Sequence[Lead]) -> str:
+    """Which plain words and arguments of a question leave out how many of the cases of its one operator; empty where
+    none does, and of words that are looked for.
+    """
     operators = [word for word in words.split() if where.words.is_operator(word.casefold())]
-    plain = [word for word in words.split() if word not in operators and not _is_name(word)]
-    if len(operators) != 1 or not plain or not has_sentence(query):
+    plain = [word for word in words.split() if word not in operators and (is_argument(word) or not _is_name(word))]
+    is_placed = question.releases or question.opset or question.exporter
+    if len(operators) != 1 or not plain or not (is_placed or has_sentence(query)):
         return ""
     every = len(find_asked(where.words, operators[0]))
-    said = ", ".join(f"\u00ab{word}\u00bb" for word in plain)
+    said = ", ".join(f"\u00ab{_SWITCH.sub(_switched, word)}\u00bb" for word in plain)
     begins = f"These are {len(hits)}" if len(hits) > 1 else "This is one"
     told = f"{begins} of the {every} cases about {operators[0]}, those with {said}."
     return told if len(hits) < every else ""
@@ -546,7 +566,7 @@ def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -
     others = [word for word in beside if beside[word]]
     of_one = _words_of_one_case({word: beside[word] for word in others}, leads)
     rank = partial(_telling_most, of_one, leads, beside if kept else {})
-    for word in sorted(others, key=rank):
+    for word in sorted(others, key=lambda word: (not is_part(where.words, word), rank(word))):
         if find(" ".join((*kept, word))):
             kept.append(word)
     return kept
@@ -560,7 +580,8 @@ def _words_of_one_case(beside: Mapping[str, Sequence[Lead]], leads: Mapping[str,
     having: dict[str, list[str]] = {}
     for word, found in beside.items():
         for lead in found:
-            rarity = math.log(_MANY / len(leads[word])) * (_ARGUMENT if is_argument(word) else 1.0)
+            is_telling = is_argument(word) or dtypes_of(word)
+            rarity = math.log(_MANY / len(leads[word])) * (_ARGUMENT if is_telling else 1.0)
             weight[lead.case] = weight.get(lead.case, 0.0) + rarity
             having.setdefault(lead.case, []).append(word)
     best = max(having, key=lambda case: (round(weight[case], 3), len(having[case]), case), default="")

@@ -24,9 +24,10 @@ _PHRASES = (
     (re.compile(rf"{_IN}\s+[A-Za-z_][\w.]*\s*:"), "iterating tensor"),
     (re.compile(rf"\brange\({_NESTED}[A-Za-z]{_NESTED}\)"), "trip-count"),
     (re.compile(rf"\bwhile\s+\w[\w.]*(?:\({_NESTED}\))?\s*(?:[<>!=]=?\s*[\w.]+)?\s*:"), "trip-count"),
+    (re.compile(r"\bhalf(?=\s+(?:the|a|of|its|size|sizes|width|height|length)\b)"), "by-half"),
     (re.compile(r"\b(?:loop|iteration)\s+counts?\b|\bnumber\s+of\s+(?:iterations|rounds)\b"), "trip-count"),
     (re.compile(r"\bself\.\w+\s*[-+*/]=\s*[\w.]*"), "running-total"),
-    (re.compile(r"\bself\.\w+\s*=(?!=)(?!\s*(?:torch\.)?nn\.)"), "attribute-mutated"),
+    (re.compile(r"\bself\.\w+\s*=(?!=)(?!\s*(?:torch\.)?nn\.)"), "running-total attribute-mutated"),
     (re.compile(r"\bstring\s+(?:argument|input|parameter)s?\b", re.IGNORECASE), "string-chooses"),
     (
         re.compile(
@@ -46,6 +47,9 @@ _PHRASES = (
     ),
 )
 _BRANCH = re.compile(r"\b(?:el)?if\s+(?P<given>[^:?\n]*(?:[(\[<>]|==|!=)[^:?\n]*):")
+#: a method of what a comparison gives, and a shape that is not indexed
+_COMPARED = re.compile(r"\([^()\n]*(?:[<>]|[=!]=)[^()\n]*\)\.(?P<method>\w+)\(")
+_SHAPE = re.compile(r"(?<![\w.=])[a-z_]\w*\.shape\b(?![\w\[(])")
 #: a variable that is given the result of code
 _GIVEN = re.compile(
     r"(?<![\w.])(?!(?:opset|torch|mode|dim)\b)[A-Za-z_]\w{0,7}\s=\s(?:\d[\d.]*\s*[-+*/]\s*)?(?=[\w.]*[(\[])"
@@ -77,6 +81,7 @@ _GROUP = re.compile(r"(?<=[=,(])\s*\([\w\s,.*+/:-]*\)")
 _PROSE = re.compile(r"[A-Za-z]+\s+[A-Za-z]{2,}|[\u2019?;]")
 #: what Python makes of a size or a value, and a method of any tensor
 _OF_PYTHON = re.compile(r"^(?:int|float|bool|len|round|range|print|isinstance|min|max|str|math\.\w+)$")
+_NUMBERS = frozenset(("int", "float"))
 _METHOD = re.compile(
     r"^(?!torch\.|torchvision\.|self\.|nn\.|np\.|math\.|onnx|ort\.|ops\.|aten)[a-z_]\w*\.(?P<method>\w+)$"
 )
@@ -93,7 +98,7 @@ _CALLED = re.compile(
 #: signs that no sentence has, and what they may stand between
 _NO_PROSE = (r"\^", r"\|")
 _ANY = r"[A-Za-z_]\w*(?:\.\w+)*"
-_OPERAND = r"(?:[A-Za-z]\d?|[A-Za-z_]\w*\.[\w.]+|[a-z]+_\w+)"
+_OPERAND = r"(?:[A-Za-z]+\d|[A-Za-z]|[A-Za-z_]\w*\.[\w.]+|[a-z]+_\w+)"
 _SECOND = rf"(?:{_OPERAND}|-?\d[\d.]*|(?!(?:by|of|to|is|on|in|at|or|and|with|for|are|not|as)\b)[a-z]\w{{0,3}})"
 #: what stands between two tensors, with the operator that it is
 _SIGNS = tuple(
@@ -120,7 +125,7 @@ _SIGNS = tuple(
 )
 _NOT = re.compile(r"(?<![\w~/.])~(?!mask)(?P<one>[a-z]\w*)(?![/\w])")
 #: the name of a variable, which may stand elsewhere in a question
-_VARIABLE = re.compile(r"(?<![\w.:])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(])")
+_VARIABLE = re.compile(r"(?<![\w.:=])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(])")
 #: rounds of calls in calls that are looked at
 _DEEPEST = 6
 
@@ -144,6 +149,8 @@ def spell_code(text: str) -> str:
     for phrase, words in _PHRASES:
         replace(phrase, f" {words} ")
     replace(_GIVEN, " ")
+    replace(_COMPARED, lambda found: f" bool x.{found['method']}(")
+    replace(_SHAPE, " size ")
     replace(_WRITTEN, lambda found: " aten::copy_ " if _PLAIN_INDEX.search(found["index"]) else " index_put ")
     for _ in range(_DEEPEST):
         replace(_GROUP, "0")
@@ -168,11 +175,14 @@ def _spell_call(found: re.Match[str]) -> str:
     if _PROSE.search(given):
         return found[0]
     if _OF_PYTHON.search(found["name"]):
+        if found["name"] in _NUMBERS and _HAS_SIZE.search(given):
+            return " python number "
         is_size = found["name"] == "len" or _HAS_SIZE.search(given)
         return " size " if is_size else " ".join(item[0] for item in _CALLED.finditer(given))
     parts = [part.strip() for part in _COMMA.split(given)]
     stays = ",".join(part for part in parts if _STAYS.search(part))
-    others = [item[0] for part in parts if not _STAYS.search(part) for item in _CALLED.finditer(part)]
+    others = ["python number"] if "python number" in given else []
+    others += [item[0] for part in parts if not _STAYS.search(part) for item in _CALLED.finditer(part)]
     size = ["size"] if _HAS_SIZE.search(given) else []
     return " ".join((_spell_name(found["name"]) + (f"{_OPEN}{stays}{_SHUT}" if stays else ""), *others, *size))
 

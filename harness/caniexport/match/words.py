@@ -234,7 +234,7 @@ def _parts(where: WordIndex, query: str, signs: str = ",") -> list[str]:
 
 def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
     """The cases of which one variant has every word, best first."""
-    spelled = [_known_form(where, word) for word in words]
+    spelled = [_known_form(where, word, is_alone=len(words) == 1) for word in words]
     parts = [(part, operator_key(part), _is_torchs_own(where, part)) for part in spelled]
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
@@ -260,10 +260,13 @@ def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
     return tuple(lead for lead in leads if lead.score >= _ABOUT * leads[0].score)
 
 
-def _known_form(where: WordIndex, word: str) -> str:
-    """A word as it is, or without its ending where no text of any case has it so (``checkpointing``)."""
-    stem = _ENDING.sub("", word)
-    if stem == word or not word.isalpha() or where.is_operator(word):
+def _known_form(where: WordIndex, word: str, *, is_alone: bool) -> str:
+    """A word as it is, or without its ending where no text of any case has it so (``checkpointing``), and an argument
+    that is asked about alone without its value.
+    """
+    is_switch = is_alone and is_argument(word)
+    stem = word.partition("=")[0] if is_switch else _ENDING.sub("", word)
+    if stem == word or not (is_switch or word.isalpha()) or where.is_operator(word):
         return word
     is_known = any(word in text for texts in where.words.values() for text, _, _ in texts)
     return word if is_known else stem

@@ -468,7 +468,7 @@ window.makeSearch = data => {
     return named_operators.has(word) || named_operators.has(operator_key(word))
   }
   const _with_every = named => {
-    const parts = named.map(_known_form).map(part => [part, operator_key(part), is_torch_name(part) && torchs_of_cases().has(operator_key(part))])
+    const parts = named.map(word => _known_form(word, named.length === 1)).map(part => [part, operator_key(part), is_torch_name(part) && torchs_of_cases().has(operator_key(part))])
     const best = new Map()
     for (const {case: entry, variant, texts} of parts.length ? entries : []) {
       const found = parts.map(([part, key, is_torchs]) => _weightiest(part, key, is_torchs, texts))
@@ -501,9 +501,10 @@ window.makeSearch = data => {
     return [-score, Number(keys.some(key => !parts.join('').includes(key))), parts.length, name]
   }
   const alike_dtypes = remembered(word => new Set(data.dtypes.filter(other => data.dtypes_of[other].some(dtype => data.dtypes_of[word].includes(dtype)))))
-  const _known_form = word => {
-    const stem = word.replace(words._ENDING, '')
-    if (stem === word || !/^\p{L}+$/u.test(word) || is_operator(word)) return word
+  const _known_form = (word, is_alone) => {
+    const is_switch = is_alone && is_argument(word)
+    const stem = is_switch ? word.split('=')[0] : word.replace(words._ENDING, '')
+    if (stem === word || !(is_switch || /^\p{L}+$/u.test(word)) || is_operator(word)) return word
     return entries.some(({texts}) => texts.some(([text]) => text.includes(word))) ? word : stem
   }
   const is_torch_name = word => match(operators._TORCHS, word)?.[0] === word
@@ -602,16 +603,19 @@ window.makeSearch = data => {
     }
     const [before] = text.take(reading._BEFORE)
     if (before) return ['each', [`<${before.groups.one ?? before.groups.two}`], true]
+    const [after] = text.take(reading._AFTER)
+    if (after) return ['each', [`>${after.groups.one}`], true]
     const [newest] = text.take(reading._TO_NEWEST)
     if (newest) return ['move', [newest.groups.one, ''], true]
     const one = pattern => text.take(pattern).map(item => item.groups.one)
     const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
-    if (source.length && !target.length && match(reading.PROVIDER, query) && !match(reading._UPGRADE, query)) return ['each', source, true]
     const single = unique([...named, ...one(reading._BARE_RELEASE)])
     const each = unique([...source, ...single])
     if (!target.length && [...source, ...single].length > 1 && _asks_for_one(text, query)) {
       return ['each', [each.sort((one, other) => compare(_version(other), _version(one)))[0]], source.length + named.length > 0]
     }
+    const is_told = [reading._UPGRADE, reading._BREAKS, reading._MATRIX].some(each => match(each, query))
+    if (source.length && !(target.length || single.length || is_told)) return ['each', source, true]
     if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
     if (text.take(reading._BREAKS).length && single.length === 1 && !match(reading._WORKAROUNDS, text.left)) return ['move', ['', single[0]], true]
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
@@ -738,13 +742,13 @@ window.makeSearch = data => {
     const kept = named.sort((mine, theirs) => leads.get(theirs)[0].score - leads.get(mine)[0].score).reduce(keep, [])
     const beside = find_each(kept), others = known_words.filter(word => !named.includes(word) && beside.get(word).length)
     const together_in_one = _words_of_one_case(others, beside, leads)
-    const rank = word => [Number(!together_in_one.has(word)), Number(!is_argument(word)), kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
+    const rank = word => [Number(!is_part(word)), Number(!together_in_one.has(word)), Number(!is_argument(word)), kept.length ? -beside.get(word)[0].score : 0, leads.get(word).length]
     return others.sort((mine, theirs) => compare(rank(mine), rank(theirs))).reduce(keep, kept)
   }
   const _words_of_one_case = (others, beside, leads) => {
     const [weight, having] = [new Map(), new Map()]
     for (const word of others) for (const {case: {case: name}} of beside.get(word)) {
-      const rarity = Math.log(search._MANY / leads.get(word).length) * (is_argument(word) ? search._ARGUMENT : 1)
+      const rarity = Math.log(search._MANY / leads.get(word).length) * (is_argument(word) || is_dtype(word) ? search._ARGUMENT : 1)
       weight.set(name, (weight.get(name) ?? 0) + rarity)
       having.set(name, [...having.get(name) ?? [], word])
     }
@@ -756,7 +760,7 @@ window.makeSearch = data => {
     const {query} = found
     const words_of = _join_names(query, split(read.words))
     const named = read.asks === 'workarounds' ? words_of.flatMap(_without_slash) : words_of
-    const spoken = _without_english(query, named)
+    const spoken = _without_english(query, named.flatMap(_split_names))
     const rest = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
     const alone = read.asks === 'upgrade' ? '' : _without_case(query, rest)
     if (alone) {
@@ -806,7 +810,7 @@ window.makeSearch = data => {
       ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
     }
     if (read.asks !== 'upgrade' && !question.fix) hits = add_missing(hits, split(looked_for), missing)
-    const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(query, split(looked_for), hits)
+    const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(read, query, split(looked_for), hits)
     return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed, uncovered}
   }
   const onnx_names = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => !op.includes('::')).map(casefold)))
@@ -870,6 +874,10 @@ window.makeSearch = data => {
   const _is_beside = word => is_argument(word) || is_dtype(word) || _is_said(word)
   const _no_dtypes = every => every.filter(word => !is_dtype(word))
   const _is_any_operator = word => _is_operator(word) && !data.dtypes.includes(casefold(word))
+  const _split_names = word => {
+    const parts = word.split('/')
+    return parts.length > 1 && parts.every(_is_operator) ? parts : [word]
+  }
   const _without_slash = word => {
     const at = word.lastIndexOf('/')
     return at >= 0 && entries.some(({variant}) => variant === word.slice(at + 1)) ? [word.slice(0, at), word.slice(at + 1)] : [word]
@@ -880,12 +888,13 @@ window.makeSearch = data => {
     const many = hit => ranking.filter(word => having.get(word).has(hit.case)).length
     return {hits: [...hits].sort((mine, theirs) => many(theirs) - many(mine)), ranking}
   }
-  const _tell_narrowed = (query, asked, hits) => {
+  const _tell_narrowed = (read, query, asked, hits) => {
     const operators = asked.filter(word => is_operator(casefold(word)))
-    const plain = asked.filter(word => !operators.includes(word) && !_is_name(word))
-    if (operators.length !== 1 || !plain.length || !has_sentence(query)) return ''
+    const plain = asked.filter(word => !operators.includes(word) && (is_argument(word) || !_is_name(word)))
+    const is_placed = read.releases.length > 0 || read.opset || read.exporter
+    if (operators.length !== 1 || !plain.length || !(is_placed || has_sentence(query))) return ''
     const every = find_asked(operators[0], false).length
-    const said = plain.map(word => `«${word}»`).join(', ')
+    const said = plain.map(word => `«${_with_switch(word)}»`).join(', ')
     const begins = hits.length > 1 ? `These are ${hits.length}` : 'This is one'
     return hits.length < every ? `${begins} of the ${every} cases about ${operators[0]}, those with ${said}.` : ''
   }
@@ -893,8 +902,13 @@ window.makeSearch = data => {
   const operators_of_cases = new Set(entries.flatMap(({case: {ops}}) => ops.map(operator_key)))
   const has_case = word => themes.has(word) || operators_of_cases.has(operator_key(word))
   const is_argument = word => word.slice(1).includes('=')
+  const _with_switch = word => word.replace(search._SWITCH, found => found[0].toUpperCase() + found.slice(1))
+  const tell_elsewhere = found => {
+    const [named] = match(reading._ELSEWHERE, found.query) ?? []
+    return named && !found.missing.includes(named) ? `Every file was run on ONNX Runtime: what ${named} makes of it is not known.` : ''
+  }
   const tell_unknown = missing => {
-    const left = missing.map(word => `«${word.replace(search._SWITCH, found => found[0].toUpperCase() + found.slice(1))}»`).join(', ')
+    const left = missing.map(word => `«${_with_switch(word)}»`).join(', ')
     const each = missing.length === 1 ? 'it' : 'them'
     return missing.length ? `Not known with ${left}: no measured case is about ${each} together with the rest. Without ${each}:` : ''
   }
@@ -1053,5 +1067,5 @@ window.makeSearch = data => {
     return strip(`This is ${what}. ${there}`)
   }
   const is_weak = word => search.WEAK.includes(casefold(word))
-  return {find, shorten, is_weak, operator_key, tell_operator, tell_unknown, ordered, decide}
+  return {find, shorten, is_weak, tell_elsewhere, operator_key, tell_operator, tell_unknown, ordered, decide}
 }

@@ -76,7 +76,7 @@
     return place >= 0 && mine[place] < (theirs[place] ?? 0)
   }
   // «<2.1» is the newest one that is older
-  const known = release => release.startsWith('<') ? torch.filter(name => is_older(name, release.slice(1))).at(-1)
+  const known = release => release.startsWith('>') ? torch.at(-1) : release.startsWith('<') ? torch.filter(name => is_older(name, release.slice(1))).at(-1)
     : series(release.split('+')[0]) ?? patch(release.split('+')[0])
   const read_as = (found, {words, opset, exporter, runtime, asks, fix}, releases, move) => {
     const setting = [releases.length && !move && `torch ${releases.join('..')}`, opset && `opset ${opset}`,
@@ -95,6 +95,7 @@
     return names.length ? [element('p', 'decision', ...ticked([...parts, rest].filter(Boolean).join(' ')))] : []
   }
   const tell_unknown = missing => asked().tell_unknown(missing)
+  const tell_elsewhere = found => asked().tell_elsewhere(found)
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}, query) => {
     const newest = torch.at(-1)
     const [by, at] = called[before] ?? []
@@ -144,13 +145,15 @@
     if (question.own) made.push(element('p', '', 'Of your own file: ', element('code', '', 'caniexport upgrade --model FILE.onnx'), ' says which known failures touch it. Of your own model: ', element('code', '', 'caniexport check FILE.py:FACTORY'), ' measures it on each release.'))
     const without = (words, style) => words.length ? [element('p', style, `Answered without ${words.map(word => `«${word}»`).join(', ')}: no measured case is about ${words.length > 1 ? 'them' : 'it'} together with the rest.`)] : []
     const unknown_words = found.left_out.filter(word => found.missing.includes(word))
+    const elsewhere = tell_elsewhere(found)
+    if (elsewhere) made.push(element('p', 'decision', elsewhere))
     if (unknown_words.length) made.push(element('p', 'decision', tell_unknown(unknown_words)))
     made.push(...without(found.left_out.filter(word => !found.missing.includes(word)), 'hint'))
     if (found.narrowed) made.push(element('p', 'hint', found.narrowed))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const before = written.filter(release => release.startsWith('<') && known(release))
     made.push(...before.map(release => element('p', 'hint', `torch ${known(release)} is the newest release measured before torch ${release.slice(1)}.`)))
-    const others = written.filter(release => known(release) && !before.includes(release) && !series(release.split('+')[0]))
+    const others = written.filter(release => known(release) && !release.startsWith('>') && !before.includes(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
     if (move) return [...made, ...uncovered(found.missing, 'Of all cases:'), ...upgrade_of(move, question, found.query)]
     made.push(...uncovered(found.uncovered, found.hits.length ? 'Of the rest:' : ''))

@@ -14,6 +14,8 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
     replace(spelled_code._BRANCH, _spell_branch)
     for (const [phrase, words] of spelled_code._PHRASES) replace(phrase, ` ${words} `)
     replace(spelled_code._GIVEN, ' ')
+    replace(spelled_code._COMPARED, (_, {method}) => ` bool x.${method}(`)
+    replace(spelled_code._SHAPE, ' size ')
     replace(spelled_code._WRITTEN, (_, {index}) => match(spelled_code._PLAIN_INDEX, index) ? ' aten::copy_ ' : ' index_put ')
     for (let round = 0; round < spelled_code._DEEPEST; round++) {
       replace(spelled_code._GROUP, '0')
@@ -32,10 +34,12 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
   const _called = text => findall(spelled_code._CALLED, text).map(([name]) => name)
   const _spell_call = (whole, {name, given}) => {
     if (match(spelled_code._PROSE, given)) return whole
+    if (spelled_code._NUMBERS.includes(name) && match(spelled_code._HAS_SIZE, given)) return ' python number '
     if (match(spelled_code._OF_PYTHON, name)) return name === 'len' || match(spelled_code._HAS_SIZE, given) ? ' size ' : _called(given).join(' ')
     const parts = given.split(new RegExp(spelled_code._COMMA.source, 'u')).map(strip)
     const stays = parts.filter(part => match(spelled_code._STAYS, part)).join(',')
-    const others = parts.filter(part => !match(spelled_code._STAYS, part)).flatMap(_called)
+    const number = given.includes('python number') ? ['python number'] : []
+    const others = [...number, ...parts.filter(part => !match(spelled_code._STAYS, part)).flatMap(_called)]
     const kept = stays ? `${spelled_code._OPEN}${stays}${spelled_code._SHUT}` : ''
     const size = match(spelled_code._HAS_SIZE, given) ? ['size'] : []
     return [_spell_name(name) + kept, ...others, ...size].join(' ')

@@ -23,7 +23,7 @@ from caniexport.match import search as searching
 from caniexport.match.asked import Understood, asked_exporter, asked_provider, understand
 from caniexport.match.errors import Lead
 from caniexport.match.question import Intention, read_for, read_question
-from caniexport.match.search import SearchHits, tell_missing
+from caniexport.match.search import SearchHits
 from caniexport.match.words import choose_main
 from caniexport.model.case import PLAIN
 from caniexport.operators import dtypes_of
@@ -124,7 +124,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "label": "All runs",
             "replaced": (),
             "failing": None,
-            "nearest": " ".join(filter(None, (unmeasured, tell_missing(provider.missing)))),
+            "nearest": " ".join(filter(None, (unmeasured, searching.tell_unknown(provider.missing)))),
             "aside": "",
             "told": "",
             "dtype": "",
