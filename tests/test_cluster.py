@@ -69,6 +69,26 @@ def test_a_worker_that_is_killed_loses_at_most_what_was_in_flight(cluster, one_m
     assert all(case.startswith("canary-") for case in again), "what had come was measured again"
 
 
+def test_a_shard_that_has_been_delivered_is_not_measured_again_where_its_worker_dies(cluster, one_machine):
+    cluster.worker("first")
+    client = cluster.client(cluster.home)
+    delivered = cluster.home.folder / "results-local" / "shards"
+    whole = []
+    wait_for(
+        lambda: whole.extend(path for path in delivered.glob("*.jsonl") if ".part" not in path.name) or whole, client
+    )
+    cluster.kill("first")
+    before = {runner.name_of(row): row["run_id"] for row in cells_in(whole)}
+    cluster.worker("second")
+
+    ended(client)
+
+    assert_as_one_machine(cluster.home, one_machine)
+    after = {runner.name_of(row): row["run_id"] for row in cluster.home.rows()}
+    again = {name[0] for name, run_id in before.items() if after[name] != run_id}
+    assert all(case.startswith("canary-") for case in again), "what was delivered was measured again"
+
+
 _HANGING_AFTER_ROWS = """
 import time
 from caniexport.measure import remote

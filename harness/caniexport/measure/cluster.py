@@ -254,6 +254,8 @@ class ClusterRun:
             for future in done:
                 waiting.discard(future)
                 self._take(future, futures[future], failed)
+                # what is taken is not measured again where its worker dies later
+                future.release()
             alone = 0.0 if done or self._workers() else alone + _POLL
             if alone > _PATIENCE:
                 raise ClusterError(f"no worker has been left for {_PATIENCE:.0f} s: {self._owed(waiting, futures)}")
