@@ -493,7 +493,8 @@ def _releases(text: _Text, query: str) -> tuple[Literal["each", "range", "move"]
     single = list(dict.fromkeys(item["one"] for item in (*named, *text.take(_BARE_RELEASE))))
     if not target and len(every := [*source, *single]) > 1 and _asks_for_one(text, query):
         return "each", (max(every, key=versions.parse),), bool(source or named)
-    if source and not (target or single or any(each.search(query) for each in (_UPGRADE, _BREAKS, _MATRIX))):
+    is_told = any(each.search(query) for each in (_UPGRADE, _BREAKS, _MATRIX)) or not _ASKS.search(query)
+    if source and not (target or single or is_told):
         return "each", tuple(source), True
     if source or target:
         rest = [*single, ""]

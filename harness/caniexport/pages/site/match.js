@@ -614,7 +614,7 @@ window.makeSearch = data => {
     if (!target.length && [...source, ...single].length > 1 && _asks_for_one(text, query)) {
       return ['each', [each.sort((one, other) => compare(_version(other), _version(one)))[0]], source.length + named.length > 0]
     }
-    const is_told = [reading._UPGRADE, reading._BREAKS, reading._MATRIX].some(each => match(each, query))
+    const is_told = [reading._UPGRADE, reading._BREAKS, reading._MATRIX].some(each => match(each, query)) || !match(reading._ASKS, query)
     if (source.length && !(target.length || single.length || is_told)) return ['each', source, true]
     if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
     if (text.take(reading._BREAKS).length && single.length === 1 && !match(reading._WORKAROUNDS, text.left)) return ['move', ['', single[0]], true]
