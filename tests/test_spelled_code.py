@@ -27,6 +27,8 @@ SPELLED = {
     "torch.zeros(n, torch.bool)": "torch.zeros(torch.bool)",
     "for i in range(x.shape[0]):": "trip-count",
     "for i in range(4):": "python loop",
+    "while not done.all():": "trip-count",
+    "mask.float().cumsum(1)": "x.float x.cumsum",
     "for row in x:": "iterating tensor",
     "if x.sum() > 0:": "branch-on-value",
     "if x.shape[0] == 1:": "branch-on-size",

@@ -41,23 +41,25 @@ _BARE_OPSET = re.compile(
     r"(?<![\w-])at\s+(?P<low>[7-9]|[12]\d)(?=\s*(?:$|[?!,;)]|\.(?!\d)|(?:with|by|using|and|for)\b))", re.IGNORECASE
 )
 #: an exporter that is not meant, with those that are left
+_ALL_BUT = r"(?:everything|anything|all|every\s+exporter)\s+(?:but|besides|except(?:\s+for)?|excluding|apart\s+from)\s+(?:the\s+)?"
 _NO = (
-    r"(?:(?:everything|anything|all|every\s+exporter)\s+(?:but|besides|except(?:\s+for)?|excluding|apart\s+from)"
-    r"|without|w/o|not(?:\s+(?:using|with|by|via|on|under|through|for))?|no|except(?:\s+for)?|but\s+not|other\s+than"
+    r"(?:without|w/o|not(?:\s+(?:using|with|by|via|on|under|through|for))?|no|except(?:\s+for)?|but\s+not|other\s+than"
     r"|away\s+from|instead\s+of|rather\s+than|never)\s+(?:using\s+|by\s+|with\s+)?(?:the\s+)?"
 )
+#: «no TorchScript rule» leaves no exporter out
 _IS_NO_RULE = r"(?![-\w]|\.\w|\s+(?:rule|support|symbolic|function))"
 _NO_DYNAMO = re.compile(
-    rf"{_NAME}(?:{_NO}(?:torch)?dynamo(?:\s+exporter)?{_IS_NO_RULE}"
+    rf"{_NAME}(?:{_NO}(?:torch)?dynamo(?:\s+exporter)?{_IS_NO_RULE}|{_ALL_BUT}(?:torch)?dynamo{_END}"
     rf"|(?:torch)?dynamo(?:\s+exporter)?\s+(?:is\s+)?(?:turned\s+|switched\s+)?(?:off|disabled)\b)",
     re.IGNORECASE,
 )
 _NO_TORCHSCRIPT = re.compile(
-    rf"{_NAME}{_NO}(?:torch\s?script|(?:legacy|old)\s+exporter|(?:torch\.)?jit\.(?:trace|script)){_IS_NO_RULE}",
+    rf"{_NAME}(?:{_NO}(?:torch\s?script|(?:legacy|old)\s+exporter|(?:torch\.)?jit\.(?:trace|script)){_IS_NO_RULE}"
+    rf"|{_ALL_BUT}torch\s?script{_END})",
     re.IGNORECASE,
 )
-_NO_TRACE = re.compile(rf"{_NAME}{_NO}trac(?:e|ing){_IS_NO_RULE}", re.IGNORECASE)
-_NO_SCRIPT = re.compile(rf"{_NAME}{_NO}script(?:ing)?{_IS_NO_RULE}", re.IGNORECASE)
+_NO_TRACE = re.compile(rf"{_NAME}(?:{_NO}trac(?:e|ing){_IS_NO_RULE}|{_ALL_BUT}trac(?:e|ing){_END})", re.IGNORECASE)
+_NO_SCRIPT = re.compile(rf"{_NAME}(?:{_NO}script(?:ing)?{_IS_NO_RULE}|{_ALL_BUT}script(?:ing)?{_END})", re.IGNORECASE)
 _DYNAMO = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
 )

@@ -91,7 +91,7 @@ _ENGLISH = frozenset(
 )
 #: words that many cases have by chance, and that alone say nothing of what is asked
 WEAK = frozenset(
-    "tensor tensors input inputs output outputs module modules layer layers length conv data value values number "
+    "tensor tensors input inputs output outputs module modules layer layers length data value values number "
     "numbers argument arguments exported file files network graph node nodes type types".split()
 )
 #: the value of an argument that is a switch

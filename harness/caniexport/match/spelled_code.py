@@ -23,7 +23,7 @@ _PHRASES = (
     (re.compile(rf"{_IN}\s+range\([\s\d,]*\)\s*:?"), "python loop"),
     (re.compile(rf"{_IN}\s+[A-Za-z_][\w.]*\s*:"), "iterating tensor"),
     (re.compile(rf"\brange\({_NESTED}[A-Za-z]{_NESTED}\)"), "trip-count"),
-    (re.compile(rf"\bwhile\s+\w[\w.]*(?:\({_NESTED}\))?\s*(?:[<>!=]=?\s*[\w.]+)?\s*:"), "trip-count"),
+    (re.compile(rf"\bwhile\s+(?:not\s+)?\w[\w.]*(?:\({_NESTED}\))?\s*(?:[<>!=]=?\s*[\w.]+)?\s*:"), "trip-count"),
     (re.compile(r"\bhalf(?=\s+(?:the|a|of|its|size|sizes|width|height|length)\b)"), "by-half"),
     (re.compile(r"\b(?:loop|iteration)\s+counts?\b|\bnumber\s+of\s+(?:iterations|rounds)\b"), "trip-count"),
     (re.compile(r"\bself\.\w+\s*[-+*/]=\s*[\w.]*"), "running-total"),
@@ -188,7 +188,10 @@ def _spell_call(found: re.Match[str]) -> str:
 
 
 def _spell_name(name: str) -> str:
-    """A method of any tensor (``logits.masked_fill``) as one of ``x``."""
+    """A method of any tensor (``logits.masked_fill``) as one of ``x``, each of several that are called in a row."""
+    of_any, *methods = name.split(".")
+    if of_any == "x" and len(methods) > 1:
+        return " ".join(f"x.{method}" for method in methods)
     found = _METHOD.search(name)
     return f"x.{found['method']}" if found and operator_key(found["method"]) in every_operator() else name
 

@@ -45,6 +45,8 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
     return [_spell_name(name) + kept, ...others, ...size].join(' ')
   }
   const _spell_name = name => {
+    const [of_any, ...methods] = name.split('.')
+    if (of_any === 'x' && methods.length > 1) return methods.map(method => `x.${method}`).join(' ')
     const method = match(spelled_code._METHOD, name)?.groups.method
     return method && every_operator.has(operator_key(method)) ? `x.${method}` : name
   }
