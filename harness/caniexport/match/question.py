@@ -41,7 +41,10 @@ _BARE_OPSET = re.compile(
     r"(?<![\w-])at\s+(?P<low>[7-9]|[12]\d)(?=\s*(?:$|[?!,;)]|\.(?!\d)|(?:with|by|using|and|for)\b))", re.IGNORECASE
 )
 #: an exporter that is not meant, with those that are left
-_ALL_BUT = r"(?:everything|anything|all|every\s+exporter)\s+(?:but|besides|except(?:\s+for)?|excluding|apart\s+from)\s+(?:the\s+)?"
+_ALL_BUT = (
+    r"(?:everything|anything|all|every\s+exporter)\s+(?:but|besides|except(?:\s+for)?|excluding|apart\s+from)\s+"
+    r"(?:the\s+)?"
+)
 _NO = (
     r"(?:without|w/o|not(?:\s+(?:using|with|by|via|on|under|through|for))?|no|except(?:\s+for)?|but\s+not|other\s+than"
     r"|away\s+from|instead\s+of|rather\s+than|never)\s+(?:using\s+|by\s+|with\s+)?(?:the\s+)?"

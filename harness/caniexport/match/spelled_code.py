@@ -1,7 +1,7 @@
 """Code in a question, spelled as the operators that it calls: ``x[mask] = v`` as ``index_put``, ``a // b`` as
-``aten::floor_divide``, ``x.view(x.size(0), -1)`` as ``x.view``.
+``aten::floor_divide``, ``torch.exp(x + 1)`` as ``torch.exp``.
 
-Variables, numbers and sizes go: no case is about them. ``pages/site/match.js`` spells code alike, with the expressions
+Variables and numbers go: no case is about them. ``pages/site/spelled_code.js`` spells code alike, with the expressions
 below.
 """
 
@@ -126,12 +126,16 @@ _SIGNS = tuple(
 _NOT = re.compile(r"(?<![\w~/.])~(?!mask)(?P<one>[a-z]\w*)(?![/\w])")
 #: the name of a variable, which may stand elsewhere in a question
 _VARIABLE = re.compile(r"(?<![\w.:=])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(])")
-#: rounds of calls in calls that are looked at
-_DEEPEST = 6
+#: rounds of calls in calls that are looked at, and characters of the longest text that is
+_DEEPEST, _LONGEST = 6, 1500
 
 
 def spell_code(text: str) -> str:
-    """A question with the names of operators in the place of its code; what is no code stays as it is."""
+    """A question with the names of operators in the place of its code; what is no code stays as it is, and so does a
+    text that is too long for a question.
+    """
+    if len(text) > _LONGEST:
+        return text
     variables: set[str] = set()
 
     def replace(pattern: re.Pattern[str], spell: str | Callable[[re.Match[str]], str]) -> None:

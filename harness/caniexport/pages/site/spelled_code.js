@@ -2,6 +2,7 @@
 // the same names, with its expressions.
 window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_operator}) => {
   const spell_code = written => {
+    if ([...written].length > spelled_code._LONGEST) return written
     const variables = new Set()
     let text = written
     const replace = (pattern, spell) => {
