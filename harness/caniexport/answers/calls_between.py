@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from caniexport.answers.decision import order_ways
@@ -27,27 +27,30 @@ def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: S
     and no opset has all right, or where all pass at the first of the ``places`` and not at the second; empty
     where none is so.
     """
-    if summary is None:
-        return ""
-    used: dict[str, dict[str, None]] = {}
-    for place in places:
-        used.setdefault(place.torch, {})[place.exporter] = None
     told = []
-    for op in dict.fromkeys(op for name in ops for op in summary.called(name)[:1]):
-        ends = {torch: entry_at(summary, op, torch, by) for torch, by in used.items()}
-        found = {torch: end for torch, end in ends.items() if end is not None and end.torch == torch}
+    for found in _ends(summary, ops, places):
         is_lost = _is_lost(found, places)
-        told += [end.told for torch, end in found.items() if is_lost or _is_any_bad(end, used[torch])]
+        told += [end.told for torch, end in found.items() if is_lost or _is_any_bad(end, _used(places, torch))]
     return " ".join(told)
 
 
 def loses_calls(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> bool:
     """Whether all calls of some operator pass at the first of the ``places``, and not all of them at the second."""
-    named = dict.fromkeys(op for name in ops for op in summary.called(name)[:1]) if summary is not None else {}
-    ends = [{place.torch: entry_at(summary, op, place.torch) for place in places} for op in named] if summary else []
-    return any(
-        _is_lost({torch: end for torch, end in each.items() if end and end.torch == torch}, places) for each in ends
-    )
+    return any(_is_lost(found, places) for found in _ends(summary, ops, places))
+
+
+def _ends(
+    summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]
+) -> Iterator[dict[str, OperatorAt]]:
+    """For each operator that the names most likely mean: how its calls end in the releases of the ``places`` in which
+    it was measured, by the exporters that are used there.
+    """
+    if summary is None:
+        return
+    used = {place.torch: list(dict.fromkeys(_used(places, place.torch))) for place in places}
+    for op in dict.fromkeys(op for name in ops for op in summary.called(name)[:1]):
+        ends = {torch: entry_at(summary, op, torch, by) for torch, by in used.items()}
+        yield {torch: end for torch, end in ends.items() if end is not None and end.torch == torch}
 
 
 def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -> bool:
@@ -59,6 +62,11 @@ def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -
         if end.exporter == place.exporter
     ]
     return passing == [True, False]
+
+
+def _used(places: Iterable[MeasuredPoint], torch: str) -> list[str]:
+    """The exporters that are used in a release."""
+    return [place.exporter for place in places if place.torch == torch]
 
 
 def _is_any_bad(found: OperatorAt, exporters: Collection[str]) -> bool:

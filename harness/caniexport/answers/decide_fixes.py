@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from caniexport import versions
+from caniexport.answers.reading import Key
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Standing, Workarounds
 from caniexport.corpus.verdicts import Workaround, works
+from caniexport.model.case import PLAIN
 from caniexport.model.status import Stage
 from caniexport.names import some
 
@@ -59,11 +61,12 @@ def answer_needed(found: Workarounds, beside: str = "", operator: str = "", othe
     return f"{said} {decided} {_tell_others(operator, others)}".strip()
 
 
-def with_unmeasured(decided: str, found: Workarounds, cases: Sequence[str], fixed: Container[str]) -> str:
+def with_unmeasured(decided: str, found: Workarounds, cases: Sequence[str], known: Iterable[Key]) -> str:
     """A sentence with those of the ``cases`` that were not measured there; before it where the best one was not.
-    ``fixed`` are the cases that have fixes: no sentence is about others.
+    ``known`` are the cases with their variants: no sentence is about one without a fix.
     """
     told = {item.case for item in (*found.standings, *found.cautions)}
+    fixed = {case for case, variant in known if variant != PLAIN}
     missing = [case for case in cases if case in fixed and case not in told]
     if not decided or not missing:
         return decided

@@ -401,8 +401,7 @@ def _workarounds(
             decision = decide_narrowed(dataset, filters, found, narrowed)
         else:
             decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
-        fixed = {case for case, variant in load(dataset).catalogue if variant != PLAIN}
-        decision = with_unmeasured(decision, found, cases if is_asked else (), fixed)
+        decision = with_unmeasured(decision, found, cases if is_asked else (), load(dataset).catalogue)
         return found, partial(show, evidence=True, decision=decision)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 

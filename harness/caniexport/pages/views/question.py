@@ -217,8 +217,7 @@ def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:
     filters = _filters(inner.mine, cases)
     shown = kept.answer(workarounds, filters)
     found = workarounds_page.decide_for_words(inner, kept, filters, shown, is_asked=False)
-    fixed = {case for case, variant in kept.rows().catalogue if variant != PLAIN}
-    found = with_unmeasured(found, shown, cases, fixed)
+    found = with_unmeasured(found, shown, cases, kept.rows().catalogue)
     return found or decide_why(kept.answer(why, _filters(inner.mine, cases[:_NAMED])))
 
 
