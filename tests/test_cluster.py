@@ -52,6 +52,19 @@ def test_four_processes_of_one_machine_give_the_rows_of_one_and_a_second_call_me
     assert runner.processes(MARK, home.mark) == []
 
 
+def test_a_shard_leaves_the_logs_of_another_tox_in_its_environment_alone(one_machine, tmp_path):
+    home = one_machine.copy(tmp_path / "home", with_rows=False)
+    words = ("measure", "--release", OLD, "--repeat", "0")
+    home.caniexport(*words, "--shard", "1/9")
+    log = home.folder / ".tox" / f"torch{OLD}-cpu" / "log" / "1-freeze.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("written while tox empties the folder, it would end that tox")
+
+    home.caniexport(*words, "--shard", "2/9")
+
+    assert log.is_file()
+
+
 def test_a_worker_that_is_killed_loses_at_most_what_was_in_flight(cluster, one_machine):
     for name in ("first", "second"):
         cluster.worker(name)

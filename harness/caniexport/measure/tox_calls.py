@@ -67,12 +67,10 @@ def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> li
 def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
     home = job.options.home
     line = [*_tox_line(home, job.environment), "--", *arguments, *job.folders]
-    variables = {**_own_variables(), **job.variables, "CANIEXPORT_LOCAL": str(local)}
-    if job.shard:
-        # tox empties the environment's own folder when it starts, whoever is in it
-        folder = local / "scratch"
-        guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
-        variables["CANIEXPORT_FOLDER"] = str(folder)
+    # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
+    folder = local / "scratch" / job.environment
+    guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    variables = {**_own_variables(), **job.variables, "CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
     return calls.run(line, job.log, home.root, variables, tick, append)
 
 
