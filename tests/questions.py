@@ -328,7 +328,7 @@ QUESTIONS = {
         "aten::floor_divide", "", "each", ("1.4",), "", "", "",
     ),
     "~mask on 1.6": (
-        "~mask", "", "each", ("1.6",), "", "", "",
+        "aten::bitwise_not mask", "", "each", ("1.6",), "", "", "",
     ),
     "x & y on int tensors opset 13": (
         "aten::bitwise_and int tensors", "", "each", (), "13", "", "",
@@ -353,6 +353,18 @@ QUESTIONS = {
     ),
     "torch.einsum('...ij,...jk', a, b) opset 12": (
         "torch.einsum", "", "each", (), "12", "", "",
+    ),
+    "nn.GRU bidirectional dynamo": (
+        "nn.GRU bidirectional", "", "each", (), "", "dynamo", "",
+    ),
+    "F.normalize on half": (
+        "F.normalize half", "", "each", (), "", "", "",
+    ),
+    "model takes a python int as input, trace": (
+        "python-number-inputs", "", "each", (), "", "trace", "",
+    ),
+    "torch.quantile on cpu with dynamo": (
+        "torch.quantile", "", "each", (), "", "dynamo", "",
     ),
 }  # fmt: skip
 

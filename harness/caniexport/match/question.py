@@ -178,6 +178,9 @@ _ASKING = re.compile(
 )
 #: characters of the longest question
 _LONGEST = 1500
+#: words of a query that is about the function of torch that it begins with, and no line of an error
+_SHORT = 8
+_FUNCTION = re.compile(r"^\s*(?:torch(?:\.nn(?:\.functional)?)?|F|nn)\.(?!onnx\b|export\b|jit\b)[A-Za-z_]\w*(?![\w.:])")
 #: what sentences have and lists of names do not
 _PROSE = re.compile(
     r"\b(?:the|an?|is|are|was|we|our|my|i|you|it|its|does|do|can|should|used|that|this|has|have)\b", re.IGNORECASE
@@ -207,7 +210,7 @@ _FILLING = frozenset(
     "opset or our please pytorch release releases should show since still support supported supports that the their "
     "there this to today torch under use used uses using version versions want was we what when which will with work "
     "working works would yet you your tell list whether happens i'm im am vs versus compared "
-    "newest latest highest why fail fails failing opsets "
+    "cpu newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
     "has made years ago onnxruntime ort team plain wants torch.onnx.export "
@@ -348,7 +351,7 @@ def _kept(found: re.Match[str]) -> str:
 
 def read_question(query: str) -> AskedQuestion | None:
     """What a query asks in words; ``None`` where it has nothing but words to look for."""
-    query = spell_code(query)
+    written, query = query, spell_code(query)
     if len(query.split()) == 1 and not any(sign.isdigit() for sign in query):
         return AskedQuestion("", "matrix") if OPERATORS.fullmatch(query.strip()) else None
     only_complains = _COMPLAINS.search(query) and not _ASKS.search(query)
@@ -395,8 +398,15 @@ def read_question(query: str) -> AskedQuestion | None:
     is_listed = given.exporter and not given.words and OPERATORS.search(query)
     if only_complains:
         return given if is_listed else None
-    is_asked = is_listed or (is_looked_for and (is_provider or _ASKS.search(query)))
+    asks_of_words = bool(_ASKS.search(query)) or _is_short(written, query, exporter)
+    is_asked = is_listed or (is_looked_for and (is_provider or asks_of_words))
     return given if is_setting or given.asks or is_asked else None
+
+
+def _is_short(written: str, query: str, exporter: str) -> bool:
+    """Whether a few words are about the function that they begin with, or are code beside an exporter."""
+    is_of_code = bool(exporter) and written != query
+    return len(written.split()) <= _SHORT and (is_of_code or bool(_FUNCTION.search(written)))
 
 
 def _newest_first(opsets: list[str]) -> list[str]:

@@ -49,7 +49,7 @@ from caniexport.match.words import (
     is_part,
     name_operators,
 )
-from caniexport.operators import DTYPE_WORDS, dtypes_of, is_torch_name, operator_key
+from caniexport.operators import DTYPE_WORDS, dtypes_of, is_operator_name, is_torch_name, operator_key
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -98,6 +98,8 @@ WEAK = frozenset(
 _SWITCH = re.compile(r"(?<==)(?:true|false|none)$")
 #: words of a text, and signs alone
 _TOKEN = re.compile(r"\w[\w:]*(?:\.\w+)*|[^\s\w]")
+#: how the argument is named that has a function's mode
+_MODES = frozenset(("mode", "mode="))
 #: what stands between names of a list, and what stands behind its last one
 _JOINS = frozenset((",", "/", "&", "+", "and", "or"))
 _ENDS = frozenset(
@@ -412,8 +414,23 @@ def _join_names(where: SearchIndex, query: str, words: Sequence[str]) -> list[st
                 break
         else:
             found.append(word)
+    found = _join_modes(found)
     first = {operator_key(word): word for word in reversed(found)}
     return [word for word in found if not _is_any_operator(word) or first[operator_key(word)] is word]
+
+
+def _join_modes(words: Sequence[str]) -> list[str]:
+    """The words with a function and a mode of it that is an operator of its own as one: ``F.pad``, ``reflect``."""
+    pairs = ((word, mode) for word in words for mode in words if _is_mode(word, mode))
+    function, mode = next(pairs, ("", ""))
+    left = [word for word in words if word not in (mode, *_MODES)] if mode else words
+    return [f"{word}.{mode}" if word == function else word for word in left]
+
+
+def _is_mode(function: str, mode: str) -> bool:
+    name = f"{function}.{mode}"
+    is_function = is_torch_name(function) or is_operator_name(function)
+    return is_function and is_operator_name(name) and operator_key(name) != operator_key(function)
 
 
 def _is_listed(query: str, words: Sequence[str], *, each: bool) -> bool:

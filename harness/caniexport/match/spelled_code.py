@@ -31,7 +31,7 @@ _PHRASES = (
     (re.compile(r"\bstring\s+(?:argument|input|parameter)s?\b", re.IGNORECASE), "string-chooses"),
     (
         re.compile(
-            r"\bpython\s+(?:float|int|number|scalar|bool)s?\b(?:\s+(?:argument|input|parameter)s?\b)?"
+            r"\bpython\s+(?:float|int|number|scalar|bool)s?\b(?:\s+(?:as\s+(?:an?\s+)?)?(?:argument|input|parameter)s?\b)?"
             r"|\b(?:number|scalar)\s+(?:argument|input|parameter)s?\b",
             re.IGNORECASE,
         ),
@@ -123,7 +123,7 @@ _SIGNS = tuple(
         (r"\^", "bitwise_xor"),
     )
 )
-_NOT = re.compile(r"(?<![\w~/.])~(?!mask)(?P<one>[a-z]\w*)(?![/\w])")
+_NOT = re.compile(r"(?<![\w~/.])~(?P<one>[a-z]\w*)(?![/\w])")
 #: the name of a variable, which may stand elsewhere in a question
 _VARIABLE = re.compile(r"(?<![\w.:=])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(])")
 #: rounds of calls in calls that are looked at, and characters of the longest text that is
@@ -162,7 +162,7 @@ def spell_code(text: str) -> str:
     replace(_READ, _spell_index)
     for sign, operator in _SIGNS:
         replace(sign, f" {operator} ")
-    replace(_NOT, " aten::bitwise_not ")
+    replace(_NOT, lambda found: f" aten::bitwise_not {'mask' if 'mask' in found['one'] else ''} ")
     text = _VARIABLE.sub(lambda found: "" if found[0] in variables else found[0], text)
     return text.replace(_OPEN, "(").replace(_SHUT, ")")
 

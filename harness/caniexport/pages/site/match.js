@@ -570,11 +570,15 @@ window.makeSearch = data => {
     const is_provider = match(reading.PROVIDER, query)
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
-    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query)))
+    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || _is_short(written, query, exporter)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, listed: false, own, fix: '', others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
+  }
+  const _is_short = (written, query, exporter) => {
+    const is_of_code = exporter && written !== query
+    return split(written).length <= reading._SHORT && (is_of_code || Boolean(match(reading._FUNCTION, written)))
   }
   const has_sentence = query => Boolean(match(reading._PROSE, query) || match(reading._ASKING, query))
   const is_long_question = query => {
@@ -830,7 +834,7 @@ window.makeSearch = data => {
     return is_long && [...every_operator].some(name => name.length >= search._LONG_NAME && distance(casefold(word), name) === 1)
   }
   const _join_names = (query, every) => {
-    const found = _joined_names(query, every), keys = found.map(operator_key)
+    const found = _join_modes(_joined_names(query, every)), keys = found.map(operator_key)
     return found.filter((word, place) => !_is_any_operator(word) || keys.indexOf(keys[place]) === place)
   }
   const _joined_names = (query, every) => every.reduce((found, word) => {
@@ -840,6 +844,14 @@ window.makeSearch = data => {
     }
     return [...found, word]
   }, [])
+  const names_of_operators = new Set(Object.values(operators._KEYS))
+  const is_operator_name = text => names_of_operators.has(operator_key(text))
+  const _is_mode = (name, mode) => (is_torch_name(name) || is_operator_name(name)) && is_operator_name(`${name}.${mode}`) && operator_key(`${name}.${mode}`) !== operator_key(name)
+  const _join_modes = every => {
+    const [name, mode] = every.flatMap(word => every.filter(other => _is_mode(word, other)).map(other => [word, other]))[0] ?? []
+    if (!mode) return every
+    return every.filter(word => word !== mode && !search._MODES.includes(word)).map(word => word === name ? `${name}.${mode}` : word)
+  }
   const _is_listed = (query, every, each) => {
     if (each || !has_sentence(query)) {
       return Boolean(match(words._LISTS, query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))))

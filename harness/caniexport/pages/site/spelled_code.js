@@ -24,7 +24,7 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
     }
     replace(spelled_code._READ, _spell_index)
     for (const [sign, operator] of spelled_code._SIGNS) replace(sign, ` ${operator} `)
-    replace(spelled_code._NOT, ' aten::bitwise_not ')
+    replace(spelled_code._NOT, (_, {one}) => ` aten::bitwise_not ${one.includes('mask') ? 'mask' : ''} `)
     text = text.replace(spelled_code._VARIABLE, name => variables.has(name) ? '' : name)
     return text.replaceAll(spelled_code._OPEN, '(').replaceAll(spelled_code._SHUT, ')')
   }
