@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from caniexport import versions
 from caniexport.answers.on_runtimes import ON_CPU
 from caniexport.answers.outcomes import short_cause
-from caniexport.answers.select import load, select
+from caniexport.answers.select import exporter_names, load, opsets, select
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.bundles import node_tests, probes
 from caniexport.model.case import PLAIN
-from caniexport.model.status import WORKS, Stage, Status
+from caniexport.model.status import WORKS, Exporter, Stage, Status
 from caniexport.names import plural, some
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
 #: a row says nothing of the provider then
 _SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
 _CASES = 4
+#: how an answer begins that says yes
+_YES = re.compile("^Yes(?:, but not always)?: ")
 _WORK = ("work", "works")
 
 
@@ -194,9 +197,53 @@ def of_runtime(found: Sequence[ProviderRuns], runtime: str) -> tuple[list[Provid
     return list(found), f"{name} {version} on {found[0].provider} was not measured; measured there: {measured}."
 
 
-def decide_provider(provider: str, found: Sequence[ProviderRuns]) -> str:
-    """Whether the files asked about work there, by the newest release of a runtime that ran any."""
-    return found[0].answer if found else f"Not known: no file of it was run on {provider}."
+def decide_provider(provider: str, found: Sequence[ProviderRuns], failing: str = "") -> str:
+    """Whether the files asked about work there, by the newest release of a runtime that ran any; first which of the
+    forms asked about end before (:func:`tell_failing_forms`): files of workarounds that run say nothing of them.
+    """
+    told = found[0].answer if found else f"Not known: no file of it was run on {provider}."
+    rest = _YES.sub("", told)
+    return f"{failing} Of the files that were made: {rest[:1].lower()}{rest[1:]}" if failing else told
+
+
+def tell_failing_forms(dataset: Dataset, filters: Filters) -> str:
+    """Of the cases that are asked about those whose form without a fix has no right file to run, at the release and
+    opset asked for, else at the newest release and the opset of its own; empty where all have one.
+    """
+    rows = load(dataset)
+    torch = filters.torch[-1] if filters.torch else rows.torch[-1]
+    exporters = exporter_names(filters.exporters) or list(EXPORTER_SHORT)
+    cells = rows.cells(case=filters.cases, variant=(PLAIN,), torch=(torch,), exporter=exporters, provider=("cpu",))
+    asked = opsets(filters.opsets, rows.opsets)
+    ends: dict[str, dict[str, bool]] = defaultdict(dict)
+    for cell in cells:
+        at = asked or (rows.opset(torch, cell.exporter),)
+        is_at = cell.opset in at or (bool(asked) and cell.exporter == Exporter.DEFAULT.value)
+        if is_at and cell.status not in _SAYS_NOTHING:
+            ends[cell.case][cell.exporter] = ends[cell.case].get(cell.exporter, True) and cell.works
+    return _tell_failing(torch, {case: ends[case] for case in filters.cases if case in ends})
+
+
+def _tell_failing(torch: str, ends: Mapping[str, Mapping[str, bool]]) -> str:
+    """How cases end without a fix, by case and exporter: whether it works."""
+    failing = {case: [name for name in EXPORTER_SHORT if not by.get(name, True)] for case, by in ends.items()}
+    failing = {case: names for case, names in failing.items() if names}
+    if not failing:
+        return ""
+    each = [f"{case} (by {_names(names, len(ends[case]))})" for case, names in failing.items()]
+    said, fail = ("Not as they are", "fail or are") if len(ends) > 1 else ("Not as it is", "fails or is")
+    if len(failing) < len(ends):
+        said = "It depends on the call"
+    elif any(len(names) < len(ends[case]) for case, names in failing.items()):
+        said = "It depends on the exporter"
+    of = f" {len(failing)} of {len(ends)} cases {fail} wrong on the CPU too:" if len(ends) > 1 else ""
+    behind = "" if of else f" {fail} wrong on the CPU too"
+    return f"{said}: at torch {torch}{of} {some(each, _CASES)}{behind}."
+
+
+def _names(names: Sequence[str], of: int) -> str:
+    short = ", ".join(EXPORTER_SHORT[name] for name in names)
+    return "every exporter" if len(names) == of > 1 else short
 
 
 def _releases(dataset: Dataset, bundles: Collection[str]) -> dict[str, set[str]]:

@@ -62,7 +62,13 @@ def show_question(
 
     Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
     """
-    from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs
+    from caniexport.answers.provider_runs import (
+        decide_provider,
+        elsewhere,
+        of_runtime,
+        provider_runs,
+        tell_failing_forms,
+    )
     from caniexport.answers.select import load, refuse_uncovered
     from caniexport.cli.runtimes import show_provider
     from caniexport.match.asked import asked_provider, understand
@@ -76,9 +82,10 @@ def show_question(
     if provider is not None and provider.name in elsewhere(dataset):
         every = provider_runs(dataset, provider.name, filters=provider.filters)
         runs, unmeasured = of_runtime(every, provider.runtime)
-        if provider.missing and not provider.filters.any:
+        if provider.missing and not provider.filters.cases:
             raise UnknownName(f"no measured case is about {', '.join(provider.missing)}: no file of it was run there")
-        first = decide_provider(provider.name, runs) if provider.filters.any else ""
+        forms = tell_failing_forms(dataset, provider.filters) if provider.filters.cases else ""
+        first = decide_provider(provider.name, runs, forms) if provider.filters.any else ""
         nearest = " ".join(filter(None, (unmeasured, tell_unknown(provider.missing))))
         told = QuestionAnswer(asks.told, (), runs, nearest=nearest, operator=first, own=_tell_own(asks))
         output.answer(told, partial(_show, show=show_provider), as_json)

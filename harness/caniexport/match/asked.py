@@ -22,7 +22,8 @@ from caniexport.names import plural
 
 #: what stands beside a provider's name and says nothing more
 _BESIDE = (
-    "provider providers execution ep onnxruntime ort runtime file files wrong value values fail fails failing left cpu"
+    "provider providers execution ep onnxruntime ort openvino runtime file files wrong value values fail fails failing "
+    "left cpu right result results device"
 )
 _BESIDE_PROVIDER = frozenset({*PROVIDERS, *_BESIDE.split()})
 #: the exporters that torch's own calls are asked of

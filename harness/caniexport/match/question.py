@@ -31,6 +31,8 @@ _RUNTIME = re.compile(
     rf"(?P<version>\d{{1,4}}\.\d{{1,3}}(?:\.\d{{1,3}})?){_END}",
     re.IGNORECASE,
 )
+#: a runtime without a release, of those that ran files by themselves
+_RUNTIME_ALONE = re.compile(rf"{_NAME}(?P<name>openvino|tensorrt-rtx|tract){_END}", re.IGNORECASE)
 _OPSET = re.compile(
     r"(?<![\w-])(?:onnx\s+)?(?:target[_ ])?opset(?:[_ ]?versions?|s)?\s*[=:]*\s*(?P<least>>=)?\s*(?P<low>\d{1,2})"
     r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
@@ -186,7 +188,11 @@ _PROSE = re.compile(
     r"\b(?:the|an?|is|are|was|we|our|my|i|you|it|its|does|do|can|should|used|that|this|has|have)\b", re.IGNORECASE
 )
 #: how people call a provider of a runtime
-PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
+PROVIDERS = {
+    "cuda": "cuda", "gpu": "cuda", "gpus": "cuda", "nvidia": "cuda", "cudaexecutionprovider": "cuda",
+    "onnxruntime-gpu": "cuda", "ort-gpu": "cuda", "openvinoexecutionprovider": "openvino", "openvino ep": "openvino",
+    "openvino execution provider": "openvino", "openvino provider": "openvino",
+}  # fmt: skip
 PROVIDER = re.compile(rf"{_NAME}(?:{'|'.join(PROVIDERS)})(?![\w:-])", re.IGNORECASE)
 #: runtimes and converters that no file was run on
 _ELSEWHERE = re.compile(
@@ -360,7 +366,7 @@ def read_question(query: str) -> AskedQuestion | None:
     text = _Text(query)
     is_own = bool(text.take(_OWN))
     text.take(_NUMBERS)
-    runtime = [f"{_runtime(item['name'])}=={item['version']}" for item in text.take(_RUNTIME)]
+    runtime = _runtimes(text, query)
     others = [" ".join(item[0].split()) for item in text.take(_OTHER)]
     opsets = [_opset(item) for item in text.take(_OPSET)]
     is_switched = bool(_SWITCH.search(text.left))
@@ -469,6 +475,13 @@ def read_for(query: str, page: Intention) -> AskedQuestion:
     if page == "matrix" and question.kind == "move" and question.releases[0]:
         return replace(question, asks=page, kind="range")
     return question if question.asks else replace(question, asks=page)
+
+
+def _runtimes(text: _Text, query: str) -> list[str]:
+    """The runtimes that are named, with their releases; without one those that ran files by themselves."""
+    found = [f"{_runtime(item['name'])}=={item['version']}" for item in text.take(_RUNTIME)]
+    alone = [] if PROVIDER.search(query) else text.take(_RUNTIME_ALONE)
+    return [*found, *(item["name"].casefold() for item in alone)]
 
 
 def _runtime(name: str) -> str:

@@ -549,6 +549,7 @@ window.makeSearch = data => {
     const own = text.take(reading._OWN).length > 0
     text.take(reading._NUMBERS)
     const runtime = text.take(reading._RUNTIME).map(({groups}) => `${_runtime(groups.name)}==${groups.version}`)
+    if (!match(reading.PROVIDER, query)) runtime.push(...text.take(reading._RUNTIME_ALONE).map(({groups}) => casefold(groups.name)))
     const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
     const named_opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
     const is_switched = Boolean(match(reading._SWITCH, text.left))

@@ -14,7 +14,7 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
 from caniexport.answers.operator_grid import FailingOperators
-from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs
+from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs, tell_failing_forms
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
@@ -115,9 +115,10 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     provider = asked_provider(found, asks, kept.rows())
     if provider is not None and provider.name in elsewhere(kept):
         runs, unmeasured = of_runtime(kept.answer(provider_runs, provider.name, "", provider.filters), provider.runtime)
-        body = render(
-            "provider_runs.html", found=runs, asked=decide_provider(provider.name, runs) if provider.filters.any else ""
-        )
+        failing = kept.answer(tell_failing_forms, provider.filters) if provider.filters.cases else ""
+        is_known = provider.filters.cases or (provider.filters.any and not provider.missing)
+        first = decide_provider(provider.name, runs, failing) if is_known else ""
+        body = render("provider_runs.html", found=runs, asked=first)
         only = {
             "whole": links.page("runs"),
             "keeps": "",
