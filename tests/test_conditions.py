@@ -35,6 +35,17 @@ FAILING = {
     "torch.max on an empty tensor torch 2.9 dynamo": "max-of-no-boxes/row_of_zeros is needed",
     "~mask of integers opset 17 trace torch 2.5": "bitwise_not (int64) are not exported as asked for",
     "does F.pad with reflect work with trace on torch 2.1": "still needed for reflect-pad-larger-than-input by trace",
+    # in which form an operator is called, and with which dtypes together
+    "x ** y with x float16 and y float32 dynamo torch 2.9": "with a second tensor of float32 torch's own calls of pow",
+    "torch.maximum(int64, bfloat16) traced torch 2.9": "calls of maximum (int64) do not pass: TorchScript",
+    "torch.norm(x, p='nuc') torch 2.9 dynamo": "norm.nuc (float32) do not pass: `dynamo=True` exports none of them",
+    "does torch.add(x, True) export with trace on torch 2.9": "with a Python bool behind the tensor torch's own calls",
+    "torch.mul(a, b, out=c) traced torch 2.9": "with `out=` torch's own calls of mul (float32) do not pass",
+    "torch.kron dynamic batch dynamo torch 2.15": "with a dynamic first axis torch's own calls of kron",
+    "x.ge_(0) on a tensor, torch 2.9 dynamo=False": "in place torch's own calls of ge (float32) do not pass",
+    "can I drop the argsort rewrite when called with stable=True torch 2.5": "argsort(f32[5, 5, 5], stable=True) does",
+    "is gelu fine on torch 2.9 with opset 20 traced in fp16 and bf16": "gelu (bfloat16) do not pass",
+    "is the cast around bilinear interpolate of uint8 obsolete, torch 2.9 traced": "bilinear (uint8) do not pass",
     # what leaves cases of the operator out
     "x.squeeze(1) of dynamic axis, torch 2.9": "It depends on the call.",
     "F.interpolate(x, scale_factor=0.6, mode='nearest') torch 2.7 TorchScript": "It depends on the call.",
@@ -63,6 +74,7 @@ WORKS = (
     "no workaround is needed, the failing form works",
     "is obsolete",
     "Yes:",
+    "Not needed.",
     "every file that works on the CPU works, too",
 )
 
@@ -80,6 +92,20 @@ def test_what_fails_under_the_condition_is_told_before_what_works(question):
     told = " ".join(reply.output.split())
     place = told.index(FAILING[question])
     assert not [words for words in WORKS if words in told[:place]]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "can I remove my float32 cast around gelu for bf16 tensors on torch 2.9 traced",
+        "drop my diagonal workaround on torch 2.9 traced, int64 tensors",
+    ],
+)
+def test_cases_of_other_dtypes_answer_in_no_few_words(question):
+    reply = CliRunner().invoke(main, ["why", question])
+
+    assert "do not pass as asked for" in reply.output or "are not exported as asked for" in reply.output
+    assert "Not needed" not in reply.output
 
 
 @pytest.mark.parametrize("question", UNKNOWN)
@@ -101,3 +127,21 @@ def test_an_upgrade_that_loses_torchs_own_calls_of_an_operator_says_so_first_and
     assert reply.output.startswith("On torch ")
     told = " ".join(reply.output.split())
     assert re.search(rf"torch's own calls of (nn\.functional\.)?{op} ", told)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "op", "way"),
+    [
+        ("2.8.0", "2.15.0", "unbind", "float32 with a dynamic first axis"),
+        ("2.4.1", "2.9.1", "cumsum", "float16"),
+        ("2.2.2", "2.12.1", "sigmoid", "bfloat16"),
+    ],
+)
+def test_an_upgrade_that_loses_calls_in_another_dtype_or_form_says_so_first_and_ends_with_1(before, after, op, way):
+    ends = [f"torch={torch},exporter=dynamo" for torch in (before, after)]
+    reply = CliRunner().invoke(main, ["upgrade", "--from", ends[0], "--to", ends[1], "--op", op])
+
+    assert reply.exit_code == 1
+    told = " ".join(reply.output.split())
+    assert told.startswith(f"Torch's own calls of {op} in {way} pass on torch {before} by ")
+    assert f"and not on torch {after} by `dynamo=True`." in told

@@ -335,7 +335,9 @@ def test_a_whole_sentence_about_a_rewrite_asks_for_its_workaround():
 def test_what_a_provider_leaves_to_the_cpu_is_in_its_answer():
     said = ask("why", "Does the LSTM work on CUDA in onnxruntime?").stdout.splitlines()[1]
 
-    assert said.startswith("It depends on the call: at torch 2.15.0 2 of 7 cases fail or are wrong on the CPU too: lstm-")
+    assert said.startswith(
+        "It depends on the call: at torch 2.15.0 2 of 7 cases fail or are wrong on the CPU too: lstm-"
+    )
     assert ": with onnxruntime 1.31.1 on cuda every file that works on the CPU works, too (" in said
     assert "of them with nodes left to the CPU)." in said
 

@@ -12,13 +12,21 @@ from caniexport.answers.wanted import about_first, asked_operator
 from caniexport.store import Dataset
 
 
-def decide_asked(dataset: Dataset, filters: Filters, found: Workarounds, words: str, beside: str = "") -> str:
+def decide_asked(
+    dataset: Dataset,
+    filters: Filters,
+    found: Workarounds,
+    words: str,
+    beside: str = "",
+    *,
+    is_brief: bool = True,
+) -> str:
     """The sentence about the fixes ``found`` with ``filters``, which ``words`` ask about (``cumsum/triangle``): where
     these name an operator, its other cases that still need a workaround are in it. ``beside`` says why it is of its
-    release.
+    release; before it stands the answer in a few words where it ``is_brief``.
     """
     operator, others = _find_others(dataset, filters, found, words)
-    return answer_needed(found, beside, operator, others)
+    return answer_needed(found, beside, operator, others, is_brief=is_brief)
 
 
 def decide_narrowed(dataset: Dataset, filters: Filters, found: Workarounds, words: str) -> str:

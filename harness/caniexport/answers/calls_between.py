@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from caniexport.answers.decision import order_ways
 from caniexport.answers.operator_at import ExporterEnd, OperatorAt, entry_at
+from caniexport.answers.operator_forms import tell_lost
 
 if TYPE_CHECKING:
     from caniexport.answers.points import MeasuredPoint
@@ -24,19 +25,22 @@ def places_of(found: Upgrade) -> list[MeasuredPoint]:
 
 def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> str:
     """How the calls of each operator end by the exporters that are used there, where some are wrong without an error
-    and no opset has all right, or where all pass at the first of the ``places`` and not at the second; empty
-    where none is so.
+    and no opset has all right, or where all pass at the first of the ``places`` and not at the second, in whatever form
+    and dtype; empty where none is so.
     """
     told = []
     for found in _ends(summary, ops, places):
         is_lost = _is_lost(found, places)
         told += [end.told for torch, end in found.items() if is_lost or _is_any_bad(end, _used(places, torch))]
-    return " ".join(told)
+    return " ".join((*told, *tell_lost(summary, ops, places)))
 
 
 def loses_calls(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> bool:
-    """Whether all calls of some operator pass at the first of the ``places``, and not all of them at the second."""
-    return any(_is_lost(found, places) for found in _ends(summary, ops, places))
+    """Whether all calls of some operator pass at the first of the ``places``, and not all of them at the second, in
+    whatever form and dtype.
+    """
+    is_lost = any(_is_lost(found, places) for found in _ends(summary, ops, places))
+    return is_lost or bool(tell_lost(summary, ops, places))
 
 
 def _ends(

@@ -46,15 +46,18 @@ def decide_workarounds(found: Workarounds, beside: str = "") -> str:
     return f"{decided} {found.dtypes}".rstrip() if decided else ""
 
 
-def answer_needed(found: Workarounds, beside: str = "", operator: str = "", others: Sequence[str] = ()) -> str:
-    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence, and
-    behind it the ``others`` of an operator's cases that still need a workaround, without which it were an all-clear.
+def answer_needed(
+    found: Workarounds, beside: str = "", operator: str = "", others: Sequence[str] = (), *, is_brief: bool = True
+) -> str:
+    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence where
+    it ``is_brief``, and behind it the ``others`` of an operator's cases that still need a workaround, without which it
+    were an all-clear.
     """
     decided = decide_workarounds(found, beside)
     items = [item for item in found.standings if item.torch] or [item for item in found.cautions if item.torch]
     if not decided:
         return ""
-    said = _in_few_words(items)
+    said = _in_few_words(items) if is_brief else ""
     if not others:
         return f"{said} {decided}".strip()
     said = "Not needed, with exceptions." if said.startswith("Not needed") else said

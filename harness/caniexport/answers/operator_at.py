@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from caniexport import versions
-from caniexport.answers.operator_grid import OperatorCell, operator_lines, told_lines
+from caniexport.answers.operator_grid import OperatorCell, TimelineLine, operator_lines, told_lines
 from caniexport.answers.reading import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary, tell_which
@@ -149,7 +149,7 @@ class OperatorAt:
             ends = "do not pass" if any(end.differs for end in self.ends) else "are not exported"
             return f"On torch {self.torch} {calls} {ends} as asked for: {bad}."
         if not good and self.untried:
-            others = " and ".join(_called(name, self.torch) for name in self.untried)
+            others = " and ".join(called_in(name, self.torch) for name in self.untried)
             return f"On torch {self.torch} {calls} do not pass: {bad}; by {others} they were not measured."
         if not good and any(end.differs for end in self.ends):
             return f"On torch {self.torch} {calls} pass by no exporter: {bad}."
@@ -158,7 +158,7 @@ class OperatorAt:
         return f"On torch {self.torch} {calls} are exported by {good}{f'; {bad}' if bad else ''}."
 
     def _who(self, end: ExporterEnd) -> str:
-        return _called(end.exporter, self.torch)
+        return called_in(end.exporter, self.torch)
 
 
 def passes_since(summary: OperatorsSummary, op: str, exporter: str, opset: int) -> str:
@@ -231,7 +231,7 @@ def entry_at(
     # torch's own calls are traced, where TorchScript is asked for
     asked = [name for name in exporters if name != Exporter.SCRIPT.value or Exporter.TRACE.value not in exporters]
     missing = tuple(f"By {EXPORTER_SHORT[name]} it was not measured." for name in asked if name not in by)
-    untried = [_called(name, at) for name, cells in shown.items() if not set(opsets) & set(cells[at].asked)]
+    untried = [called_in(name, at) for name, cells in shown.items() if not set(opsets) & set(cells[at].asked)]
     number = versions.opset_text(opsets)
     notes = (*missing, *(f"Opset {number} was not tried for it by {name}." for name in untried if opsets))
     others = {line.exporter for line in told_lines(summary, op) if at in line.cells} if dtype else set()
@@ -330,11 +330,11 @@ def _tell_several(found: Sequence[OperatorAt]) -> str:
     for entry in found:
         for end in entry.ends:
             ends[end.exporter].append((entry.op, bool(end.passing)))
-    told = ", ".join(f"{_called(name, torch)} exports {tell_which(each)}" for name, each in ends.items())
+    told = ", ".join(f"{called_in(name, torch)} exports {tell_which(each)}" for name, each in ends.items())
     dtypes = " and ".join(dict.fromkeys(entry.dtype for entry in found))
     count = f"{len(found)} operators of torch have this name; in {dtypes} {told}."
     wrong = [
-        f"{entry.op} by {_called(end.exporter, torch)} {end.wrong or 'gives another output than eager'}"
+        f"{entry.op} by {called_in(end.exporter, torch)} {end.wrong or 'gives another output than eager'}"
         for entry in found
         for end in entry.ends
         if end.differs and not end.passing
@@ -363,7 +363,7 @@ def tell_calls(summary: OperatorsSummary, found: OperatorAt) -> str:
 
 
 def _tell_dynamic(exporter: str, cell: OperatorCell, torch: str) -> str:
-    who, opsets = _called(exporter, torch), versions.opset_text(cell.passing or cell.asked)
+    who, opsets = called_in(exporter, torch), versions.opset_text(cell.passing or cell.asked)
     if cell.passing:
         return f"{who} exports them at opset {opsets}"
     return f"{who} {f'exports them, but {cell.wrong}' if cell.wrong else 'exports none of them'} at opset {opsets}"
@@ -407,8 +407,13 @@ def _numbers(text: str) -> list[int]:
     return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
 
 
-def _called(exporter: str, torch: str) -> str:
-    """How an exporter is called in a release."""
+def line_end(line: TimelineLine, torch: str) -> ExporterEnd | None:
+    """How the calls of one line end at a release; ``None`` where they were not measured there."""
+    return _end(line.exporter, line.cells, torch, ()) if torch in line.cells else None
+
+
+def called_in(exporter: str, torch: str) -> str:
+    """How an exporter is called in a release: ``TorchScript (`dynamo=False`)``."""
     named = _CALLED if versions.parse(torch) >= versions.parse(_HAS_DYNAMO) else _NAMED
     return named.get(exporter, exporter)
 

@@ -97,9 +97,11 @@ def show_question(
     is_type = any(map(dtypes_of, asks.words.split()))
     is_one = asks.answer not in ("upgrade", "matrix") and not is_type
     operator = _operator(dataset, asks, found.called) if is_one else None
+    forms = _tell_forms(dataset, found, asks)
     uncovered = _tell_uncovered(dataset, found, asks)
+    nearest = " ".join(filter(None, (forms, found.nearest, uncovered)))
     if operator is not None:
-        told = QuestionAnswer(asks.told, (), operator, nearest=" ".join(filter(None, (found.nearest, uncovered))))
+        told = QuestionAnswer(asks.told, (), operator, nearest=nearest)
         output.answer(told, partial(_show, show=show_operator_at), as_json)
         return
     if asks.words and not found.hits and asks.answer != "upgrade":
@@ -122,7 +124,7 @@ def show_question(
         asks.unknown,
         answer,
         asks.opsets,
-        " ".join(filter(None, (found.nearest, uncovered))),
+        nearest,
         operator_first,
         _tell_own(asks),
         asks.on_runtime,
@@ -253,6 +255,20 @@ def show_operator_at(found: OperatorAt, console: Console) -> None:
     console.print(f"No case is about it. `caniexport op {found.op}` has every release.", soft_wrap=True)
 
 
+def _tell_forms(dataset: Dataset, found: SearchHits, asks: Understood) -> str:
+    """Which of the forms fail in which a question calls its operator; of a move nothing."""
+    from caniexport.answers.operator_forms import tell_forms
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
+
+    if asks.answer in ("upgrade", "alerts"):
+        return ""
+    opset = asks.setting.get("opset", "")
+    torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
+    at = (torch, _exporters(asks), int(opset) if opset.isdigit() else None)
+    return tell_forms(operators_beside(dataset), found.formed, found.forms, *at)
+
+
 def _tell_uncovered(dataset: Dataset, found: SearchHits, asks: Understood) -> str:
     """How torch's own calls end of operators that are asked about beside the others, and no case is about."""
     from caniexport.answers.operator_at import tell_uncovered
@@ -293,7 +309,9 @@ def _answer(
     filters = {**named, **of_words}
     asked = f"{asks.searched} {asks.words}" if asks.answer == "workarounds" else ""
     narrowed = asks.words if found.narrowed and not asked else ""
-    return _workarounds(dataset, filters, main, show_why, asked, narrowed)
+    # cases about other types of tensors answer nothing in a few words
+    is_brief = not any(map(dtypes_of, found.left_out))
+    return _workarounds(dataset, filters, main, show_why, asked, narrowed, is_brief=is_brief)
 
 
 def _as_options(value: str) -> tuple[str, ...]:
@@ -389,10 +407,11 @@ def _workarounds(
     narrowed: str = "",
     *,
     is_asked: bool = True,
+    is_brief: bool = True,
 ) -> tuple[Any, Any]:
-    """How fixes stand, and what prints it; with an answer in a few words where ``asked`` are the words of a question
-    whether they are needed, and with what else fails where words ``narrowed`` the cases of an operator. Where it
-    ``is_asked`` about these cases those that were not measured there are told.
+    """How fixes stand, and what prints it; where ``asked`` are the words of a question whether they are needed, with an
+    answer in a few words where it ``is_brief``, and with what else fails where words ``narrowed`` the cases of an
+    operator. Where it ``is_asked`` about these cases those that were not measured there are told.
     """
     from caniexport.answers.asked_fixes import decide_asked, decide_narrowed
     from caniexport.answers.decide_fixes import decide_workarounds, with_unmeasured
@@ -407,7 +426,8 @@ def _workarounds(
         if narrowed:
             decision = decide_narrowed(dataset, filters, found, narrowed)
         else:
-            decision = decide_asked(dataset, filters, found, asked) if asked else decide_workarounds(found)
+            decided = decide_asked(dataset, filters, found, asked, is_brief=is_brief) if asked else ""
+            decision = decided or decide_workarounds(found)
         decision = with_unmeasured(decision, found, cases if is_asked else (), load(dataset).catalogue)
         return found, partial(show, evidence=True, decision=decision)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))

@@ -11,6 +11,7 @@ from typing import Literal
 
 from caniexport import versions
 from caniexport.match.spelled_code import spell_code
+from caniexport.operators import DTYPE_WORDS
 
 #: what a question may ask for
 Intention = Literal["", "upgrade", "workarounds", "matrix", "alerts"]
@@ -246,10 +247,15 @@ _RIGHT = re.compile(
 #: an argument by its name: a switch or a name in quotes anywhere, any other value in a call
 _ARGUMENTS = (
     re.compile(
-        r"(?<![\w.])(?P<name>[a-z_]\w+)=(?:(?P<switch>True|False|None)\b|'(?P<one>[\w-]+)'|\"(?P<two>[\w-]+)\""
+        r"(?<![\w.])(?P<name>[a-z_]\w*)=(?:(?P<switch>True|False|None)\b|'(?P<one>[\w-]+)'|\"(?P<two>[\w-]+)\""
         r"|(?P<bare>[a-z]\w{2,}(?:-\w+)*)(?![\w.(-]))"
     ),
-    re.compile(r"(?<=[(,])\s*(?P<name>[a-z_]\w+)=(?!=)[^\s,()=]+(?:\([^()]*\))?"),
+    re.compile(r"(?<=[(,])\s*(?P<name>[a-z_]\w*)=(?!=)[^\s,()=]+(?:\([^()]*\))?"),
+)
+#: what is given by its place: a word in quotes, and a type of tensors
+_BY_PLACE = re.compile(
+    rf"(?<=[(,])\s*(?:'(?P<one>[A-Za-z][\w-]*)'|\"(?P<two>[A-Za-z][\w-]*)\"|(?P<dtype>{'|'.join(DTYPE_WORDS)}))"
+    r"(?=\s*[,)])"
 )
 #: arguments of the export itself
 _OF_EXPORT = frozenset(
@@ -562,6 +568,9 @@ def _words(left: str) -> str:
     for pattern in _ARGUMENTS:
         arguments += (word for item in pattern.finditer(left) for word in _argument(item))
         left = pattern.sub(" ", left)
+    for item in _BY_PLACE.finditer(left):
+        arguments += filter(None, item.groups())
+    left = _BY_PLACE.sub(" ", left)
     left = _AXES.sub(r" \g<axes>D ", _RIGHT.sub(" ", left))
     every = (_BEHIND.sub("", word.lstrip(f"{_OUTER}.").rstrip(f"{_OUTER}.")) for word in left.split())
     words = [word for word in every if word not in _SIGNS and word.casefold() not in _FILLING]

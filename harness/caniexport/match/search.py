@@ -17,6 +17,7 @@ from rapidfuzz.distance import OSA
 
 from caniexport import names
 from caniexport.answers.wanted import name_cases
+from caniexport.match.asked_forms import read_forms
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import SURE, Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
@@ -119,7 +120,8 @@ class SearchHits:
     ``question`` is what it asks beside its words, ``left_out`` those of its words that no case has, and ``missing``
     those that were asked for and have to be told first: of an upgrade operators that no case is about, which stay
     among its words. ``narrowed`` says which plain words leave some of an operator's cases out, ``uncovered`` are
-    operators that it asks about beside the others, and no case is about.
+    operators that it asks about beside the others, and no case is about. ``forms`` is how it calls an operator, as
+    the summary of operators has it (``out``, ``inplace``).
     """
 
     query: str
@@ -134,6 +136,7 @@ class SearchHits:
     missing: tuple[str, ...] = ()
     narrowed: str = ""
     uncovered: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -143,6 +146,11 @@ class SearchHits:
         words = self.question.words if self.question else self.query
         others = self.left_out if all(map(dtypes_of, words.split())) else filter(dtypes_of, self.left_out)
         return " ".join((words, *others))
+
+    @property
+    def formed(self) -> str:
+        """The words that the forms are of in which an operator is called: all that it names."""
+        return " ".join(dict.fromkeys((*self.called.split(), *self.uncovered, *self.left_out)))
 
     @property
     def is_plain(self) -> bool:
@@ -218,6 +226,10 @@ def search(dataset: Dataset, query: str) -> SearchHits:
 
 def find(where: SearchIndex, query: str) -> SearchHits:
     """As :func:`search`, in an index made before."""
+    return replace(_find(where, query), forms=read_forms(query[:LONGEST]))
+
+
+def _find(where: SearchIndex, query: str) -> SearchHits:
     query = query.strip()[:LONGEST]
     if not query:
         return SearchHits("", False, ())
@@ -285,7 +297,7 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     spoken = _without_english(where, query, named)
     every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
     if question.asks != "upgrade" and (alone := _without_case(where, query, every)):
-        beside = tuple(word for word in every if word != alone and _is_beside(where, word))
+        beside = tuple(word for word in every if word != alone and _is_beside(where, query, word))
         asked = replace(question, words=alone)
         return SearchHits(query, False, (), question=asked, left_out=beside, missing=_no_dtypes(beside))
     uncovered = _uncovered(where.words, every) if question.asks in ("", "workarounds") else ()
@@ -346,16 +358,17 @@ def _answer_without_cases(
     if not uncovered or (is_named and not unknown):
         return None
     first, *rest = [*unknown, *(word for word in uncovered if word not in unknown)]
-    beside = tuple(word for word in every if _is_beside(where, word))
+    beside = tuple(word for word in every if _is_beside(where, query, word))
     return SearchHits(
         query, False, (), near=tuple(_near(where, first)), question=replace(question, words=first), left_out=beside,
         missing=_no_dtypes(beside), uncovered=() if unknown else tuple(rest),
     )  # fmt: skip
 
 
-def _is_beside(where: SearchIndex, word: str) -> bool:
+def _is_beside(where: SearchIndex, query: str, word: str) -> bool:
     """Whether what a word says may change how the calls of an operator end that no case is about."""
-    return is_argument(word) or bool(dtypes_of(word)) or _is_said(where, word)
+    is_given = any(f"{quote}{word}{quote}" in query for quote in "'\"")
+    return is_given or is_argument(word) or bool(dtypes_of(word)) or _is_said(where, word)
 
 
 def _no_dtypes(words: Iterable[str]) -> tuple[str, ...]:

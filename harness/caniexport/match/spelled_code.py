@@ -125,7 +125,7 @@ _SIGNS = tuple(
 )
 _NOT = re.compile(r"(?<![\w~/.])~(?P<one>[a-z]\w*)(?![/\w])")
 #: the name of a variable, which may stand elsewhere in a question
-_VARIABLE = re.compile(r"(?<![\w.:=])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(])")
+_VARIABLE = re.compile(r"(?<![\w.:='\"])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(='\"])")
 #: rounds of calls in calls that are looked at, and characters of the longest text that is
 _DEEPEST, _LONGEST = 6, 1500
 

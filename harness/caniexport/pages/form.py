@@ -146,16 +146,23 @@ class Form:
     """The parameters of an address, read one filter after the other.
 
     ``whole``: the page is a file, and nobody can ask it for more. ``plain``: it has no script. ``file`` is an ONNX file
-    that its reader has given beside the address.
+    that its reader has given beside the address. ``brief``: a question is answered in a few words before its sentence.
     """
 
     def __init__(
-        self, asked: Mapping[str, str], *, whole: bool = False, plain: bool = False, file: ModelFile | None = None
+        self,
+        asked: Mapping[str, str],
+        *,
+        whole: bool = False,
+        plain: bool = False,
+        file: ModelFile | None = None,
+        brief: bool = True,
     ) -> None:
         self.asked = asked
         self.whole = whole
         self.plain = plain
         self.file = file
+        self.brief = brief
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
         self.read: set[str] = set()

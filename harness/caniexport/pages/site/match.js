@@ -639,6 +639,8 @@ window.makeSearch = data => {
       given.push(...findall(pattern, left).flatMap(_argument))
       left = left.replace(pattern, ' ')
     }
+    given.push(...findall(reading._BY_PLACE, left).flatMap(({groups}) => [groups.one, groups.two, groups.dtype].filter(Boolean)))
+    left = left.replace(reading._BY_PLACE, ' ')
     const written = left.replace(reading._RIGHT, ' ').replace(reading._AXES, ' $<axes>D ')
     const every = split(written).map(word => rstrip(lstrip(word, `${reading._OUTER}.`), `${reading._OUTER}.`).replace(reading._BEHIND, ''))
     const told = every.filter(word => !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word)))
@@ -769,7 +771,7 @@ window.makeSearch = data => {
     const rest = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
     const alone = read.asks === 'upgrade' ? '' : _without_case(query, rest)
     if (alone) {
-      const beside = rest.filter(word => word !== alone && _is_beside(word))
+      const beside = rest.filter(word => word !== alone && _is_beside(query, word))
       return {...found, question: {...read, words: alone}, left_out: beside, missing: _no_dtypes(beside)}
     }
     const of_fixes = ['', 'workarounds'].includes(read.asks) ? _uncovered(rest) : []
@@ -778,7 +780,7 @@ window.makeSearch = data => {
     const unknown = uncovered.filter(word => !_is_operator(word))
     if (uncovered.length && (unknown.length || !_no_dtypes(every).some(word => _is_name(word) || is_part(word)))) {
       const [first, ...others] = [...unknown, ...uncovered.filter(word => !unknown.includes(word))]
-      const beside = every.filter(_is_beside)
+      const beside = every.filter(word => _is_beside(query, word))
       return {
         ...found, question: {...read, words: first}, near: _near(first), left_out: beside, missing: _no_dtypes(beside),
         uncovered: unknown.length ? [] : others,
@@ -884,7 +886,7 @@ window.makeSearch = data => {
     const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
     return [...operators, ...functions][0] ?? ''
   }
-  const _is_beside = word => is_argument(word) || is_dtype(word) || _is_said(word)
+  const _is_beside = (query, word) => [`'${word}'`, `"${word}"`].some(given => query.includes(given)) || is_argument(word) || is_dtype(word) || _is_said(word)
   const _no_dtypes = every => every.filter(word => !is_dtype(word))
   const _is_any_operator = word => _is_operator(word) && !data.dtypes.includes(casefold(word))
   const _split_names = word => {

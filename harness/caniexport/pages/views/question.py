@@ -13,9 +13,11 @@ from caniexport.answers.decide_fixes import with_unmeasured
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
+from caniexport.answers.operator_forms import tell_forms
 from caniexport.answers.operator_grid import FailingOperators
 from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs, tell_failing_forms
 from caniexport.answers.reasons import why
+from caniexport.answers.select import exporter_names
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
@@ -107,7 +109,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     asks = understand(found.question, kept.of(form.mine.profile).rows())
     form.warnings += (*asks.unknown, *asks.notes)
     asked = {**form.mine.address, **asks.setting}
-    inner = Form(_asked(asks, asked, kept), plain=form.plain)
+    inner = Form(_asked(asks, asked, kept), plain=form.plain, brief=not any(map(dtypes_of, found.left_out)))
     inner.read_setting(kept.rows())
     form.warnings += inner.warnings
     # nothing is decided where the reader's own setting, which the question does not replace, is not known
@@ -116,8 +118,8 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     if provider is not None and provider.name in elsewhere(kept):
         runs, unmeasured = of_runtime(kept.answer(provider_runs, provider.name, "", provider.filters), provider.runtime)
         failing = kept.answer(tell_failing_forms, provider.filters) if provider.filters.cases else ""
-        is_known = provider.filters.cases or (provider.filters.any and not provider.missing)
-        first = decide_provider(provider.name, runs, failing) if is_known else ""
+        is_told = provider.filters.cases or (provider.filters.any and not provider.missing)
+        first = decide_provider(provider.name, runs, failing) if is_told else ""
         body = render("provider_runs.html", found=runs, asked=first)
         only = {
             "whole": links.page("runs"),
@@ -132,11 +134,12 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "no_case_has": False,
         }
         return render("asked.html", found=found, asks=asks, body=body, **only)
+    forms = _forms(kept, found, asks)
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
     about = {
         "replaced": _replaced(asks),
         "failing": _failing(kept, found.query, asks),
-        "nearest": " ".join(filter(None, (found.nearest, _uncovered(kept, found, asks)))),
+        "nearest": " ".join(filter(None, (forms, found.nearest, _uncovered(kept, found, asks)))),
         "aside": found.aside,
         "cases": kept.answer(case_names),
         "newest": kept.rows().torch[-1],
@@ -160,6 +163,17 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "told": told}
             return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
+
+
+def _forms(kept: Kept, found: SearchHits, asks: Understood) -> str:
+    """Which of the forms fail in which a question calls its operator; of a move nothing."""
+    if asks.answer in ("upgrade", "alerts"):
+        return ""
+    opset = asks.setting.get("opset", "")
+    torch = asks.setting.get("torch", "").rpartition("..")[2] or kept.rows().torch[-1]
+    exporters = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
+    at = (torch, exporters, int(opset) if opset.isdigit() else None)
+    return tell_forms(kept.operators(), found.formed, found.forms, *at)
 
 
 def _uncovered(kept: Kept, found: SearchHits, asks: Understood) -> str:

@@ -272,7 +272,7 @@ def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workaround
     why = _why_this_release(form)
     if not is_asked:
         return decide_workarounds(found, why)
-    return decide_asked(kept, where, found, form.text("q"), why)
+    return decide_asked(kept, where, found, form.text("q"), why, is_brief=form.brief)
 
 
 def _ordered(kept: Kept, found: list[Standing], order: str, query: str, matched: Mapping[str, str]) -> list[Standing]:
