@@ -114,10 +114,10 @@ QUESTIONS = {
     ),
     "does nn.LSTM(proj_size=3) export with trace on 2.9": ("nn.LSTM proj_size=", "", "each", ("2.9",), "", "trace", ""),
     "interpolate mode='area', align_corners=True on 2.9": (
-        "interpolate mode= area align_corners=true", "", "each", ("2.9",), "", "", "",
+        "interpolate area align_corners=true", "", "each", ("2.9",), "", "", "",
     ),
     "does torch.onnx.export(m, x, dynamic_axes=axes, training=mode) of cross(a, dim=-1) work on 2.9": (
-        "cross training= mode dim=", "", "each", ("2.9",), "", "", "",
+        "cross mode dim=", "", "each", ("2.9",), "", "", "",
     ),
     "does F.interpolate(recompute_scale_factor=True, scale_factor=2.0) with dynamic size work on 2.9 trace": (
         "F.interpolate dynamic size recompute_scale_factor=true scale_factor=", "", "each", ("2.9",), "", "trace", "",
@@ -353,6 +353,24 @@ QUESTIONS = {
     ),
     "torch.einsum('...ij,...jk', a, b) opset 12": (
         "torch.einsum", "", "each", (), "12", "", "",
+    ),
+    "torch.fft.rfft(x) with dynamo, not scripted, 2.9": (
+        "torch.fft.rfft", "", "each", ("2.9",), "", "dynamo", "",
+    ),
+    "2.5 // x with dynamo 2.9": (
+        "aten::floor_divide", "", "each", ("2.9",), "", "dynamo", "",
+    ),
+    "torch.norm(x, p='nuc') on 2.9": (
+        "torch.norm nuc", "", "each", ("2.9",), "", "", "",
+    ),
+    "torch.maximum(int64, bfloat16) on 2.9": (
+        "torch.maximum int64 bfloat16", "", "each", ("2.9",), "", "", "",
+    ),
+    "does grid_sample work with openvino": (
+        "grid_sample", "", "each", (), "", "", "openvino",
+    ),
+    "does topk work with the OpenVINO EP": (
+        "topk OpenVINO EP", "", "each", (), "", "", "",
     ),
     "nn.GRU bidirectional dynamo": (
         "nn.GRU bidirectional", "", "each", (), "", "dynamo", "",

@@ -496,7 +496,9 @@ def test_no_part_of_a_question_is_lost(query, field, value):
 def test_whether_an_operator_works_on_a_provider_is_said_first_with_why_files_are_missing(opened_once):
     told = asked("does grid_sample work on CUDA")
 
-    assert told.startswith("Read as: word: grid_sample. Yes, but not always: with onnxruntime ")
+    first = "It depends on the call: at torch 2.15.0 1 of 13 cases fails or is wrong on the CPU too: deform-attn-"
+    assert told.startswith(f"Read as: word: grid_sample. {first}")
+    assert ": with onnxruntime 1.31.1 on cuda 1,350 of 1,357 files that work on the CPU work, too" in told
     assert "files packed for that machine: none that was exported on torch 1.0.1 to 1.4.0" in told
     assert "no measured case is about nms: no file of it was run there" in asked("nms on gpu")
 
@@ -543,10 +545,10 @@ def test_words_without_a_question_mark_are_about_what_they_name(opened_once, que
 
 
 @pytest.mark.parametrize("query", ["does grid_sample work on CUDA", "grid_sampler onnxruntime gpu", "LSTM on CUDA"])
-def test_the_page_answers_a_question_about_a_provider_with_yes_or_no(kept_results, query):
+def test_the_page_answers_a_question_about_a_provider_by_what_fails_before_it(kept_results, query):
     shown = html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body)))
 
-    assert re.search(r"(Yes|No|Yes, but not always): with onnxruntime [\d.]+ on cuda", shown)
+    assert re.search(r"It depends on the call: at torch .* made: with onnxruntime [\d.]+ on cuda", shown)
 
 
 @pytest.mark.parametrize("word", ["failures", "calls", "problems"])

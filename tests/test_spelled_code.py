@@ -17,7 +17,7 @@ SPELLED = {
     "x[..., None]": "aten::unsqueeze",
     "x[mask > 0]": "aten::index mask",
     "logits[rows, cols]": "aten::index",
-    "x.shape[0] and x.size(0)": "size and x.size",
+    "x.shape[0] and x.size(0)": "size and size",
     "x.view(x.size(0), -1)": "x.view size",
     "scores.masked_fill(mask == 0, float('-inf'))": "x.masked_fill",
     "torch.sum(x.to(torch.int64), dim=1, keepdim=True)": "torch.sum(dim=1,keepdim=True) torch.int64",

@@ -231,7 +231,8 @@ def _tell_failing(torch: str, ends: Mapping[str, Mapping[str, bool]]) -> str:
     if not failing:
         return ""
     each = [f"{case} (by {_names(names, len(ends[case]))})" for case, names in failing.items()]
-    said, fail = ("Not as they are", "fail or are") if len(ends) > 1 else ("Not as it is", "fails or is")
+    said = "Not as they are" if len(ends) > 1 else "Not as it is"
+    fail = "fail or are" if len(failing) > 1 else "fails or is"
     if len(failing) < len(ends):
         said = "It depends on the call"
     elif any(len(names) < len(ends[case]) for case, names in failing.items()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from caniexport.match.errors import Lead
-from caniexport.match.words import WordIndex, name_operators, stems
+from caniexport.match.words import ENGLISH, WordIndex, name_operators, stems
 from caniexport.model.case import PLAIN
 from caniexport.operators import operator_key, operator_keys
 
@@ -27,7 +27,9 @@ def name_fix(where: WordIndex, words: Sequence[str], kept: Sequence[str], found:
     meant, and not which fix.
     """
     operators = name_operators(where, [word.casefold() for word in words])
-    of_operators = [_of_operator(where, operator, words, kept) for operator in operators]
+    # beside another operator what is plain English, too, is none
+    asked = [operator for operator in operators if operator not in ENGLISH] or operators
+    of_operators = [_of_operator(where, operator, words, kept) for operator in asked]
     name, meant = max(of_operators, key=lambda found: len(found[1]), default=_NONE)
     if name:
         return name, meant

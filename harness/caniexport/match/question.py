@@ -64,8 +64,12 @@ _NO_TORCHSCRIPT = re.compile(
     rf"|{_ALL_BUT}torch\s?script{_END})",
     re.IGNORECASE,
 )
-_NO_TRACE = re.compile(rf"{_NAME}(?:{_NO}trac(?:e|ing){_IS_NO_RULE}|{_ALL_BUT}trac(?:e|ing){_END})", re.IGNORECASE)
-_NO_SCRIPT = re.compile(rf"{_NAME}(?:{_NO}script(?:ing)?{_IS_NO_RULE}|{_ALL_BUT}script(?:ing)?{_END})", re.IGNORECASE)
+_NO_TRACE = re.compile(
+    rf"{_NAME}(?:{_NO}trac(?:e|ed|ing){_IS_NO_RULE}|{_ALL_BUT}trac(?:e|ed|ing){_END})", re.IGNORECASE
+)
+_NO_SCRIPT = re.compile(
+    rf"{_NAME}(?:{_NO}script(?:ed|ing)?{_IS_NO_RULE}|{_ALL_BUT}script(?:ed|ing)?{_END})", re.IGNORECASE
+)
 _DYNAMO = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
 )
@@ -502,8 +506,18 @@ def _opset(found: re.Match[str]) -> str:
 
 
 def _exporter(text: _Text) -> str:
-    """The exporters that are named, as a setting has them."""
-    return ",".join(dict.fromkeys(name for pattern, name in _EXPORTERS if text.take(pattern)))
+    """The exporters that are named, as a setting has them, without those that are not meant."""
+    meant = [name for pattern, name in _NOT_MEANT if text.take(pattern)]
+    named = [name for pattern, name in _EXPORTERS if text.take(pattern)]
+    if not meant or not named:
+        return ",".join(dict.fromkeys(named or meant))
+    left = [set(_parts(name)) for name in meant]
+    kept = [part for name in named for part in _parts(name) if all(part in parts for parts in left)]
+    return ",".join(dict.fromkeys(kept or named))
+
+
+def _parts(name: str) -> list[str]:
+    return ",".join(_SEVERAL.get(part, part) for part in name.split(",")).split(",")
 
 
 def _is_replaced(query: str) -> bool:
@@ -544,11 +558,17 @@ def _asks_for_one(text: _Text, query: str) -> bool:
     return asks and (_is_replaced(query) or bool(_PAST.search(query)))
 
 
-_EXPORTERS = (
-    (_NO_DYNAMO, "TorchScript"), (_NO_TORCHSCRIPT, "dynamo"),
-    (_BY_DEFAULT, "default"), (_NO_TRACE, "script,dynamo"), (_NO_SCRIPT, "trace,dynamo"),
-    (_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"),
+#: those that are left where one is not meant
+_NOT_MEANT = (
+    (_NO_DYNAMO, "TorchScript"), (_NO_TORCHSCRIPT, "dynamo"), (_NO_TRACE, "script,dynamo"),
+    (_NO_SCRIPT, "trace,dynamo"),
 )  # fmt: skip
+_EXPORTERS = (
+    (_BY_DEFAULT, "default"), (_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"),
+    (_TORCHSCRIPT, "TorchScript"),
+)  # fmt: skip
+#: a name of several exporters
+_SEVERAL = {"TorchScript": "trace,script"}
 _BETWEEN: tuple[tuple[re.Pattern[str], Literal["move", "range"]], ...] = ((_MOVE, "move"), (_RANGE, "range"))
 
 
@@ -578,9 +598,9 @@ def _words(left: str) -> str:
 
 
 def _argument(found: re.Match[str]) -> list[str]:
-    """The words of an argument: its name with the value of a switch, and what is in quotes; none of the export's."""
+    """The word of an argument: what is in quotes, else its name with the value of a switch; none of the export's."""
     given = found.groupdict()
     if given["name"] in _OF_EXPORT:
         return []
     text = given.get("one") or given.get("two") or given.get("bare")
-    return [f"{given['name']}={(given.get('switch') or '').casefold()}", *([text] if text else [])]
+    return [text or f"{given['name']}={(given.get('switch') or '').casefold()}"]

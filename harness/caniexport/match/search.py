@@ -38,6 +38,7 @@ from caniexport.match.question import (
 )
 from caniexport.match.spelled_code import spell_code
 from caniexport.match.words import (
+    ENGLISH,
     SEVERAL,
     WordIndex,
     add_missing,
@@ -80,16 +81,6 @@ _CODE = re.compile(r"[\d_.:]|[A-Z].*[A-Z]|[a-z][A-Z]")
 _FUNCTION = re.compile(r"(?:torch|torchvision|nn|F|x|self|[Tt]ensor)\.[\w.]+|[a-z]+(?:_[a-z0-9]+)+")
 #: letters from which on a name with a typo is told
 _LONG_NAME = 7
-#: words of plain English that are operators' names, too
-_ENGLISH = frozenset(
-    "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
-    "fill find fix flip float format full gather get greater identity if index insert int item items join keys less "
-    "lift like linear list loop lower max maximum mean min minimum mode narrow negative normal not ones optional "
-    "outer owner pad pop positive print product put random range real remove rename repeat replace reverse round save "
-    "scan scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip "
-    "sub sum "
-    "take title to trace unique update upper values version view wait warn where zero zeros".split()
-)
 #: words that many cases have by chance, and that alone say nothing of what is asked
 WEAK = frozenset(
     "tensor tensors input inputs output outputs module modules layer layers length data value values number "
@@ -382,7 +373,7 @@ def _is_aside(where: SearchIndex, word: str, *, is_fix: bool) -> bool:
 
 def _uncovered(where: WordIndex, words: Sequence[str]) -> tuple[str, ...]:
     """Those of the words that are operators, or one with a typo, and no case is about."""
-    others = [word for word in words if word not in _ENGLISH and not _is_covered(where, word)]
+    others = [word for word in words if word not in ENGLISH and not _is_covered(where, word)]
     return tuple(word for word in others if _is_uncovered(where, word))
 
 
@@ -485,7 +476,7 @@ def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
     """The operator that a sentence names where no case is about any that it names: what has its other words answers
     nothing. Empty where a case is, and of what is no sentence.
     """
-    names = [word for word in words if word not in _ENGLISH and word.casefold() not in DTYPE_WORDS]
+    names = [word for word in words if word not in ENGLISH and word.casefold() not in DTYPE_WORDS]
     names = [word for word in names if "." in word and _is_operator(word)] or names
     known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
     has_part = any(is_part(where.words, word) for word in names)
@@ -540,7 +531,7 @@ def _tell_narrowed(where: SearchIndex, question: AskedQuestion, query: str, word
 def _is_name(word: str) -> bool:
     """Whether a word is spelled as code is, or is an operator's name and no plain English."""
     is_code = bool(_CODE.search(word)) or is_argument(word)
-    return is_code or word in DTYPE_WORDS or (word not in _ENGLISH and _is_operator(word))
+    return is_code or word in DTYPE_WORDS or (word not in ENGLISH and _is_operator(word))
 
 
 def _is_operator(word: str) -> bool:
@@ -551,8 +542,8 @@ def _without_english(where: SearchIndex, query: str, words: Sequence[str]) -> li
     """The words of a question without those of plain English beside an operator or a fix that is spelled as code."""
     fixes = {variant for _, variant in where.words.entries}
     named = [word for word in words if where.words.is_operator(word.casefold()) or word in fixes]
-    others = [word for word in named if word not in _ENGLISH]
-    english = [word for word in words if word in _ENGLISH and word not in DTYPE_WORDS] if others else []
+    others = [word for word in named if word not in ENGLISH]
+    english = [word for word in words if word in ENGLISH and word not in DTYPE_WORDS] if others else []
     if not english or not (has_sentence(query) or any(map(_FUNCTION.fullmatch, others))):
         return list(words)
     tokens = _TOKEN.findall(query)

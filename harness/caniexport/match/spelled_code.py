@@ -17,7 +17,7 @@ _NESTED = r"(?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*"
 _INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]*\])*"
 _IN = r"\bfor\s+\w+(?:\s*,\s*\w+)*\s+in"
 #: what is spelled with parts of cases' names: loops over a number of rounds, over a tensor, until something is so;
-#: attributes that are written; inputs that are no tensors, or have no elements
+#: attributes that are written; inputs that are no tensors, have no elements or are handed through
 _PHRASES = (
     (re.compile(rf"{_IN}\s+(?:range|enumerate)\({_NESTED}[A-Za-z]{_NESTED}\)\s*:?"), "trip-count"),
     (re.compile(rf"{_IN}\s+range\([\s\d,]*\)\s*:?"), "python loop"),
@@ -31,12 +31,27 @@ _PHRASES = (
     (re.compile(r"\bstring\s+(?:argument|input|parameter)s?\b", re.IGNORECASE), "string-chooses"),
     (
         re.compile(
-            r"\bpython\s+(?:float|int|number|scalar|bool)s?\b(?:\s+(?:as\s+(?:an?\s+)?)?(?:argument|input|parameter)s?\b)?"
+            r"\bpython\s+(?:float|int|number|scalar|bool)s?\s+(?:as\s+(?:an?\s+)?)?(?:argument|input|parameter)s?\b"
+            r"|\btakes?\s+(?:an?\s+)?python\s+(?:float|int|number|scalar|bool)s?\b"
+            r"(?:\s+(?:as\s+(?:an?\s+)?)?(?:argument|input|parameter)s?\b)?"
             r"|\b(?:number|scalar)\s+(?:argument|input|parameter)s?\b",
             re.IGNORECASE,
         ),
         "python-number-inputs",
     ),
+    (re.compile(r"\bpython\s+(?:float|int|number|scalar|bool)s?\b", re.IGNORECASE), "python number"),
+    (
+        re.compile(
+            r"\b(?:return(?:s|ed|ing)?|hand(?:s|ed|ing)?)\s+(?:back\s+)?(?:the|an?|its)\s+inputs?\s+"
+            r"(?:unchanged|itself|through|as\s+(?:it\s+)?is|directly)\b",
+            re.IGNORECASE,
+        ),
+        "input-handed-through",
+    ),
+    (re.compile(r"\bOptional\[[^\[\]\n]*\]"), "optional"),
+    (re.compile(r"\bvariable[- ](?:sequence\s+)?lengths?\b", re.IGNORECASE), "dynamic length"),
+    # a number before a sign is no release
+    (re.compile(r"(?<![\w.:/-])\d[\d.]*(?=\s*(?://|\*\*|[*@])\s*[a-z])"), "x"),
     (
         re.compile(
             r"\bempty\s+(?:tensors?|dim\w*|batch(?:es)?|inputs?|lists?|ax[ie]s|slices?|box(?:es)?)\b"
@@ -194,6 +209,8 @@ def _spell_call(found: re.Match[str]) -> str:
 def _spell_name(name: str) -> str:
     """A method of any tensor (``logits.masked_fill``) as one of ``x``, each of several that are called in a row."""
     of_any, *methods = name.split(".")
+    if methods == ["size"]:
+        return "size"
     if of_any == "x" and len(methods) > 1:
         return " ".join(f"x.{method}" for method in methods)
     found = _METHOD.search(name)

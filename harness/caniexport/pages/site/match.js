@@ -599,7 +599,13 @@ window.makeSearch = data => {
     return folded.startsWith('o') && folded !== 'openvino' ? 'onnxruntime' : folded
   }
   const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
-  const _exporter = text => unique(reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name)).join()
+  const _parts = name => name.split(',').map(part => reading._SEVERAL[part] ?? part).join().split(',')
+  const _exporter = text => {
+    const [meant, named] = [reading._NOT_MEANT, reading._EXPORTERS].map(each => each.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name))
+    if (!meant.length || !named.length) return unique(named.length ? named : meant).join()
+    const left = meant.map(_parts), kept = named.flatMap(_parts).filter(part => left.every(parts => parts.includes(part)))
+    return unique(kept.length ? kept : named).join()
+  }
   const _is_replaced = query => Boolean(match(reading.OWNER, query)) && reading._REPLACING.some(each => match(each, query))
   const _releases = (text, query) => {
     for (const [pattern, kind] of reading._BETWEEN) {
@@ -649,7 +655,7 @@ window.makeSearch = data => {
   const _argument = ({groups}) => {
     if (reading._OF_EXPORT.includes(groups.name)) return []
     const text = groups.one ?? groups.two ?? groups.bare
-    return [`${groups.name}=${casefold(groups.switch ?? '')}`, ...text ? [text] : []]
+    return [text ?? `${groups.name}=${casefold(groups.switch ?? '')}`]
   }
   const read_fix_parts = query =>
     new Set(reading._FIX_PARTS.flatMap(pattern => findall(pattern, spell_code(query))).flatMap(item => split(_words_of(item.groups.fix))))
@@ -657,7 +663,8 @@ window.makeSearch = data => {
   // --- named_fix.py
   const name_fix = (said, kept, found) => {
     const operators = name_operators(said.map(casefold))
-    const [name, meant] = operators.map(operator => _of_operator(operator, said, kept))
+    const apart = operators.filter(operator => !words.ENGLISH.includes(operator))
+    const [name, meant] = (apart.length ? apart : operators).map(operator => _of_operator(operator, said, kept))
       .reduce((best, one) => one[1].length > best[1].length ? one : best, ['', []])
     if (name) return [name, meant]
     const named = found.find(lead => said.includes(lead.case.case))?.case.case ?? ''
@@ -826,7 +833,7 @@ window.makeSearch = data => {
     const name = casefold(word.split('.').at(-1))
     return torchs_of_cases().has(operator_key(word)) || operator_key(word) !== name || !onnx_names.has(name)
   }
-  const _uncovered = every => every.filter(word => !search._ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
+  const _uncovered = every => every.filter(word => !words.ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
   const _is_uncovered = word => {
     if (is_torch_name(word)) return _is_operator(word) || !find_asked(word, false).length
     if (is_dtype(word) || [...said_of().keys()].some(name => says(name, word))) return false
@@ -877,7 +884,7 @@ window.makeSearch = data => {
     return every.some(word => of_fix.has(word) && _is_any_operator(word)) || !_telling(rest).length ? every : rest
   }
   const _without_case = (query, every) => {
-    const bare = every.filter(word => !search._ENGLISH.includes(word) && !data.dtypes.includes(casefold(word)))
+    const bare = every.filter(word => !words.ENGLISH.includes(word) && !data.dtypes.includes(casefold(word)))
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
     const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
@@ -927,12 +934,12 @@ window.makeSearch = data => {
     const each = missing.length === 1 ? 'it' : 'them'
     return missing.length ? `Not known with ${left}: no measured case is about ${each} together with the rest. Without ${each}:` : ''
   }
-  const _is_name = word => Boolean(match(search._CODE, word) || is_argument(word) || data.dtypes.includes(word) || (!search._ENGLISH.includes(word) && _is_operator(word)))
+  const _is_name = word => Boolean(match(search._CODE, word) || is_argument(word) || data.dtypes.includes(word) || (!words.ENGLISH.includes(word) && _is_operator(word)))
   const _is_operator = word => every_operator.has(operator_key(word))
   const _without_english = (query, every) => {
     const is_named = word => is_operator(casefold(word)) || entries.some(({variant}) => variant === word)
-    const others = every.filter(word => !search._ENGLISH.includes(word) && is_named(word))
-    const english = others.length ? every.filter(word => search._ENGLISH.includes(word) && !data.dtypes.includes(word)) : []
+    const others = every.filter(word => !words.ENGLISH.includes(word) && is_named(word))
+    const english = others.length ? every.filter(word => words.ENGLISH.includes(word) && !data.dtypes.includes(word)) : []
     if (!english.length || !(has_sentence(query) || others.some(word => match(search._FUNCTION, word)?.[0] === word))) return every
     const tokens = findall(search._TOKEN, query).map(item => item[0])
     const meant = tokens.filter((token, place) => english.includes(token) && _is_meant(tokens, place))

@@ -47,6 +47,7 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
   }
   const _spell_name = name => {
     const [of_any, ...methods] = name.split('.')
+    if (methods.length === 1 && methods[0] === 'size') return 'size'
     if (of_any === 'x' && methods.length > 1) return methods.map(method => `x.${method}`).join(' ')
     const method = match(spelled_code._METHOD, name)?.groups.method
     return method && every_operator.has(operator_key(method)) ? `x.${method}` : name
