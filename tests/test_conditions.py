@@ -104,7 +104,7 @@ def test_what_fails_under_the_condition_is_told_before_what_works(question):
 def test_cases_of_other_dtypes_answer_in_no_few_words(question):
     reply = CliRunner().invoke(main, ["why", question])
 
-    assert "do not pass as asked for" in reply.output or "are not exported as asked for" in reply.output
+    assert "do not pass" in reply.output.split("At torch")[0]
     assert "Not needed" not in reply.output
 
 

@@ -380,7 +380,7 @@ def test_what_is_asked_under_a_condition_that_no_case_has_is_not_known(question,
     said = ask("why", question).stdout.splitlines()
 
     unknown = rf"Not known with (?:\u00ab\w+\u00bb, )?\u00ab{words}\u00bb: no measured case is about (it|them) together"
-    assert re.fullmatch(rf"{unknown} with the rest\. Without \1:", said[1])
+    assert re.search(rf"{unknown} with the rest\. Without \1:$", said[1])
 
 
 @pytest.mark.parametrize(

@@ -176,11 +176,12 @@ def tell_lost(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequ
 
 
 def _is_lost(old: TimelineLine, new: TimelineLine, before: MeasuredPoint, after: MeasuredPoint) -> bool:
-    ends = [
-        (end, place.opset)
-        for line, place in ((old, before), (new, after))
-        if (end := line_end(line, place.torch)) is not None
-    ]
-    return [end.passes(opset) and not end.fails_at(opset if opset in end.tried else None) for end, opset in ends] == [
-        True, False,
-    ]  # fmt: skip
+    """Whether the calls of a line pass at one point and fail at another, each at any opset where its own was not
+    tried.
+    """
+    fails = []
+    for line, place in ((old, before), (new, after)):
+        end = line_end(line, place.torch)
+        if end is not None:
+            fails.append(end.fails_at(place.opset if place.opset in end.tried else None))
+    return fails == [False, True]

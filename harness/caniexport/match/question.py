@@ -73,7 +73,7 @@ _NO_SCRIPT = re.compile(
 _DYNAMO = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
 )
-_BY_DEFAULT = re.compile(rf"{_NAME}(?:the\s+)?default\s+(?:exporter|call){_END}", re.IGNORECASE)
+_BY_DEFAULT = re.compile(rf"{_NAME}(?:the\s+)?default\s+(?:exporter|export(?!\s+call)|call){_END}", re.IGNORECASE)
 _SWITCH = re.compile(rf"{_NAME}dynamo\s*[=:]\s*(?:true|false){_END}", re.IGNORECASE)
 _TRACE = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*false|torchscript-trace|(?:torch\.)?jit\.trace|trac(?:e|ed|ing)){_END}", re.IGNORECASE
@@ -414,12 +414,12 @@ def read_question(query: str) -> AskedQuestion | None:
     is_listed = given.exporter and not given.words and OPERATORS.search(query)
     if only_complains:
         return given if is_listed else None
-    asks_of_words = bool(_ASKS.search(query)) or _is_short(written, query, exporter)
+    asks_of_words = bool(_ASKS.search(query)) or _is_short_question(written, query, exporter)
     is_asked = is_listed or (is_looked_for and (is_provider or asks_of_words))
     return given if is_setting or given.asks or is_asked else None
 
 
-def _is_short(written: str, query: str, exporter: str) -> bool:
+def _is_short_question(written: str, query: str, exporter: str) -> bool:
     """Whether a few words are about the function that they begin with, or are code beside an exporter."""
     is_of_code = bool(exporter) and written != query
     return len(written.split()) <= _SHORT and (is_of_code or bool(_FUNCTION.search(written)))
@@ -511,12 +511,12 @@ def _exporter(text: _Text) -> str:
     named = [name for pattern, name in _EXPORTERS if text.take(pattern)]
     if not meant or not named:
         return ",".join(dict.fromkeys(named or meant))
-    left = [set(_parts(name)) for name in meant]
-    kept = [part for name in named for part in _parts(name) if all(part in parts for parts in left)]
+    left = [set(_parts_of_name(name)) for name in meant]
+    kept = [part for name in named for part in _parts_of_name(name) if all(part in parts for parts in left)]
     return ",".join(dict.fromkeys(kept or named))
 
 
-def _parts(name: str) -> list[str]:
+def _parts_of_name(name: str) -> list[str]:
     return ",".join(_SEVERAL.get(part, part) for part in name.split(",")).split(",")
 
 

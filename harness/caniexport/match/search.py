@@ -448,8 +448,12 @@ def _is_listed(query: str, words: Sequence[str], *, each: bool) -> bool:
 
 
 def _telling(where: SearchIndex, words: Sequence[str]) -> list[str]:
-    """Those of a sentence's words that are names, or that some case is said to be about."""
-    return [word for word in words if _is_told(where, word) or _is_said(where, word)]
+    """Those of a sentence's words that are names, or that some case is said to be about; beside an operator without
+    those that many cases have by chance.
+    """
+    has_operator = any(word not in ENGLISH and where.words.is_operator(word.casefold()) for word in words)
+    weak = WEAK if has_operator else frozenset[str]()
+    return [word for word in words if word not in weak and (_is_told(where, word) or _is_said(where, word))]
 
 
 def _is_said(where: SearchIndex, word: str) -> bool:

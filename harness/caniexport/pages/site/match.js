@@ -571,13 +571,13 @@ window.makeSearch = data => {
     const is_provider = match(reading.PROVIDER, query)
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
-    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || _is_short(written, query, exporter)))
+    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || _is_short_question(written, query, exporter)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, listed: false, own, fix: '', others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
-  const _is_short = (written, query, exporter) => {
+  const _is_short_question = (written, query, exporter) => {
     const is_of_code = exporter && written !== query
     return split(written).length <= reading._SHORT && (is_of_code || Boolean(match(reading._FUNCTION, written)))
   }
@@ -599,11 +599,11 @@ window.makeSearch = data => {
     return folded.startsWith('o') && folded !== 'openvino' ? 'onnxruntime' : folded
   }
   const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
-  const _parts = name => name.split(',').map(part => reading._SEVERAL[part] ?? part).join().split(',')
+  const _parts_of_name = name => name.split(',').map(part => reading._SEVERAL[part] ?? part).join().split(',')
   const _exporter = text => {
     const [meant, named] = [reading._NOT_MEANT, reading._EXPORTERS].map(each => each.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name))
     if (!meant.length || !named.length) return unique(named.length ? named : meant).join()
-    const left = meant.map(_parts), kept = named.flatMap(_parts).filter(part => left.every(parts => parts.includes(part)))
+    const left = meant.map(_parts_of_name), kept = named.flatMap(_parts_of_name).filter(part => left.every(parts => parts.includes(part)))
     return unique(kept.length ? kept : named).join()
   }
   const _is_replaced = query => Boolean(match(reading.OWNER, query)) && reading._REPLACING.some(each => match(each, query))
@@ -875,7 +875,10 @@ window.makeSearch = data => {
   }
   const _is_number = word => /^\p{Nd}+$/u.test(word)
   const _is_said = word => !_is_number(word) && [...said_of().keys()].some(name => says(name, word))
-  const _telling = every => every.filter(word => _is_told(word) || _is_said(word))
+  const _telling = every => {
+    const has_operator = every.some(word => !words.ENGLISH.includes(word) && is_operator(casefold(word)))
+    return every.filter(word => !(has_operator && search.WEAK.includes(word)) && (_is_told(word) || _is_said(word)))
+  }
   const _is_told = word => !_is_number(word) && (_is_name(word) || is_operator(casefold(word)))
   const _without_fix = (query, every) => {
     const of_fix = read_fix_parts(query)
