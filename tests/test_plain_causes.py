@@ -163,6 +163,27 @@ def test_an_axis_that_the_model_makes_fixed_is_told_before_cases_that_read_alike
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "size", "is_one"),
+    [
+        (
+            "Not all values of batch = L['x'].size()[0] are valid because batch was inferred to be a constant (1).",
+            1,
+            True,
+        ),
+        ("You marked batch as dynamic but your code specialized it to be a constant (2). Remove the mark.", 2, False),
+    ],
+)
+def test_an_axis_that_is_made_a_constant_is_told_before_cases_that_read_alike(results, line, size, is_one):
+    told = explain_error(
+        results, f"torch._dynamo.exc.UserError: Constraints violated (batch)!\n  - {line}", {}
+    ).decision
+
+    assert told.startswith("Axis batch was named dynamic, and the model's code or an operator in it makes ")
+    assert f"makes {size} of its size" in told
+    assert ("export with an example of 2 or more" in told) is is_one
+
+
 def test_a_line_that_only_wraps_another_error_asks_for_that(results):
     told = explain_error(results, FIXED.partition("\n")[0], {}).decision
 

@@ -362,7 +362,7 @@ def test_the_screen_gives_the_decision_first_and_one_line_for_what_is_no_export(
     assert lines[0] == "2 workarounds were found: 2 are still needed. Held against torch 1.10.2, trace, its own opset."
     places = [line.split()[0] for line in lines if "cross-no-symbolic/" in line or line.endswith(".py")]
     assert places[:4] == ["a.py", "7", "cross-no-symbolic/stack_rewrite:", "b.py"]
-    assert "  2 comparisons with torch's version that no measured case is about: c.py:2, c.py:4" in lines
+    assert "  2 comparisons with torch's version whose sides no measured case tells apart: c.py:2, c.py:4" in lines
 
 
 def test_a_gate_that_the_projects_releases_make_needless_is_told_apart_from_one_that_is_not(tmp_path):
@@ -372,7 +372,10 @@ def test_a_gate_that_the_projects_releases_make_needless_is_told_apart_from_one_
     reply = CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path)], env={"COLUMNS": "200"})
     dead = "always or never true at the releases looked at, so that one branch is not needed: c.py:2"
     assert f"  1 comparison with torch's version, {dead}" in reply.stdout.splitlines()
-    assert "  1 comparison with torch's version that no measured case is about: c.py:4" in reply.stdout.splitlines()
+    assert (
+        "  1 comparison with torch's version whose sides no measured case tells apart: c.py:4"
+        in reply.stdout.splitlines()
+    )
 
 
 def test_a_form_of_ordinary_code_is_a_finding_only_where_something_speaks_of_an_export(tmp_path):
@@ -563,6 +566,20 @@ _CONDITIONS = {
 
 
 @pytest.mark.published
+def test_a_fix_may_not_go_where_another_case_has_what_its_author_names_and_fails(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "import torch\nimport torch.nn.functional as F\n\n\nclass Pool(torch.nn.Module):\n"
+        '    """AdaptiveAvgPool2d((3,3)) workaround for ONNX export with dynamic size."""\n\n'
+        "    def forward(self, x):\n        h, w = x.shape[-2:]\n        sh, sw = h // 3, w // 3\n"
+        "        return F.avg_pool2d(x, (h - 2 * sh, w - 2 * sw), (sh, sw))\n",
+        encoding="utf-8",
+    )
+    shown = CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path), "--torch", "2.9"], env={"COLUMNS": "300"})
+
+    assert shown.stdout.startswith("1 workaround was found; 1 cannot be judged (1 whose cases end differently).")
+    assert "its author names dynamic: it can go where the code is adaptive-avg-pool2d-factor, and not" in shown.stdout
+
+
 @pytest.mark.parametrize("condition", _CONDITIONS)
 def test_a_fix_may_not_go_by_a_case_without_what_its_author_names(tmp_path, condition):
     said, code = _CONDITIONS[condition]
@@ -571,5 +588,8 @@ def test_a_fix_may_not_go_by_a_case_without_what_its_author_names(tmp_path, cond
     )
     shown = CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path), "--torch", "2.9.1", "--exporter", "trace"])
 
-    assert f"its author names {condition}, which no measured case of it has" in shown.stdout
-    assert "can go" not in shown.stdout
+    # another case has it, and fails
+    other = condition == "non-factor"
+    why = ": it can go where the code is adaptive-avg-" if other else ", which no measured case of it has"
+    assert f"its author names {condition}{why}" in shown.stdout
+    assert "can go" not in shown.stdout.splitlines()[0]

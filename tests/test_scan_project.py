@@ -178,7 +178,7 @@ def test_the_command_prints_place_word_and_evidence_and_stops_a_build_where_aske
     assert reply.exit_code == 0, reply.output
     assert "\nmodel.py\n      5  ● still needed  custom symbolic for aten::cross\n" in reply.stdout
     assert "    cross-no-symbolic/custom_symbolic: needed at torch 1.10.2" in reply.stdout
-    assert "  1 comparison with torch's version that no measured case is about: model.py:20" in reply.stdout
+    assert "  1 comparison with torch's version whose sides no measured case tells apart: model.py:20" in reply.stdout
     assert "- not looked at: two.py: does not parse (line 1)" in reply.stdout
     stopped = run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "needed")
     assert (stopped.exit_code, "Exit 1, by --fail-on: model.py:5 (needed)" in stopped.stderr) == (1, True)

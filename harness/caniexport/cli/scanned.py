@@ -140,7 +140,7 @@ def _heap(item: SiteFinding, releases: Sequence[str]) -> str:
     if item.is_elsewhere:
         if item.holds != "sometimes" and len(releases) > 1:
             return _DEAD
-        return "comparisons with torch's version that no measured case is about"
+        return "comparisons with torch's version whose sides no measured case tells apart"
     if item.is_lesser and item.site.fixes:
         return "with the form of a fix where nothing speaks of an export, so maybe ordinary code (--all)"
     return "with words on an export that name no operator (--all)" if item.is_lesser else ""

@@ -28,6 +28,10 @@ _FIXED = re.compile(
     r"inferred a static shape of (?P<size>\d+) for dimension "
     r"inputs\[['\"]?(?P<input>\w+)['\"]?\]\.shape\[(?P<axis>\d+)\]"
 )
+_CONSTANT = re.compile(
+    r"\b(?P<axis>\w+) was inferred to be a constant \((?P<size>\d+)\)"
+    r"|\bmarked (?P<marked>[\w.\[\]'\"()]+) as dynamic but your code specialized it to be a constant \((?P<made>\d+)\)"
+)
 #: what torch.onnx and the runs of its files need, and what for
 _NEEDED = {
     "onnxscript": "torch.onnx.export needs it for `dynamo=True`, the default since torch 2.9",
@@ -50,7 +54,7 @@ def tell_cause(dataset: Dataset, text: str, torch: str = "") -> PlainCause | Non
     for pattern, tell in _CAUSES:
         found = pattern.search(text)
         if found:
-            return PlainCause(tell(dataset, found, torch), leads=pattern in (_REFUSED, _PROVIDER, _FIXED))
+            return PlainCause(tell(dataset, found, torch), leads=pattern in (_REFUSED, _PROVIDER, _FIXED, _CONSTANT))
     return None
 
 
@@ -146,6 +150,17 @@ def _tell_fixed(_: Dataset, found: re.Match[str], __: str) -> str:
     )
 
 
+def _tell_constant(_: Dataset, found: re.Match[str], __: str) -> str:
+    """An axis that was asked to vary, and of which the capture makes a number; 1 by itself."""
+    axis, size = found["axis"] or found["marked"], found["size"] or found["made"]
+    one = " An example of size 1 alone makes it one: export with an example of 2 or more." if size == "1" else ""
+    return (
+        f"Axis {axis} was named dynamic, and the model's code or an operator in it makes {size} of its size: "
+        "a loop over the axis, int() or len(), an `if` on the size, a view with a number, a recurrent layer."
+        f"{one} Mend that place, or leave the axis fixed."
+    )
+
+
 _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], str]], ...] = (
     (_TOO_NEW, _tell_too_new),
     (_NEWER_FILE, _tell_newer_file),
@@ -156,6 +171,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], st
     (_MEMORY, _tell_memory),
     (_PROVIDER, _tell_provider),
     (_FIXED, _tell_fixed),
+    (_CONSTANT, _tell_constant),
 )
 #: what tells a text with such a cause from words to look for
 PATTERNS = tuple(pattern for pattern, _ in _CAUSES)

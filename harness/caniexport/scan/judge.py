@@ -101,7 +101,7 @@ class SiteFinding:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether it is a comparison with torch's version that no measured case is about."""
+        """Whether it is a comparison with torch's version whose sides no measured case tells apart."""
         return self.site.kind is SiteKind.GATE and not self.site.fixes and not self.spoken
 
 
@@ -153,11 +153,36 @@ class Judge:
         """Not judged where all works that was measured, and none of it under the conditions that the author names."""
         if found.word is not Workaround.OBSOLETE or not found.site.said:
             return found
-        missing = [words for words, pattern in _conditions(found.site.said) if not self._has(found.evidence, pattern)]
+        missing = {
+            words: pattern for words, pattern in _conditions(found.site.said) if not self._has(found.evidence, pattern)
+        }
         if not missing:
             return found
-        why = f"its author names {', '.join(missing)}, which no measured case of it has"
+        named = ", ".join(missing)
+        others = self._plain_with(found.evidence, missing.values())
+        if others:
+            return self._not_where(found, others, f"its author names {named}: ")
+        why = f"its author names {named}, which no measured case of it has"
         return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False, unmet=tuple(missing))
+
+    def _plain_with(self, evidence: Sequence[Evidence], conditions: Iterable[re.Pattern[str]]) -> list[str]:
+        """The other cases of the same operator whose title has some conditions, and that fail at the newest release."""
+        catalogue, told = self.seen.rows.catalogue, {item.case for item in evidence}
+        ops = {op for item in evidence for op in catalogue[item.case, item.variant].ops[:1]}
+        about = [entry for entry in self._plain if entry.case not in told and any(_leads(entry, op) for op in ops)]
+        wanted = list(conditions)
+        named = [entry.case for entry in about if all(each.search(f"{entry.case} {entry.title}") for each in wanted)]
+        return [case for case in named if self._plain_works(case)[self.releases[-1]] is False]
+
+    def _not_where(self, found: SiteFinding, failing: Sequence[str], why: str = "") -> SiteFinding:
+        """Not judged: the case that was found works, and these, which the code may as well be, fail."""
+        evidence = (
+            *found.evidence,
+            *(Evidence(case, PLAIN, _works_along(self._plain_works(case))) for case in failing),
+        )
+        told = names.some(list(failing), _MOST)
+        why = f"{why}it can go where the code is {found.evidence[0].case}, and not where it is {told}"
+        return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False, evidence=evidence)
 
     def _unless_alike(self, found: SiteFinding) -> SiteFinding:
         """Not judged where words alone say which case it is, and one with the same fix, or with nearly the same name
@@ -168,13 +193,8 @@ class Judge:
         told = {item.case for item in found.evidence}
         alike = {entry.case for item in found.evidence for entry in self._alike(item)} - told
         newest = self.releases[-1]
-        failing = {case: ends for case in sorted(alike) if (ends := self._plain_works(case))[newest] is False}
-        if not failing:
-            return found
-        evidence = (*found.evidence, *(Evidence(case, PLAIN, _works_along(ends)) for case, ends in failing.items()))
-        cases = names.some(list(failing), _MOST)
-        why = f"it can go where the code is {found.evidence[0].case}, and not where it is {cases}"
-        return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False, evidence=evidence)
+        failing = [case for case in sorted(alike) if self._plain_works(case)[newest] is False]
+        return self._not_where(found, failing) if failing else found
 
     def _alike(self, item: Evidence) -> Iterator[CatalogueEntry]:
         """The entries of cases about the same operator that have the same fix, or nearly the same name."""
