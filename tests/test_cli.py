@@ -107,6 +107,12 @@ def test_one_row_of_this_machine_among_published_ones_does_not_make_them_all_its
     assert "every row was measured on this machine" in one
 
 
+def test_operators_are_one_list_or_several_options(run):
+    several = run("table", "--op", "cross", "--op", "item").stdout
+
+    assert run("table", "--op", "cross, item").stdout == several
+
+
 def test_a_bare_table_is_an_overview_by_theme(run):
     shown = lines(run("table"))
 

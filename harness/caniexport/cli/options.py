@@ -39,6 +39,11 @@ def several(
     return click.option(*names, multiple=True, metavar=metavar, help=text, callback=_reading(read))
 
 
+def _listed(given: Sequence[str]) -> tuple[str, ...]:
+    """The names of several texts, each of which may be a list with commas."""
+    return tuple(name for text in given for part in text.split(",") if (name := part.strip()))
+
+
 def releases_option(text: str) -> Callable[[_Command], _Command]:
     """The torch releases that a command is about."""
     return several("--release", "--torch", "releases", metavar="VERSION", text=text)
@@ -113,7 +118,7 @@ _FILTERS = {
     "provider": several("--provider", metavar="NAME", text="cpu, cuda, ..."),
     "status": several("--status", metavar="STATUS", text="pass, fail, mismatch, ..."),
     "theme": several("--theme", metavar="NAME", text="Op family: a case file's name."),
-    "op": several("--op", metavar="OP", text="torch or ONNX operator: cross, GridSample."),
+    "op": several("--op", metavar="OP", text="torch or ONNX operators: cross,GridSample.", read=_listed),
 }
 
 
