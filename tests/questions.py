@@ -372,6 +372,18 @@ QUESTIONS = {
     "does topk work with the OpenVINO EP": (
         "topk OpenVINO EP", "", "each", (), "", "", "",
     ),
+    "x + y of bools on 2.9": (
+        "aten::add bools", "", "each", ("2.9",), "", "", "",
+    ),
+    "does all(dim=1) work on 2.9": (
+        "torch.all dim=", "", "each", ("2.9",), "", "", "",
+    ),
+    "sum of float16 tensors on 2.9": (
+        "torch.sum float16 tensors", "", "each", ("2.9",), "", "", "",
+    ),
+    "1.0 - mask with an integer mask, torch 2.9": (
+        "x mask integer mask", "", "each", ("2.9",), "", "", "",
+    ),
     "nn.GRU bidirectional dynamo": (
         "nn.GRU bidirectional", "", "each", (), "", "dynamo", "",
     ),

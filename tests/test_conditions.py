@@ -46,6 +46,15 @@ FAILING = {
     "can I drop the argsort rewrite when called with stable=True torch 2.5": "argsort(f32[5, 5, 5], stable=True) does",
     "is gelu fine on torch 2.9 with opset 20 traced in fp16 and bf16": "gelu (bfloat16) do not pass",
     "is the cast around bilinear interpolate of uint8 obsolete, torch 2.9 traced": "bilinear (uint8) do not pass",
+    # words of plain English that mean an operator beside tensors, signs, and calls without their module
+    "sum of float16 tensors correct in torch 2.9?": "but gives float32 in place of float16, without an error",
+    "x + y for bool tensors with dynamo, torch 2.15": "torch's own calls of add (bool) are not exported as asked for",
+    "is product of a float16 tensor ok with dynamo, torch 2.9": "torch's own calls of prod (float16) do not pass",
+    "torch.any(x, dim=1) torch 2.5 opset 17 TorchScript": "but gives wrong values, without an error",
+    "does all(dim=1) need a workaround in torch 2.8 with dynamo=False": "own calls of all (float32) are not exported",
+    "torch.pow(x, b) where b is bool, torch 2.15": "with a second tensor of bool torch's own calls of pow",
+    "F.softmax(x, dim=-1, dtype=torch.float32) on an int64 tensor, dynamo, torch 2.9": "softmax.with_dtype (int64) do",
+    "AdaptiveAvgPool2d((3,3)) on variable image size with torch 2.15": "still needed for adaptive-avg-pool2d-dynamic",
     # what leaves cases of the operator out
     "x.squeeze(1) of dynamic axis, torch 2.9": "It depends on the call.",
     "F.interpolate(x, scale_factor=0.6, mode='nearest') torch 2.7 TorchScript": "It depends on the call.",

@@ -566,6 +566,19 @@ _CONDITIONS = {
 
 
 @pytest.mark.published
+def test_a_registered_function_may_not_go_where_other_calls_of_its_operator_fail(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "import torch\nfrom torch.onnx import register_custom_op_symbolic\n\n\ndef f(g, x, *rest):\n    return x\n\n\n"
+        "register_custom_op_symbolic('aten::any', f, 16)\n"
+        "torch.onnx.export(model, x, 'm.onnx', opset_version=17, dynamo=False)\n",
+        encoding="utf-8",
+    )
+    shown = CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path), "--torch", "2.2"], env={"COLUMNS": "300"})
+
+    assert "can go" not in shown.stdout
+    assert "other calls of it do not: On torch 2.2.2 torch's own calls of any (float32) do not pass" in shown.stdout
+
+
 def test_a_fix_may_not_go_where_another_case_has_what_its_author_names_and_fails(tmp_path):
     (tmp_path / "a.py").write_text(
         "import torch\nimport torch.nn.functional as F\n\n\nclass Pool(torch.nn.Module):\n"

@@ -114,13 +114,13 @@ def show_question(
         told = QuestionAnswer(asks.told, (), (), asks.opsets, own=_tell_own(asks))
         output.answer(told, partial(_show, show=lambda *_: None), as_json)
         return
-    answer, show = _answer(dataset, found, asks, given, show_why)
-    read_as = "; ".join((asks.told, *asks.notes))
-    is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
-    calls = tell_calls(dataset, found.called, asks, only_failing=not found.is_plain) if is_told else ""
+    calls = _tell_own_calls(dataset, found, asks)
+    # cases about other types of tensors, or beside calls that fail as asked, answer nothing in a few words
+    is_brief = not any(map(dtypes_of, found.left_out)) and (found.has_dtype or not calls)
+    answer, show = _answer(dataset, found, asks, given, show_why, is_brief=is_brief)
     operator_first, beside = (calls, "") if any(map(dtypes_of, found.left_out)) else ("", calls)
     told = QuestionAnswer(
-        read_as,
+        "; ".join((asks.told, *asks.notes)),
         asks.unknown,
         answer,
         asks.opsets,
@@ -132,6 +132,17 @@ def show_question(
         found.aside,
     )
     output.answer(told, partial(_show, show=show), as_json)
+
+
+def _tell_own_calls(dataset: Dataset, found: SearchHits, asks: Understood) -> str:
+    """How torch's own calls end of the operator that a question names; of one about fixes in the types of tensors that
+    it names, else where they fail by the exporter that it names.
+    """
+    is_about_fixes = asks.answer == "workarounds"
+    if asks.answer != "cases" and not (is_about_fixes and (found.has_dtype or "exporter" in asks.setting)):
+        return ""
+    only_failing = not found.is_plain or (is_about_fixes and not found.has_dtype)
+    return tell_calls(dataset, found.called, asks, only_failing=only_failing)
 
 
 def _with_options(question: AskedQuestion, given: Mapping[str, tuple[str, ...]]) -> AskedQuestion:
@@ -197,13 +208,19 @@ def _operator(dataset: Dataset, asks: Understood, words: str) -> OperatorAt | No
     """How torch's own calls of an operator that no case is about end as asked for, without a release at the newest."""
     opset = asks.setting.get("opset", "")
     opsets = (int(opset),) if opset.isdigit() else ()
-    return find_operator(dataset, words, asks.setting.get("torch", "").rpartition("..")[2], _exporters(asks), opsets)
+    return find_operator(
+        dataset, words, asks.setting.get("torch", "").rpartition("..")[2], _exporters(dataset, asks), opsets
+    )
 
 
-def _exporters(asks: Understood) -> tuple[str, ...]:
-    from caniexport.answers.select import exporter_names
+def _exporters(dataset: Dataset, asks: Understood) -> tuple[str, ...]:
+    """The exporters that are asked about; what a default call uses at the release by its own name."""
+    from caniexport.answers.select import exporter_names, load
+    from caniexport.match.asked import called_exporters
 
-    return tuple(exporter_names(filter(None, asks.setting.get("exporter", "").split(","))))
+    return called_exporters(
+        exporter_names(filter(None, asks.setting.get("exporter", "").split(","))), asks, load(dataset)
+    )
 
 
 def tell_calls(dataset: Dataset, words: str, asks: Understood, *, only_failing: bool = False) -> str:
@@ -219,7 +236,7 @@ def tell_calls(dataset: Dataset, words: str, asks: Understood, *, only_failing: 
         summary,
         words,
         asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1],
-        _exporters(asks),
+        _exporters(dataset, asks),
     )
     if not opset and not only_failing:
         told = tell_called(*at, is_there=True)
@@ -265,7 +282,7 @@ def _tell_forms(dataset: Dataset, found: SearchHits, asks: Understood) -> str:
         return ""
     opset = asks.setting.get("opset", "")
     torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
-    at = (torch, _exporters(asks), int(opset) if opset.isdigit() else None)
+    at = (torch, _exporters(dataset, asks), int(opset) if opset.isdigit() else None)
     return tell_forms(operators_beside(dataset), found.formed, found.forms, *at)
 
 
@@ -283,9 +300,15 @@ def _tell_uncovered(dataset: Dataset, found: SearchHits, asks: Understood) -> st
 
 
 def _answer(
-    dataset: Dataset, found: SearchHits, asks: Understood, given: Mapping[str, tuple[str, ...]], show_why: ShowWhy
+    dataset: Dataset,
+    found: SearchHits,
+    asks: Understood,
+    given: Mapping[str, tuple[str, ...]],
+    show_why: ShowWhy,
+    *,
+    is_brief: bool,
 ) -> tuple[Any, Any]:
-    """The answer, and what prints it."""
+    """The answer, before whose sentence on fixes a few words stand where it ``is_brief``, and what prints it."""
     from caniexport.answers.points import find_runtime
     from caniexport.answers.reading import load, move_to_runtime
     from caniexport.match.words import choose_main
@@ -309,8 +332,6 @@ def _answer(
     filters = {**named, **of_words}
     asked = f"{asks.searched} {asks.words}" if asks.answer == "workarounds" else ""
     narrowed = asks.words if found.narrowed and not asked else ""
-    # cases about other types of tensors answer nothing in a few words
-    is_brief = not any(map(dtypes_of, found.left_out))
     return _workarounds(dataset, filters, main, show_why, asked, narrowed, is_brief=is_brief)
 
 

@@ -116,7 +116,7 @@ def command(
     is_narrow = asked.filters.any or file is not None or factory is None
     lead = _uncovered(dataset, asked.uncovered, found) if asked.uncovered and not as_json else ""
     named = [*given["op"], *(read_ops(op_list) if op_list else ())]
-    between = _between(dataset, [op for op in named if op not in asked.uncovered], found)
+    between = _between(dataset, [op for op in named if op not in asked.uncovered], asked.uncovered, found)
     found = replace(found, notes=(*filter(None, [between]), *found.notes))
     lead = " ".join(filter(None, (lead, between and f"{between} {BETWEEN}")))
     drawn = partial(show if is_narrow else show_measured, lead=lead, told=(*asked.notes, between))
@@ -136,13 +136,19 @@ def _uncovered(dataset: Dataset, names: Sequence[str], found: Upgrade | Plan) ->
     return tell_uncovered(operators_beside(dataset), names, torch, "Of the rest:")
 
 
-def _between(dataset: Dataset, ops: Sequence[str], found: Upgrade | Plan) -> str:
-    """How torch's own calls of the operators that are named end at both points, where they do not pass."""
+def _between(dataset: Dataset, ops: Sequence[str], uncovered: Sequence[str], found: Upgrade | Plan) -> str:
+    """How torch's own calls of the operators that are named end at both points, where they do not pass; of those that
+    no case is about, whose plain calls are told elsewhere, the other forms and dtypes.
+    """
     from caniexport.answers.calls_between import places_of, tell_between
+    from caniexport.answers.operator_forms import tell_lost
     from caniexport.answers.torch_operators import operators_beside
     from caniexport.answers.upgrade import Upgrade
 
-    return tell_between(operators_beside(dataset), ops, places_of(found)) if isinstance(found, Upgrade) else ""
+    if not isinstance(found, Upgrade):
+        return ""
+    summary, places = operators_beside(dataset), places_of(found)
+    return " ".join(filter(None, (tell_between(summary, ops, places), *tell_lost(summary, uncovered, places))))
 
 
 def _loses_calls(dataset: Dataset, ops: Sequence[str], found: Upgrade | Plan) -> bool:

@@ -110,6 +110,13 @@ def asked_exporter(query: str, asks: Understood) -> str:
     return next((name for name in asked if name in _CALLED_BY), "")
 
 
+def called_exporters(exporters: Iterable[str], asks: Understood, rows: Rows) -> tuple[str, ...]:
+    """The exporters by which torch's own calls are told: in the place of a default call that which it uses there."""
+    torch = asks.setting.get("torch", "").rpartition("..")[2] or rows.torch[-1]
+    default = rows.default_exporters.get(torch, Exporter.TRACE.value)
+    return tuple(dict.fromkeys(default if name == Exporter.DEFAULT.value else name for name in exporters))
+
+
 @dataclass(frozen=True)
 class AskedProvider:
     """What a question asks of a provider of a runtime: its ``name``, such as ``cuda``, and the cells whose files are

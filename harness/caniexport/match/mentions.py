@@ -10,6 +10,16 @@ from caniexport.answers.select import torch_operators
 from caniexport.match.evidence import ErrorEvidence, both_ends, node_names
 from caniexport.operators import operator_keys
 
+#: words of plain English that are operators' names, too
+ENGLISH = frozenset(
+    "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
+    "fill find fix flip float format full gather get greater identity if index insert int item items join keys less "
+    "lift like linear list loop lower max maximum mean min minimum mode narrow negative normal not ones optional "
+    "outer owner pad pop positive print product put random range real remove rename repeat replace reverse round save "
+    "scan scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip "
+    "sub sum "
+    "take title to trace unique update upper values version view wait warn where zero zeros".split()
+)
 #: a function of torch
 OF_TORCH = re.compile(
     r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.|geometric\b)(?:\w+\.)*(?!Size\b)(\w+)"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from caniexport.match.errors import Lead
-from caniexport.match.words import ENGLISH, WordIndex, name_operators, stems
+from caniexport.match.mentions import ENGLISH
+from caniexport.match.words import WordIndex, name_operators, stems
 from caniexport.model.case import PLAIN
 from caniexport.operators import operator_key, operator_keys
 

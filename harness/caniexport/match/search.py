@@ -21,7 +21,7 @@ from caniexport.match.asked_forms import read_forms
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import SURE, Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
-from caniexport.match.mentions import every_operator
+from caniexport.match.mentions import ENGLISH, every_operator
 from caniexport.match.named_fix import name_fix
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import (
@@ -38,7 +38,6 @@ from caniexport.match.question import (
 )
 from caniexport.match.spelled_code import spell_code
 from caniexport.match.words import (
-    ENGLISH,
     SEVERAL,
     WordIndex,
     add_missing,
@@ -134,7 +133,8 @@ class SearchHits:
         """The words of its question that an operator's own calls are told by: with the types of tensors that no case
         is about, and where cases are about nothing else, with all.
         """
-        words = self.question.words if self.question else self.query
+        asked = self.question.words if self.question else self.query
+        words = " ".join(word for word in asked.split() if not is_argument(word)) or asked
         others = self.left_out if all(map(dtypes_of, words.split())) else filter(dtypes_of, self.left_out)
         return " ".join((words, *others))
 

@@ -10,12 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from caniexport.match.mentions import every_operator
+from caniexport.match.mentions import ENGLISH, every_operator
 from caniexport.operators import DTYPE_WORDS, operator_key
 
 _NESTED = r"(?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*"
 _INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]*\])*"
 _IN = r"\bfor\s+\w+(?:\s*,\s*\w+)*\s+in"
+#: what stands behind a word that means an operator there: tensors, their types, an axis
+_OF_TENSORS = (
+    r"(?=(?:an?\s+|the\s+|two\s+|three\s+|several\s+|large\s+)*"
+    r"(?:float|half|halves|bf16|bfloat|fp16|int|uint|long|bool|tensor|mask|dim\b|ax[ie]s\b))"
+)
 #: what is spelled with parts of cases' names: loops over a number of rounds, over a tensor, until something is so;
 #: attributes that are written; inputs that are no tensors, have no elements or are handed through
 _PHRASES = (
@@ -48,6 +53,35 @@ _PHRASES = (
         ),
         "input-handed-through",
     ),
+    *(
+        (re.compile(rf"\b(?:{said})\s+(?:of|over|along)\s+{_OF_TENSORS}", re.IGNORECASE), function)
+        for said, function in (
+            ("sum", "torch.sum"),
+            ("product", "torch.prod"),
+            ("mean|average", "torch.mean"),
+            ("min|minimum", "torch.min"),
+            ("max|maximum", "torch.max"),
+        )
+    ),
+    *(
+        (re.compile(rf"\b{said}\s+{_OF_TENSORS}", re.IGNORECASE), function)
+        for said, function in (
+            ("add(?:ing)?", "torch.add"),
+            ("subtract(?:ing)?", "torch.sub"),
+            ("multiply(?:ing)?", "torch.mul"),
+            ("divid(?:e|ing)", "torch.div"),
+        )
+    ),
+    (
+        re.compile(
+            r"\bbool(?:ean)?\s+mask\s+index(?:ing)?\b|\bindex(?:ing|ed)?\s+(?:with|by)\s+(?:an?\s+)?(?:bool(?:ean)?\s+)?mask\b",
+            re.IGNORECASE,
+        ),
+        "aten::index mask",
+    ),
+    (re.compile(r"\bmax(?:imum|imal)?\s+opset\b", re.IGNORECASE), "highest opset"),
+    (re.compile(r"\bvariable[- ](?:(?!batch)\w+\s+)?(?:sizes?|shapes?|resolutions?)\b", re.IGNORECASE), "dynamic size"),
+    (re.compile(r"(?:^|(?<=[(=,:]))\s*\d[\d.]*\s+[-+/]\s+(?=[a-z])"), "x - "),
     (re.compile(r"\bOptional\[[^\[\]\n]*\]"), "optional"),
     (re.compile(r"\bvariable[- ](?:sequence\s+)?lengths?\b", re.IGNORECASE), "dynamic length"),
     # a number before a sign is no release
@@ -138,6 +172,12 @@ _SIGNS = tuple(
         (r"\^", "bitwise_xor"),
     )
 )
+#: signs that a sentence has, too: between single letters alone, apart from both
+_APART = r"(?:[A-Za-z]|[A-Za-z]+\d)"
+_SIGNS_APART = tuple(
+    (re.compile(rf"(?<![\w./:-]){_APART}\s+{sign}\s+(?:{_APART}|-?\d[\d.]*)(?![\w./(\[])"), f"aten::{name}")
+    for sign, name in ((r"\+", "add"), ("-", "sub"), (r"\*", "mul"), ("/", "div"))
+)
 _NOT = re.compile(r"(?<![\w~/.])~(?P<one>[a-z]\w*)(?![/\w])")
 #: the name of a variable, which may stand elsewhere in a question
 _VARIABLE = re.compile(r"(?<![\w.:='\"])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(='\"])")
@@ -175,7 +215,7 @@ def spell_code(text: str) -> str:
         replace(_GROUP, "0")
         replace(_CALL, _spell_call)
     replace(_READ, _spell_index)
-    for sign, operator in _SIGNS:
+    for sign, operator in (*_SIGNS, *_SIGNS_APART):
         replace(sign, f" {operator} ")
     replace(_NOT, lambda found: f" aten::bitwise_not {'mask' if 'mask' in found['one'] else ''} ")
     text = _VARIABLE.sub(lambda found: "" if found[0] in variables else found[0], text)
@@ -207,7 +247,11 @@ def _spell_call(found: re.Match[str]) -> str:
 
 
 def _spell_name(name: str) -> str:
-    """A method of any tensor (``logits.masked_fill``) as one of ``x``, each of several that are called in a row."""
+    """A method of any tensor (``logits.masked_fill``) as one of ``x``, each of several that are called in a row; what
+    is an English word, too, as torch's function.
+    """
+    if name in ENGLISH and operator_key(name) in every_operator():
+        return f"torch.{name}"
     of_any, *methods = name.split(".")
     if methods == ["size"]:
         return "size"

@@ -22,16 +22,6 @@ _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 _ABOUT = 0.5
 #: cases that a name is about alone, beside an operator
 _FEW = 5
-#: words of plain English that are operators' names, too
-ENGLISH = frozenset(
-    "abs add all any cast clamp clear clip compress constant copy count data delete device empty equal expand extend "
-    "fill find fix flip float format full gather get greater identity if index insert int item items join keys less "
-    "lift like linear list loop lower max maximum mean min minimum mode narrow negative normal not ones optional "
-    "outer owner pad pop positive print product put random range real remove rename repeat replace reverse round save "
-    "scan scatter seed select set shape shrink sign size slice sort sorted split square squeeze stack stride strip "
-    "sub sum "
-    "take title to trace unique update upper values version view wait warn where zero zeros".split()
-)
 #: operators that a question asks about one by one
 SEVERAL = 2
 _OPERATOR = "operator "

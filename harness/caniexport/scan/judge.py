@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from caniexport import names, versions
+from caniexport.answers.operator_at import operator_at
 from caniexport.answers.select import CatalogueEntry, Rows
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.answers.words import words
 from caniexport.corpus.verdicts import Workaround, works
 from caniexport.model.case import PLAIN
@@ -106,14 +108,14 @@ class SiteFinding:
 
 
 class Seen:
-    """The cells that judging looks at, each read once. ``rows`` is the dataset.
+    """The cells that judging looks at, each read once. ``rows`` is the dataset, ``summary`` has torch's own calls.
 
     ``cells`` gives the cells of a case on the CPU; ``plain`` how the failing forms end in a release, by case, exporter
     and opset.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
+    def __init__(self, rows: Rows, summary: OperatorsSummary | None) -> None:
+        self.rows, self.summary = rows, summary
         self.cells = cache(lambda case: rows.cells(case=(case,), provider=("cpu",)))
         self.plain = cache(self._plain)
 
@@ -147,7 +149,9 @@ class Judge:
             SiteKind.STATED: self._rewrite,
             SiteKind.EXPORT: lambda site: SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ()),
         }
-        return self._with_remedy(self._unless_alike(self._unless_conditioned(how[site.kind](site))))
+        return self._with_remedy(
+            self._unless_calls_fail(self._unless_alike(self._unless_conditioned(how[site.kind](site))))
+        )
 
     def _unless_conditioned(self, found: SiteFinding) -> SiteFinding:
         """Not judged where all works that was measured, and none of it under the conditions that the author names."""
@@ -195,6 +199,19 @@ class Judge:
         newest = self.releases[-1]
         failing = [case for case in sorted(alike) if self._plain_works(case)[newest] is False]
         return self._not_where(found, failing) if failing else found
+
+    def _unless_calls_fail(self, found: SiteFinding) -> SiteFinding:
+        """Not judged where a function stands in for all calls of an operator, of which torch's own do not all pass."""
+        if found.word is not Workaround.OBSOLETE or found.site.kind is not SiteKind.SYMBOLIC:
+            return found
+        torch = self.releases[-1]
+        opsets = (self.opset,) if self.opset else ()
+        summary, exporters = self.seen.summary, (self.exporter_of(torch),)
+        at = operator_at(summary, found.site.name, torch, exporters, opsets) if summary else None
+        if at is None or at.torch != torch or all(end.passing for end in at.ends):
+            return found
+        why = f"its cases work, and other calls of it do not: {at.told}"
+        return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False)
 
     def _alike(self, item: Evidence) -> Iterator[CatalogueEntry]:
         """The entries of cases about the same operator that have the same fix, or nearly the same name."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from caniexport import versions
 from caniexport.answers.select import load, require_exporter
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.scan import files, pins
@@ -78,7 +79,7 @@ def scan(
     told = filter(None, [own.told(*used)])
     offers = Offers(offered, lambda name: [used_in(name, torch) for torch in asked.torch])
     project = meant(found, Meant(exporter, opset, (*problems, *told)), offers)
-    seen: Seen = dataset.beside.setdefault("scan", Seen(rows))
+    seen: Seen = dataset.beside.setdefault("scan", Seen(rows, operators_beside(dataset)))
 
     def judge_of(name: str | None, number: int | None) -> Judge:
         return Judge(seen, asked.torch, name, number, is_asked=name is not None and name == exporter)

@@ -12,7 +12,7 @@ window.makeSearch = data => {
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const every_operator = new Set(data.every_operator)
-  const spell_code = window.makeSpeller({spelled_code, match, findall, strip, operator_key, every_operator})
+  const spell_code = window.makeSpeller({spelled_code, mentions, match, findall, strip, operator_key, every_operator})
   const round = value => Number(value.toFixed(4))
   const compare = (mine, theirs) => {
     const place = mine.findIndex((item, index) => item !== theirs[index])
@@ -663,7 +663,7 @@ window.makeSearch = data => {
   // --- named_fix.py
   const name_fix = (said, kept, found) => {
     const operators = name_operators(said.map(casefold))
-    const apart = operators.filter(operator => !words.ENGLISH.includes(operator))
+    const apart = operators.filter(operator => !mentions.ENGLISH.includes(operator))
     const [name, meant] = (apart.length ? apart : operators).map(operator => _of_operator(operator, said, kept))
       .reduce((best, one) => one[1].length > best[1].length ? one : best, ['', []])
     if (name) return [name, meant]
@@ -833,7 +833,7 @@ window.makeSearch = data => {
     const name = casefold(word.split('.').at(-1))
     return torchs_of_cases().has(operator_key(word)) || operator_key(word) !== name || !onnx_names.has(name)
   }
-  const _uncovered = every => every.filter(word => !words.ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
+  const _uncovered = every => every.filter(word => !mentions.ENGLISH.includes(word) && !_is_covered(word) && _is_uncovered(word))
   const _is_uncovered = word => {
     if (is_torch_name(word)) return _is_operator(word) || !find_asked(word, false).length
     if (is_dtype(word) || [...said_of().keys()].some(name => says(name, word))) return false
@@ -876,7 +876,7 @@ window.makeSearch = data => {
   const _is_number = word => /^\p{Nd}+$/u.test(word)
   const _is_said = word => !_is_number(word) && [...said_of().keys()].some(name => says(name, word))
   const _telling = every => {
-    const has_operator = every.some(word => !words.ENGLISH.includes(word) && is_operator(casefold(word)))
+    const has_operator = every.some(word => !mentions.ENGLISH.includes(word) && is_operator(casefold(word)))
     return every.filter(word => !(has_operator && search.WEAK.includes(word)) && (_is_told(word) || _is_said(word)))
   }
   const _is_told = word => !_is_number(word) && (_is_name(word) || is_operator(casefold(word)))
@@ -887,7 +887,7 @@ window.makeSearch = data => {
     return every.some(word => of_fix.has(word) && _is_any_operator(word)) || !_telling(rest).length ? every : rest
   }
   const _without_case = (query, every) => {
-    const bare = every.filter(word => !words.ENGLISH.includes(word) && !data.dtypes.includes(casefold(word)))
+    const bare = every.filter(word => !mentions.ENGLISH.includes(word) && !data.dtypes.includes(casefold(word)))
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
     const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
@@ -937,12 +937,12 @@ window.makeSearch = data => {
     const each = missing.length === 1 ? 'it' : 'them'
     return missing.length ? `Not known with ${left}: no measured case is about ${each} together with the rest. Without ${each}:` : ''
   }
-  const _is_name = word => Boolean(match(search._CODE, word) || is_argument(word) || data.dtypes.includes(word) || (!words.ENGLISH.includes(word) && _is_operator(word)))
+  const _is_name = word => Boolean(match(search._CODE, word) || is_argument(word) || data.dtypes.includes(word) || (!mentions.ENGLISH.includes(word) && _is_operator(word)))
   const _is_operator = word => every_operator.has(operator_key(word))
   const _without_english = (query, every) => {
     const is_named = word => is_operator(casefold(word)) || entries.some(({variant}) => variant === word)
-    const others = every.filter(word => !words.ENGLISH.includes(word) && is_named(word))
-    const english = others.length ? every.filter(word => words.ENGLISH.includes(word) && !data.dtypes.includes(word)) : []
+    const others = every.filter(word => !mentions.ENGLISH.includes(word) && is_named(word))
+    const english = others.length ? every.filter(word => mentions.ENGLISH.includes(word) && !data.dtypes.includes(word)) : []
     if (!english.length || !(has_sentence(query) || others.some(word => match(search._FUNCTION, word)?.[0] === word))) return every
     const tokens = findall(search._TOKEN, query).map(item => item[0])
     const meant = tokens.filter((token, place) => english.includes(token) && _is_meant(tokens, place))

@@ -1,6 +1,6 @@
 // Code in a question, spelled as the operators that it calls: caniexport.match.spelled_code function by function, under
 // the same names, with its expressions.
-window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_operator}) => {
+window.makeSpeller = ({spelled_code, mentions, match, findall, strip, operator_key, every_operator}) => {
   const spell_code = written => {
     if ([...written].length > spelled_code._LONGEST) return written
     const variables = new Set()
@@ -23,7 +23,7 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
       replace(spelled_code._CALL, _spell_call)
     }
     replace(spelled_code._READ, _spell_index)
-    for (const [sign, operator] of spelled_code._SIGNS) replace(sign, ` ${operator} `)
+    for (const [sign, operator] of [...spelled_code._SIGNS, ...spelled_code._SIGNS_APART]) replace(sign, ` ${operator} `)
     replace(spelled_code._NOT, (_, {one}) => ` aten::bitwise_not ${one.includes('mask') ? 'mask' : ''} `)
     text = text.replace(spelled_code._VARIABLE, name => variables.has(name) ? '' : name)
     return text.replaceAll(spelled_code._OPEN, '(').replaceAll(spelled_code._SHUT, ')')
@@ -46,6 +46,7 @@ window.makeSpeller = ({spelled_code, match, findall, strip, operator_key, every_
     return [_spell_name(name) + kept, ...others, ...size].join(' ')
   }
   const _spell_name = name => {
+    if (mentions.ENGLISH.includes(name) && every_operator.has(operator_key(name))) return `torch.${name}`
     const [of_any, ...methods] = name.split('.')
     if (methods.length === 1 && methods[0] === 'size') return 'size'
     if (of_any === 'x' && methods.length > 1) return methods.map(method => `x.${method}`).join(' ')

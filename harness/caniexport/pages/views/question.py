@@ -22,7 +22,7 @@ from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match import search as searching
-from caniexport.match.asked import Understood, asked_exporter, asked_provider, understand
+from caniexport.match.asked import Understood, asked_exporter, asked_provider, called_exporters, understand
 from caniexport.match.errors import Lead
 from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits
@@ -150,6 +150,9 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     with links.carrying(inner.mine.address):
         if asks.answer in _PAGES and is_known:
             draw, label = _PAGES[asks.answer]
+            told = _tell_calls(kept, inner, found, asks)
+            # few words would be an all-clear for what fails as asked for
+            inner.brief &= found.has_dtype or not told
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             drawn, whole = draw(inner, here), links.page(asks.answer, **inner.asked)
             keeps = drawn.keeps or links.page(asks.answer, **{**inner.asked, "format": "csv"})
@@ -158,11 +161,20 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
                 about["nearest"] = upgrade.tell_uncovered(
                     kept, found.missing, asks.after, "Of the rest:" if named else "Of all cases:"
                 )
-            is_told = asks.answer == "workarounds" and found.has_dtype
-            told = torch_op.tell(kept, found.called, inner.mine) if is_told else ""
             given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "told": told}
             return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
+
+
+def _tell_calls(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> str:
+    """How torch's own calls end of the operator of a question about fixes: in the types of tensors that it names, else
+    where they fail by the exporter that it names.
+    """
+    if asks.answer != "workarounds" or not (found.has_dtype or "exporter" in asks.setting):
+        return ""
+    if found.has_dtype:
+        return torch_op.tell(kept, found.called, inner.mine)
+    return torch_op.tell(kept, found.called, inner.mine, asks.setting.get("opset", ""), is_plain=False)
 
 
 def _forms(kept: Kept, found: SearchHits, asks: Understood) -> str:
@@ -171,8 +183,8 @@ def _forms(kept: Kept, found: SearchHits, asks: Understood) -> str:
         return ""
     opset = asks.setting.get("opset", "")
     torch = asks.setting.get("torch", "").rpartition("..")[2] or kept.rows().torch[-1]
-    exporters = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
-    at = (torch, exporters, int(opset) if opset.isdigit() else None)
+    named = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
+    at = (torch, called_exporters(named, asks, kept.rows()), int(opset) if opset.isdigit() else None)
     return tell_forms(kept.operators(), found.formed, found.forms, *at)
 
 
