@@ -49,15 +49,16 @@ def decide_workarounds(found: Workarounds, beside: str = "") -> str:
 def answer_needed(
     found: Workarounds, beside: str = "", operator: str = "", others: Sequence[str] = (), *, is_brief: bool = True
 ) -> str:
-    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence where
-    it ``is_brief``, and behind it the ``others`` of an operator's cases that still need a workaround, without which it
-    were an all-clear.
+    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence; «Not
+    needed» only where it ``is_brief``. Behind it stand the ``others`` of an operator's cases that still need a
+    workaround, without which it were an all-clear.
     """
     decided = decide_workarounds(found, beside)
     items = [item for item in found.standings if item.torch] or [item for item in found.cautions if item.torch]
     if not decided:
         return ""
-    said = _in_few_words(items) if is_brief else ""
+    said = _in_few_words(items)
+    said = said if is_brief or not said.startswith("Not needed") else ""
     if not others:
         return f"{said} {decided}".strip()
     said = "Not needed, with exceptions." if said.startswith("Not needed") else said
