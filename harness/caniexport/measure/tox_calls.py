@@ -71,7 +71,11 @@ def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], Non
     folder = local / "scratch" / job.environment
     guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
     variables = {**_own_variables(), **job.variables, "CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
-    return calls.run(line, job.log, home.root, variables, tick, append)
+    try:
+        return calls.run(line, job.log, home.root, variables, tick, append)
+    finally:
+        # with what cases wrote where they were
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def make_environment(home: Home, name: str, log: Path) -> int:
