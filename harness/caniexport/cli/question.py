@@ -215,12 +215,10 @@ def _operator(dataset: Dataset, asks: Understood, words: str) -> OperatorAt | No
 
 def _exporters(dataset: Dataset, asks: Understood) -> tuple[str, ...]:
     """The exporters that are asked about; what a default call uses at the release by its own name."""
-    from caniexport.answers.select import exporter_names, load
-    from caniexport.match.asked import called_exporters
+    from caniexport.answers.select import load
+    from caniexport.match.asked import called_at
 
-    return called_exporters(
-        exporter_names(filter(None, asks.setting.get("exporter", "").split(","))), asks, load(dataset)
-    )
+    return called_at(asks, load(dataset))[1]
 
 
 def tell_calls(dataset: Dataset, words: str, asks: Understood, *, only_failing: bool = False) -> str:
@@ -277,13 +275,11 @@ def _tell_forms(dataset: Dataset, found: SearchHits, asks: Understood) -> str:
     from caniexport.answers.operator_forms import tell_forms
     from caniexport.answers.select import load
     from caniexport.answers.torch_operators import operators_beside
+    from caniexport.match.asked import called_at
 
     if asks.answer in ("upgrade", "alerts"):
         return ""
-    opset = asks.setting.get("opset", "")
-    torch = asks.setting.get("torch", "").rpartition("..")[2] or load(dataset).torch[-1]
-    at = (torch, _exporters(dataset, asks), int(opset) if opset.isdigit() else None)
-    return tell_forms(operators_beside(dataset), found.formed, found.forms, *at)
+    return tell_forms(operators_beside(dataset), found.formed, found.forms, *called_at(asks, load(dataset)))
 
 
 def _tell_uncovered(dataset: Dataset, found: SearchHits, asks: Understood) -> str:

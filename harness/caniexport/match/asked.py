@@ -110,11 +110,15 @@ def asked_exporter(query: str, asks: Understood) -> str:
     return next((name for name in asked if name in _CALLED_BY), "")
 
 
-def called_exporters(exporters: Iterable[str], asks: Understood, rows: Rows) -> tuple[str, ...]:
-    """The exporters by which torch's own calls are told: in the place of a default call that which it uses there."""
-    torch = asks.setting.get("torch", "").rpartition("..")[2] or rows.torch[-1]
+def called_at(asks: Understood, rows: Rows) -> tuple[str, tuple[str, ...], int | None]:
+    """The release, exporters and opset that torch's own calls are told at: without a release the newest, in the place
+    of a default call the exporter which that uses there, and no opset where none or several are asked for.
+    """
+    torch, opset = asks.setting.get("torch", "").rpartition("..")[2] or rows.torch[-1], asks.setting.get("opset", "")
     default = rows.default_exporters.get(torch, Exporter.TRACE.value)
-    return tuple(dict.fromkeys(default if name == Exporter.DEFAULT.value else name for name in exporters))
+    named = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
+    exporters = dict.fromkeys(default if name == Exporter.DEFAULT.value else name for name in named)
+    return torch, tuple(exporters), int(opset) if opset.isdigit() else None
 
 
 @dataclass(frozen=True)

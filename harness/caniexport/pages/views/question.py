@@ -17,12 +17,11 @@ from caniexport.answers.operator_forms import tell_forms
 from caniexport.answers.operator_grid import FailingOperators
 from caniexport.answers.provider_runs import decide_provider, elsewhere, of_runtime, provider_runs, tell_failing_forms
 from caniexport.answers.reasons import why
-from caniexport.answers.select import exporter_names
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match import search as searching
-from caniexport.match.asked import Understood, asked_exporter, asked_provider, called_exporters, understand
+from caniexport.match.asked import Understood, asked_exporter, asked_provider, called_at, understand
 from caniexport.match.errors import Lead
 from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits
@@ -181,11 +180,7 @@ def _forms(kept: Kept, found: SearchHits, asks: Understood) -> str:
     """Which of the forms fail in which a question calls its operator; of a move nothing."""
     if asks.answer in ("upgrade", "alerts"):
         return ""
-    opset = asks.setting.get("opset", "")
-    torch = asks.setting.get("torch", "").rpartition("..")[2] or kept.rows().torch[-1]
-    named = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
-    at = (torch, called_exporters(named, asks, kept.rows()), int(opset) if opset.isdigit() else None)
-    return tell_forms(kept.operators(), found.formed, found.forms, *at)
+    return tell_forms(kept.operators(), found.formed, found.forms, *called_at(asks, kept.rows()))
 
 
 def _uncovered(kept: Kept, found: SearchHits, asks: Understood) -> str:
