@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from caniexport.answers.torch_operators import OperatorsSummary
     from caniexport.answers.upgrade import Upgrade
 
+#: what is more than some calls
+_ALL = 2
+_PLACES = 2
 #: leads on from what is said here to what comes of the cases
 BETWEEN = "Of the cases about it:"
 
@@ -25,8 +28,8 @@ def places_of(found: Upgrade) -> list[MeasuredPoint]:
 
 def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> str:
     """How the calls of each operator end by the exporters that are used there, where some are wrong without an error
-    and no opset has all right, or where all pass at the first of the ``places`` and not at the second, in whatever form
-    and dtype; empty where none is so.
+    and no opset has all right, or where all pass at the first of the ``places`` and not at the second, or some and
+    none, in whatever form and dtype; empty where none is so.
     """
     told = []
     for found in _ends(summary, ops, places):
@@ -36,8 +39,8 @@ def tell_between(summary: OperatorsSummary | None, ops: Iterable[str], places: S
 
 
 def loses_calls(summary: OperatorsSummary | None, ops: Iterable[str], places: Sequence[MeasuredPoint]) -> bool:
-    """Whether all calls of some operator pass at the first of the ``places``, and not all of them at the second, in
-    whatever form and dtype.
+    """Whether all calls of some operator pass at the first of the ``places`` and not all of them at the second, or some
+    and none, in whatever form and dtype.
     """
     is_lost = any(_is_lost(found, places) for found in _ends(summary, ops, places))
     return is_lost or bool(tell_lost(summary, ops, places))
@@ -58,14 +61,21 @@ def _ends(
 
 
 def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -> bool:
-    """Whether all calls pass at the first place, and not all of them at the second."""
-    passing = [
-        end.passes(place.opset) and not (place.opset is not None and end.fails_at(place.opset))
+    """Whether all calls pass at the first place and not all of them at the second, or some and none."""
+    shares = [
+        _share(end, place.opset)
         for place in places[:2]
         for end in (found[place.torch].ends if place.torch in found else ())
         if end.exporter == place.exporter
     ]
-    return passing == [True, False]
+    return len(shares) == _PLACES and shares[1] < shares[0]
+
+
+def _share(end: ExporterEnd, opset: int | None) -> int:
+    """Two where all calls pass at an opset or at an older one, one where some do, and nothing where none does."""
+    if end.passes(opset) and not (opset is not None and end.fails_at(opset)):
+        return _ALL
+    return int(bool(end.share))
 
 
 def _used(places: Iterable[MeasuredPoint], torch: str) -> list[str]:

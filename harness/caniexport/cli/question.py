@@ -101,7 +101,7 @@ def show_question(
     uncovered = _tell_uncovered(dataset, found, asks)
     nearest = " ".join(filter(None, (forms, found.nearest, uncovered)))
     if operator is not None:
-        told = QuestionAnswer(asks.told, (), operator, nearest=nearest)
+        told = QuestionAnswer(asks.told, (), operator, nearest=nearest, aside=found.aside)
         output.answer(told, partial(_show, show=show_operator_at), as_json)
         return
     if asks.words and not found.hits and asks.answer != "upgrade":

@@ -187,6 +187,8 @@ _ASKING = re.compile(
 _LONGEST = 1500
 #: words of a query that is about the function of torch that it begins with, and no line of an error
 _SHORT = 8
+#: a few words that ask whether something fails, and no line of an error, which has a colon
+_SHORT_ASKED = re.compile(r"^[^\n:?]{1,60}\?\s*$")
 _FUNCTION = re.compile(r"^\s*(?:torch(?:\.nn(?:\.functional)?)?|F|nn)\.(?!onnx\b|export\b|jit\b)[A-Za-z_]\w*(?![\w.:])")
 #: what sentences have and lists of names do not
 _PROSE = re.compile(
@@ -236,7 +238,7 @@ _FILLING = frozenset(
     "forward right match matches pass passes passing time "
     "no us over stay must up off except away natively back think thinking way everywhere writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't "
-    "wouldn't didn't wasn't wrongly rounded takes take while default".split()
+    "wouldn't didn't wasn't wrongly rounded takes take while default missing regression regressions".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
 _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
@@ -410,11 +412,12 @@ def read_question(query: str) -> AskedQuestion | None:
     )  # fmt: skip
     is_setting = given.named or given.releases
     is_provider = PROVIDER.search(query)
-    is_looked_for = given.words and (is_provider or not _COMPLAINS.search(query))
+    is_looked_for = given.words and (is_provider or not _COMPLAINS.search(query) or bool(_SHORT_ASKED.search(written)))
     is_listed = given.exporter and not given.words and OPERATORS.search(query)
     if only_complains:
         return given if is_listed else None
-    asks_of_words = bool(_ASKS.search(query)) or _is_short_question(written, query, exporter)
+    is_elsewhere = bool(_ELSEWHERE.search(query)) and len(written.split()) <= _SHORT
+    asks_of_words = bool(_ASKS.search(query)) or is_elsewhere or _is_short_question(written, query, exporter)
     is_asked = is_listed or (is_looked_for and (is_provider or asks_of_words))
     return given if is_setting or given.asks or is_asked else None
 

@@ -61,6 +61,8 @@ _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(|\bNo ONNX functio
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
+#: words of a query that may name an operator without more
+_FEW_WORDS = 8
 #: more cases than have any word, and how much more an argument of a call or a type of tensors says than another word
 _MANY, _ARGUMENT = 1000, 2.0
 #: characters from which a query is no name; names of one kind that are told
@@ -168,8 +170,11 @@ class SearchHits:
 
     @property
     def aside(self) -> str:
-        """Which words of a sentence no case has, where its operators are answered, and which leave cases out."""
-        missing = tell_missing([word for word in self.left_out if word not in self.missing])
+        """Which words of a sentence no case has, where its operators are answered, and which leave cases out. Without
+        a case an operator's calls are told in the type of tensors that is named.
+        """
+        left_out = [word for word in self.left_out if self.hits or not dtypes_of(word)]
+        missing = tell_missing([word for word in left_out if word not in self.missing])
         return " ".join(filter(None, (missing, self.narrowed)))
 
 
@@ -241,6 +246,8 @@ def _find(where: SearchIndex, query: str) -> SearchHits:
     if question is not None:
         return _of_question(where, spelled, question)
     some = _of_question(where, spelled, plain) if plain is not None else None
+    if some is not None and _is_without_case(some):
+        return some
     has_every = some is not None and (_has_every(some) or (spelled != query and bool(some.hits)))
     if match and match.leads and match.leads[0].confidence is not Confidence.WORDS and not has_every:
         return _of_error(query, match)
@@ -257,6 +264,12 @@ def _has_every(found: SearchHits) -> bool:
     """Whether cases have all of the words, and these are most of what was typed: of an error's line they are few."""
     kept = found.question.words.split() if found.question else []
     return bool(found.hits) and not found.left_out and 2 * len(kept) >= len(found.query.split())
+
+
+def _is_without_case(found: SearchHits) -> bool:
+    """Whether a few words name an operator that no case is about."""
+    words = found.question.words if found.question else ""
+    return not found.hits and _is_operator(words) and len(found.query.split()) <= _FEW_WORDS
 
 
 def _has_most(found: SearchHits) -> bool:
@@ -288,9 +301,9 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     spoken = _without_english(where, query, named)
     every = _without_fix(where, query, spoken) if question.asks == "workarounds" else spoken
     if question.asks != "upgrade" and (alone := _without_case(where, query, every)):
-        beside = tuple(word for word in every if word != alone and _is_beside(where, query, word))
-        asked = replace(question, words=alone)
-        return SearchHits(query, False, (), question=asked, left_out=beside, missing=_no_dtypes(beside))
+        beside = tuple(word for word in every if word != alone)
+        missing = _missing_beside(where, query, beside)
+        return SearchHits(query, False, (), question=replace(question, words=alone), left_out=beside, missing=missing)
     uncovered = _uncovered(where.words, every) if question.asks in ("", "workarounds") else ()
     if not question.asks:
         uncovered = tuple(filter(is_torch_name, uncovered))
@@ -349,11 +362,16 @@ def _answer_without_cases(
     if not uncovered or (is_named and not unknown):
         return None
     first, *rest = [*unknown, *(word for word in uncovered if word not in unknown)]
-    beside = tuple(word for word in every if _is_beside(where, query, word))
     return SearchHits(
-        query, False, (), near=tuple(_near(where, first)), question=replace(question, words=first), left_out=beside,
-        missing=_no_dtypes(beside), uncovered=() if unknown else tuple(rest),
+        query, False, (), near=tuple(_near(where, first)), question=replace(question, words=first),
+        left_out=tuple(every), missing=_missing_beside(where, query, every), uncovered=() if unknown else tuple(rest),
     )  # fmt: skip
+
+
+def _missing_beside(where: SearchIndex, query: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Those of the words beside an operator that no case is about which have to be told before how its calls end."""
+    has_plain = has_sentence(query)
+    return tuple(word for word in _no_dtypes(words) if not has_plain or _is_beside(where, query, word))
 
 
 def _is_beside(where: SearchIndex, query: str, word: str) -> bool:
@@ -477,14 +495,17 @@ def _without_fix(where: SearchIndex, query: str, words: Sequence[str]) -> list[s
 
 
 def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
-    """The operator that a sentence names where no case is about any that it names: what has its other words answers
-    nothing. Empty where a case is, and of what is no sentence.
+    """The operator that a sentence, or a few words with no other operator, names where no case is about any that it
+    names: what has its other words answers nothing. Empty where a case is, and of a list.
     """
     names = [word for word in words if word not in ENGLISH and word.casefold() not in DTYPE_WORDS]
     names = [word for word in names if "." in word and _is_operator(word)] or names
     known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
     has_part = any(is_part(where.words, word) for word in names)
-    if has_part or not has_sentence(query) or any(_is_covered(where.words, word) or word in known for word in names):
+    is_one = sum(map(_is_operator, words)) == 1
+    if has_part or not (has_sentence(query) or is_one):
+        return ""
+    if any(_is_covered(where.words, word) or word in known for word in names):
         return ""
     operators = [word for word in names if _is_operator(word) and _is_uncovered(where.words, word)]
     functions = [word for word in names if _FUNCTION.fullmatch(word) and not find_asked(where.words, word)]

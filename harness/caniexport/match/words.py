@@ -278,8 +278,8 @@ def _is_torchs_own(where: WordIndex, part: str) -> bool:
 
 
 def _weightiest(part: str, key: str, is_torchs: bool, texts: Sequence[_Text]) -> tuple[float, str] | None:
-    """The weightiest text that has the word, else one that is the operator of this name (``nn.GELU``), with
-    ``is_torchs`` torch's; one that is the word, or begins with it, weighs more. A type of tensors is there by any of
+    """The weightiest text that has the word, or that is the operator of this name (``nn.GELU``), with ``is_torchs``
+    torch's; one that is the word, or begins with it, weighs more. A type of tensors is there by any of
     its names.
     """
     is_short = len(part) <= _SHORT and part.isalpha()
@@ -289,10 +289,8 @@ def _weightiest(part: str, key: str, is_torchs: bool, texts: Sequence[_Text]) ->
         if (_stands_in(part, text) if is_torchs else _begins_in(part, text) if is_short else part in text)
         or (part in _DTYPES and not alike_dtypes(part).isdisjoint(_TOKEN.findall(text)))
     ]
-    named = found or [
-        (weight * _WHOLE, what) for text, weight, what in texts if text == key and (not is_torchs or "::" in what)
-    ]
-    return max(named, default=None)
+    named = [(weight * _WHOLE, what) for text, weight, what in texts if text == key and (not is_torchs or "::" in what)]
+    return max((*found, *named), default=None)
 
 
 def _stands_in(part: str, text: str) -> bool:

@@ -522,8 +522,8 @@ window.makeSearch = data => {
     const found = texts.filter(([text]) => is_there(part, is_torchs, text)).map(([text, weight, what]) =>
       [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what])
     const is_it = ([text, , what]) => text === key && (!is_torchs || what.includes('::'))
-    const named = found.length ? found : texts.filter(is_it).map(([, weight, what]) => [weight * words._WHOLE, what])
-    return named.sort(compare).at(-1)
+    const named = texts.filter(is_it).map(([, weight, what]) => [weight * words._WHOLE, what])
+    return [...found, ...named].sort(compare).at(-1)
   }
 
   // --- question.py
@@ -569,9 +569,10 @@ window.makeSearch = data => {
     const asks = needed && of_releases === 'workarounds' ? '' : of_releases
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const is_provider = match(reading.PROVIDER, query)
-    const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))
+    const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query) || match(reading._SHORT_ASKED, written))
+    const is_elsewhere = match(reading._ELSEWHERE, query) && split(written).length <= reading._SHORT
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
-    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || _is_short_question(written, query, exporter)))
+    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || is_elsewhere || _is_short_question(written, query, exporter)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, listed: false, own, fix: '', others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
@@ -725,6 +726,7 @@ window.makeSearch = data => {
     if (is_sure && !asks_for_fix) return _of_error(found, told)
     if (question) return _of_question(spelled, question)
     const some = plain && _of_question(spelled, plain)
+    if (some && _is_without_case(some)) return some
     const has_every = some && (_has_every(some) || (spelled.query !== query && some.hits.length > 0))
     if (told?.leads.length && told.leads[0].confidence !== CONFIDENCE.WORDS && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
@@ -733,6 +735,7 @@ window.makeSearch = data => {
     split(casefold(words)).every(word => data.dtypes.includes(word) || is_known(operator_key(word)) || every_operator.has(operator_key(word)))
   const _has_every = found =>
     found.hits.length > 0 && !found.left_out.length && 2 * split(found.question.words).length >= split(found.query).length
+  const _is_without_case = found => !found.hits.length && _is_operator(found.question?.words ?? '') && split(found.query).length <= search._FEW_WORDS
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
   const _of_words = (found, words, hits) => {
     const named = names_of => _named_like(words, entries.flatMap(({case: entry}) => names_of(entry)))
@@ -778,8 +781,8 @@ window.makeSearch = data => {
     const rest = read.asks === 'workarounds' ? _without_fix(query, spoken) : spoken
     const alone = read.asks === 'upgrade' ? '' : _without_case(query, rest)
     if (alone) {
-      const beside = rest.filter(word => word !== alone && _is_beside(query, word))
-      return {...found, question: {...read, words: alone}, left_out: beside, missing: _no_dtypes(beside)}
+      const beside = rest.filter(word => word !== alone)
+      return {...found, question: {...read, words: alone}, left_out: beside, missing: _missing_beside(query, beside)}
     }
     const of_fixes = ['', 'workarounds'].includes(read.asks) ? _uncovered(rest) : []
     const uncovered = read.asks ? of_fixes : of_fixes.filter(is_torch_name)
@@ -787,9 +790,8 @@ window.makeSearch = data => {
     const unknown = uncovered.filter(word => !_is_operator(word))
     if (uncovered.length && (unknown.length || !_no_dtypes(every).some(word => _is_name(word) || is_part(word)))) {
       const [first, ...others] = [...unknown, ...uncovered.filter(word => !unknown.includes(word))]
-      const beside = every.filter(word => _is_beside(query, word))
       return {
-        ...found, question: {...read, words: first}, near: _near(first), left_out: beside, missing: _no_dtypes(beside),
+        ...found, question: {...read, words: first}, near: _near(first), left_out: every, missing: _missing_beside(query, every),
         uncovered: unknown.length ? [] : others,
       }
     }
@@ -891,12 +893,17 @@ window.makeSearch = data => {
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
     const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
-    if (named.some(is_part) || !has_sentence(query) || named.some(word => is_known(word))) return ''
+    const is_one = every.filter(_is_operator).length === 1
+    if (named.some(is_part) || !(has_sentence(query) || is_one) || named.some(word => is_known(word))) return ''
     const operators = named.filter(word => _is_operator(word) && _is_uncovered(word))
     const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
     return [...operators, ...functions][0] ?? ''
   }
   const _is_beside = (query, word) => [`'${word}'`, `"${word}"`].some(given => query.includes(given)) || is_argument(word) || is_dtype(word) || _is_said(word)
+  const _missing_beside = (query, every) => {
+    const has_plain = has_sentence(query)
+    return _no_dtypes(every).filter(word => !has_plain || _is_beside(query, word))
+  }
   const _no_dtypes = every => every.filter(word => !is_dtype(word))
   const _is_any_operator = word => _is_operator(word) && !data.dtypes.includes(casefold(word))
   const _split_names = word => {
