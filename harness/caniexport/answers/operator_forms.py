@@ -33,8 +33,8 @@ _WITH = "with-"
 _ENDS = 2
 #: forms and dtypes that are named
 _NAMED = 4
-#: an argument that a test of its own is given
-_TEST_OF = {"dtype=": "with_dtype"}
+#: an argument that a test of its own is given, and a form
+_TEST_OF = {"dtype=": "with_dtype", "inplace": "in_place"}
 
 
 def tell_forms(
@@ -64,7 +64,7 @@ def tell_forms(
             # the dtype of one of two tensors, of which the other has the usual one
             told += _tell_of(summary, op, (f"{_WITH}{dtypes[0]}",), (), torch, exporters, opset)
         told += _tell_arguments(summary, op, words, torch, exporters)
-    for test in _tests_of(summary, words):
+    for test in _tests_of(summary, [*words, *(_TEST_OF[form] for form in forms if form in _TEST_OF)]):
         told += _tell_of(summary, test, ("",), dtypes, torch, exporters, opset)
     return " ".join(dict.fromkeys(told))
 
@@ -122,7 +122,7 @@ def _is_asked(line: TimelineLine, exporters: Collection[str]) -> bool:
 def _tests_of(summary: OperatorsSummary, words: Sequence[str]) -> Iterator[str]:
     """The operators of the database that a function and a word beside it name: ``torch.linalg.norm``, ``nuc``."""
     words = [_TEST_OF.get(word, word) for word in words]
-    bases = {word.rpartition(".")[2] for word in words}
+    bases = {word.rpartition(".")[2].removesuffix("_") for word in words}
     for op in summary.operators:
         base, _, test = op.rpartition(".")
         if test in words and base.rpartition(".")[2] in bases - {test}:

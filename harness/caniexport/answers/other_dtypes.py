@@ -1,4 +1,4 @@
-"""What a case does not speak of: torch's own calls of its operator in other dtypes than most people use."""
+"""What a case does not speak of: torch's own calls of its operator, in the dtype that most people use and in others."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def tell_other_dtypes(
     """``Torch's own calls of cumsum differ from eager there, without an error, in other dtypes: int32 (trace).``
 
     Of the operator that a case has in its name, at a release by the exporters: the dtypes in which no call passes at
-    any opset and the output is wrong (values, type or shape), beside that in which its calls are told. Empty where
-    there are none: an error tells itself.
+    any opset and the output is wrong (values, type or shape), «other» ones where that is not so of the one in which its
+    calls are told. Empty where there are none: an error tells itself.
     """
     if summary is None:
         return ""
@@ -51,10 +51,14 @@ def _tell(summary: OperatorsSummary, op: str, torch: str, exporters: Collection[
     wrong: dict[str, list[str]] = defaultdict(list)
     for line in operator_lines(summary, op):
         cell = line.cells.get(torch)
-        if cell is None or line.form or line.exporter not in exporters or line.dtype in usual:
+        if cell is None or line.form or line.exporter not in exporters:
             continue
         if cell.status is Status.MISMATCH and not cell.share:
             wrong[line.dtype].append(EXPORTER_SHORT[line.exporter])
     said = [f"{dtype} ({', '.join(by)})" for dtype, by in wrong.items()]
-    told = f"Torch's own calls of {op} differ from eager there, without an error, in other dtypes"
-    return f"{told}: {some(said, _NAMED)}." if said else ""
+    where = "" if usual & wrong.keys() else ", in other dtypes"
+    return (
+        f"Torch's own calls of {op} differ from eager there, without an error{where}: {some(said, _NAMED)}."
+        if said
+        else ""
+    )

@@ -20,9 +20,14 @@ ENGLISH = frozenset(
     "sub sum "
     "take title to trace unique update upper values version view wait warn where zero zeros".split()
 )
+#: those of them that say what is computed, beside another operator too
+COMPUTING = frozenset(
+    "abs clamp clip fill flip gather max maximum mean min minimum narrow outer pad product repeat round scatter slice "
+    "sort split square squeeze stack sub sum unique".split()
+)
 #: a function of torch
 OF_TORCH = re.compile(
-    r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.|geometric\b)(?:\w+\.)*(?!Size\b)(\w+)"
+    r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo|sparse|nested|masked|distributions|ao)\.|geometric\b)(?:\w+\.)*(?!Size\b)(\w+)"
 )
 #: a word of code that no word of a sentence is (GLU, fft_rfftn)
 CODE_WORD = re.compile(r"(?<![\w./\\])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.=])")

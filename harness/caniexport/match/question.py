@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from caniexport import versions
+from caniexport.match.mentions import ENGLISH, every_operator
 from caniexport.match.spelled_code import spell_code
-from caniexport.operators import DTYPE_WORDS
+from caniexport.operators import DTYPE_WORDS, operator_key
 
 #: what a question may ask for
 Intention = Literal["", "upgrade", "workarounds", "matrix", "alerts"]
@@ -71,7 +72,8 @@ _NO_SCRIPT = re.compile(
     rf"{_NAME}(?:{_NO}script(?:ed|ing)?{_IS_NO_RULE}|{_ALL_BUT}script(?:ed|ing)?{_END})", re.IGNORECASE
 )
 _DYNAMO = re.compile(
-    rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
+    rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo|new(?:er)?\s+exporter){_END}",
+    re.IGNORECASE,
 )
 _BY_DEFAULT = re.compile(rf"{_NAME}(?:the\s+)?default\s+(?:exporter|export(?!\s+call)|call){_END}", re.IGNORECASE)
 _SWITCH = re.compile(rf"{_NAME}dynamo\s*[=:]\s*(?:true|false){_END}", re.IGNORECASE)
@@ -118,10 +120,10 @@ _UPGRADE = re.compile(
     rf"|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
     re.IGNORECASE,
 )
-#: a number that is no release, behind the name of what has it
+#: a number that is no release, behind the name of what has it or what is computed with it
 _NUMBERS = re.compile(
-    rf"{_NAME}(?P<kind>\w*(?:factor|scale|ratio|rate|eps|epsilon|alpha|beta|momentum|threshold|dropout))\s+(?:of\s+)?"
-    rf"\d+\.\d+(?![\w.])",
+    rf"(?:{_NAME}(?P<kind>\w*(?:factor|scale|ratio|rate|eps|epsilon|alpha|beta|momentum|threshold|dropout))\s+(?:of\s+)?"
+    rf"|(?:\b(?:divid|multipl|mod)\w*\s+(?:\S+\s+){{0,3}}by|//|%|\*)\s*-?)\d+\.\d+(?![\w.])",
     re.IGNORECASE,
 )
 #: what asks for a release by what it broke
@@ -186,7 +188,9 @@ _ASKING = re.compile(
 #: characters of the longest question
 _LONGEST = 1500
 #: words of a query that is about the function of torch that it begins with, and no line of an error
-_SHORT = 8
+_SHORT = 10
+#: signs that a line of an error has, and a few words have not
+OF_A_LINE = re.compile(r":\s|[\n'\"\[]|\w['\u2019]t\b")
 #: a few words that ask whether something fails, and no line of an error, which has a colon
 _SHORT_ASKED = re.compile(r"^[^\n:?]{1,60}\?\s*$")
 _FUNCTION = re.compile(r"^\s*(?:torch(?:\.nn(?:\.functional)?)?|F|nn)\.(?!onnx\b|export\b|jit\b)[A-Za-z_]\w*(?![\w.:])")
@@ -423,9 +427,18 @@ def read_question(query: str) -> AskedQuestion | None:
 
 
 def _is_short_question(written: str, query: str, exporter: str) -> bool:
-    """Whether a few words are about the function that they begin with, or are code beside an exporter."""
-    is_of_code = bool(exporter) and written != query
-    return len(written.split()) <= _SHORT and (is_of_code or bool(_FUNCTION.search(written)))
+    """Whether a few words are about the function that they begin with, are code, or name an operator beside an
+    exporter.
+    """
+    is_code = written != query
+    is_named = bool(_FUNCTION.search(written)) or (is_code and bool(exporter))
+    is_known = is_named or is_code or (bool(exporter) and _names_operator(query))
+    return is_known and len(written.split()) <= _SHORT and (is_named or not OF_A_LINE.search(written))
+
+
+def _names_operator(query: str) -> bool:
+    words = (word.strip(_OUTER) for word in query.split())
+    return any(operator_key(word) in every_operator() for word in words if word and word not in ENGLISH)
 
 
 def _newest_first(opsets: list[str]) -> list[str]:

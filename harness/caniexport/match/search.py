@@ -21,10 +21,11 @@ from caniexport.match.asked_forms import read_forms
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import SURE, Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
-from caniexport.match.mentions import ENGLISH, every_operator
+from caniexport.match.mentions import COMPUTING, ENGLISH, every_operator
 from caniexport.match.named_fix import name_fix
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import (
+    OF_A_LINE,
     OWNER,
     AskedQuestion,
     elsewhere_named,
@@ -61,8 +62,8 @@ _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(|\bNo ONNX functio
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
-#: words of a query that may name an operator without more
-_FEW_WORDS = 8
+#: words of a query that may be nothing but names
+_FEW_WORDS = 10
 #: more cases than have any word, and how much more an argument of a call or a type of tensors says than another word
 _MANY, _ARGUMENT = 1000, 2.0
 #: characters from which a query is no name; names of one kind that are told
@@ -246,7 +247,7 @@ def _find(where: SearchIndex, query: str) -> SearchHits:
     if question is not None:
         return _of_question(where, spelled, question)
     some = _of_question(where, spelled, plain) if plain is not None else None
-    if some is not None and _is_without_case(some):
+    if some is not None and _is_few_words(some):
         return some
     has_every = some is not None and (_has_every(some) or (spelled != query and bool(some.hits)))
     if match and match.leads and match.leads[0].confidence is not Confidence.WORDS and not has_every:
@@ -266,10 +267,11 @@ def _has_every(found: SearchHits) -> bool:
     return bool(found.hits) and not found.left_out and 2 * len(kept) >= len(found.query.split())
 
 
-def _is_without_case(found: SearchHits) -> bool:
-    """Whether a few words name an operator that no case is about."""
+def _is_few_words(found: SearchHits) -> bool:
+    """Whether a few words that are no line of an error name cases, or a function that no case is about."""
     words = found.question.words if found.question else ""
-    return not found.hits and _is_operator(words) and len(found.query.split()) <= _FEW_WORDS
+    is_known = bool(found.hits) or _is_operator(words) or bool(_FUNCTION.fullmatch(words))
+    return is_known and len(found.query.split()) <= _FEW_WORDS and not OF_A_LINE.search(found.query)
 
 
 def _has_most(found: SearchHits) -> bool:
@@ -335,7 +337,7 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     if not question.asks and WEAK.issuperset(looked_for.casefold().split()):
         asked = replace(question, words=" ".join(every))
         return SearchHits(query, False, (), near=tuple(_near(where, words)), question=asked)
-    hits = find_asked(where.words, looked_for, listed=listed)
+    hits = _find_with_most(where, looked_for, listed=listed)
     if question.asks == "workarounds":
         hits, ranking = _rank_by(where, hits, [*left_out, *(word for word in spoken if word not in every)])
         fix, meant = name_fix(where.words, named, kept, hits)
@@ -344,10 +346,27 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         left_out, missing = (tuple(word for word in found if word not in answered) for found in (left_out, missing))
     if question.asks != "upgrade" and not asked.fix:
         hits = add_missing(where.words, hits, looked_for.split(), missing)
+    left_out += _not_told(where, question, [word for word in named if word not in spoken], hits)
     found = _of_words(where, query, looked_for or words, hits)
     is_whole = question.asks == "upgrade" or listed or bool(asked.fix)
     narrowed = "" if is_whole else _tell_narrowed(where, asked, query, looked_for, found.hits)
     return replace(found, question=asked, left_out=left_out, missing=missing, narrowed=narrowed, uncovered=uncovered)
+
+
+def _find_with_most(where: SearchIndex, words: str, *, listed: bool) -> tuple[Lead, ...]:
+    """The cases with these words, where none has all of them without those that say nothing by themselves."""
+    found = find_asked(where.words, words, listed=listed)
+    telling = " ".join(word for word in words.split() if word.casefold() not in WEAK)
+    return found or (find_asked(where.words, telling, listed=listed) if telling else ())
+
+
+def _not_told(
+    where: SearchIndex, question: AskedQuestion, words: Sequence[str], hits: Sequence[Lead]
+) -> tuple[str, ...]:
+    """Those of a sentence's words of plain English that compute something, of which no case that was found is said."""
+    found = {hit.case for hit in hits}
+    asked = [] if question.asks else [word for word in words if word in COMPUTING]
+    return tuple(word for word in asked if found.isdisjoint(lead.case for lead in find_asked(where.words, word)))
 
 
 def _answer_without_cases(
@@ -501,8 +520,8 @@ def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
     names = [word for word in words if word not in ENGLISH and word.casefold() not in DTYPE_WORDS]
     names = [word for word in names if "." in word and _is_operator(word)] or names
     known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
-    has_part = any(is_part(where.words, word) for word in names)
-    is_one = sum(map(_is_operator, words)) == 1
+    has_part = any(is_part(where.words, word) for word in words)
+    is_one = sum(word not in ENGLISH and _is_any_operator(word) for word in words) == 1
     if has_part or not (has_sentence(query) or is_one):
         return ""
     if any(_is_covered(where.words, word) or word in known for word in names):

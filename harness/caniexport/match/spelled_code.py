@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from caniexport.match.mentions import ENGLISH, every_operator
 from caniexport.operators import DTYPE_WORDS, operator_key
@@ -149,6 +150,22 @@ _NO_PROSE = (r"\^", r"\|")
 _ANY = r"[A-Za-z_]\w*(?:\.\w+)*"
 _OPERAND = r"(?:[A-Za-z]+\d|[A-Za-z]|[A-Za-z_]\w*\.[\w.]+|[a-z]+_\w+)"
 _SECOND = rf"(?:{_OPERAND}|-?\d[\d.]*|(?!(?:by|of|to|is|on|in|at|or|and|with|for|are|not|as)\b)[a-z]\w{{0,3}})"
+_SIGNED = (
+    ("//", "floor_divide"),
+    (r"\*\*", "pow"),
+    ("%", "remainder"),
+    ("@", "matmul"),
+    ("&=", "__iand__"),
+    (r"\|=", "__ior__"),
+    (r"\+=", "add_"),
+    (r"\*=", "mul_"),
+    ("&", "bitwise_and"),
+    (r"\|", "bitwise_or"),
+    (r"\^", "bitwise_xor"),
+)
+#: those of them that a sentence has, too
+_SIGNED_APART = ((r"\+", "add"), ("-", "sub"), (r"\*", "mul"), ("/", "div"))
+_COMPARING = (("==", "eq"), ("!=", "ne"), (">=", "ge"), ("<=", "le"), (">", "gt"), ("<", "lt"))
 #: what stands between two tensors, with the operator that it is
 _SIGNS = tuple(
     (
@@ -158,26 +175,40 @@ _SIGNS = tuple(
         ),
         f"aten::{name}",
     )
-    for sign, name in (
-        ("//", "floor_divide"),
-        (r"\*\*", "pow"),
-        ("%", "remainder"),
-        ("@", "matmul"),
-        ("&=", "__iand__"),
-        (r"\|=", "__ior__"),
-        (r"\+=", "add_"),
-        (r"\*=", "mul_"),
-        ("&", "bitwise_and"),
-        (r"\|", "bitwise_or"),
-        (r"\^", "bitwise_xor"),
-    )
+    for sign, name in _SIGNED
 )
 #: signs that a sentence has, too: between single letters alone, apart from both
 _APART = r"(?:[A-Za-z]|[A-Za-z]+\d)"
 _SIGNS_APART = tuple(
     (re.compile(rf"(?<![\w./:-]){_APART}\s+{sign}\s+(?:{_APART}|-?\d[\d.]*)(?![\w./(\[])"), f"aten::{name}")
-    for sign, name in ((r"\+", "add"), ("-", "sub"), (r"\*", "mul"), ("/", "div"))
+    for sign, name in _SIGNED_APART
 )
+#: a tensor of which the type is said (``int64 tensor``, ``bool_mask``, ``x.half()``), beside a sign: the types stay
+_TYPE = r"(?:float\d*|half|bf16|bfloat16|fp\d\d|double|u?int\d*|long|bool(?:ean)?)"
+_METHODS = r"half|double|bfloat16|long|bool|int|float|byte|short"
+_OTHER_SIDE = rf"(?:-?\d[\d.]*|True|False|{_OPERAND})"
+
+
+def _typed(name: str) -> str:
+    tensor = rf"(?P<{name}>{_TYPE})(?:_\w+|\s+(?:tensors?|masks?|x)\b)"
+    return rf"(?:{tensor}|[A-Za-z_]\w*\.(?P<{name}_cast>{_METHODS})\(\))"
+
+
+_TYPED_SIGNS = tuple(
+    (re.compile(rf"(?<![\w./:\[]){sides}(?![\w./])"), f"aten::{name}")
+    for signed, gap in ((_SIGNED, r"\s*"), ((*_SIGNED_APART, *_COMPARING), r"\s+"))
+    for sign, name in signed
+    for sides in (
+        rf"{_typed('first')}{gap}{sign}{gap}(?:{_typed('second')}|{_OTHER_SIDE})",
+        rf"{_OTHER_SIDE}{gap}{sign}{gap}{_typed('second')}",
+    )
+)
+#: the last cast of a tensor before something else is done with it, and a tensor of a type as an argument
+_CAST = re.compile(
+    rf"(?<![\w.])(?P<base>[A-Za-z_]\w*)(?:\.(?:{_METHODS})\(\))*\.(?:(?P<method>{_METHODS})\(\)"
+    rf"|(?:to|type)\((?:dtype=)?torch\.(?P<type>{'|'.join(DTYPE_WORDS)})\))(?:\.(?=[a-z])|(?P<end>\s*(?=[,)])))"
+)
+_TYPE_GIVEN = re.compile(rf"(?<=[(,])\s*(?P<type>{'|'.join(DTYPE_WORDS)})\s+[a-z]\w*(?=\s*[,)])")
 _NOT = re.compile(r"(?<![\w~/.])~(?P<one>[a-z]\w*)(?![/\w])")
 #: the name of a variable, which may stand elsewhere in a question
 _VARIABLE = re.compile(r"(?<![\w.:='\"])(?!dim\b|int\b)[a-z]\w{0,2}(?![\w.:(='\"])")
@@ -205,6 +236,10 @@ def spell_code(text: str) -> str:
         text = pattern.sub(drop, text)
 
     replace(_BRANCH, _spell_branch)
+    for sign, operator in _TYPED_SIGNS:
+        replace(sign, partial(_spell_typed, operator))
+    replace(_CAST, _spell_cast)
+    replace(_TYPE_GIVEN, lambda found: found["type"])
     for phrase, words in _PHRASES:
         replace(phrase, f" {words} ")
     replace(_GIVEN, " ")
@@ -220,6 +255,19 @@ def spell_code(text: str) -> str:
     replace(_NOT, lambda found: f" aten::bitwise_not {'mask' if 'mask' in found['one'] else ''} ")
     text = _VARIABLE.sub(lambda found: "" if found[0] in variables else found[0], text)
     return text.replace(_OPEN, "(").replace(_SHUT, ")")
+
+
+def _spell_typed(operator: str, found: re.Match[str]) -> str:
+    """An operator behind the types of its tensors that are said."""
+    said = found.groupdict()
+    types = (said.get(name) for name in ("first", "first_cast", "second", "second_cast"))
+    return f" {' '.join(filter(None, types))} {operator} "
+
+
+def _spell_cast(found: re.Match[str]) -> str:
+    """The type before the tensor with which something else is done, or in the place of an argument."""
+    dtype = found["method"] or found["type"]
+    return dtype if found["end"] is not None else f" {dtype} {found['base']}."
 
 
 def _spell_branch(found: re.Match[str]) -> str:

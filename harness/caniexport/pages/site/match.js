@@ -579,9 +579,13 @@ window.makeSearch = data => {
     } : null
   }
   const _is_short_question = (written, query, exporter) => {
-    const is_of_code = exporter && written !== query
-    return split(written).length <= reading._SHORT && (is_of_code || Boolean(match(reading._FUNCTION, written)))
+    const is_code = written !== query
+    const is_named = match(reading._FUNCTION, written) || (is_code && exporter)
+    const is_known = is_named || is_code || (exporter && _names_operator(query))
+    return Boolean(is_known) && split(written).length <= reading._SHORT && Boolean(is_named || !match(reading.OF_A_LINE, written))
   }
+  const _names_operator = query =>
+    split(query).map(word => rstrip(lstrip(word, reading._OUTER), reading._OUTER)).some(word => word && !mentions.ENGLISH.includes(word) && _is_operator(word))
   const has_sentence = query => Boolean(match(reading._PROSE, query) || match(reading._ASKING, query))
   const is_long_question = query => {
     const is_asking = Boolean(match(reading._ASKING, query))
@@ -726,7 +730,7 @@ window.makeSearch = data => {
     if (is_sure && !asks_for_fix) return _of_error(found, told)
     if (question) return _of_question(spelled, question)
     const some = plain && _of_question(spelled, plain)
-    if (some && _is_without_case(some)) return some
+    if (some && _is_few_words(some)) return some
     const has_every = some && (_has_every(some) || (spelled.query !== query && some.hits.length > 0))
     if (told?.leads.length && told.leads[0].confidence !== CONFIDENCE.WORDS && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
@@ -735,7 +739,11 @@ window.makeSearch = data => {
     split(casefold(words)).every(word => data.dtypes.includes(word) || is_known(operator_key(word)) || every_operator.has(operator_key(word)))
   const _has_every = found =>
     found.hits.length > 0 && !found.left_out.length && 2 * split(found.question.words).length >= split(found.query).length
-  const _is_without_case = found => !found.hits.length && _is_operator(found.question?.words ?? '') && split(found.query).length <= search._FEW_WORDS
+  const _is_few_words = found => {
+    const named = found.question?.words ?? ''
+    const is_known = found.hits.length > 0 || _is_operator(named) || match(search._FUNCTION, named)?.[0] === named
+    return Boolean(is_known) && split(found.query).length <= search._FEW_WORDS && !match(reading.OF_A_LINE, found.query)
+  }
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
   const _of_words = (found, words, hits) => {
     const named = names_of => _named_like(words, entries.flatMap(({case: entry}) => names_of(entry)))
@@ -817,7 +825,7 @@ window.makeSearch = data => {
     if (!read.asks && split(casefold(looked_for)).every(word => search.WEAK.includes(word))) {
       return {...found, question: {...read, words: every.join(' ')}, near: _near(asked)}
     }
-    let hits = find_asked(looked_for, listed)
+    let hits = _find_with_most(looked_for, listed)
     if (read.asks === 'workarounds') {
       let ranking
       ;({hits, ranking} = _rank_by(hits, [...left_out, ...spoken.filter(word => !every.includes(word))]))
@@ -826,8 +834,18 @@ window.makeSearch = data => {
       ;[left_out, missing] = [left_out, missing].map(found => found.filter(word => !ranking.includes(word) && !meant.includes(word)))
     }
     if (read.asks !== 'upgrade' && !question.fix) hits = add_missing(hits, split(looked_for), missing)
+    if (!read.asks) left_out = [...left_out, ..._not_told(named.filter(word => !spoken.includes(word)), hits)]
     const narrowed = read.asks === 'upgrade' || listed || question.fix ? '' : _tell_narrowed(read, query, split(looked_for), hits)
     return {..._of_words(found, looked_for || asked, hits), question, left_out, missing, narrowed, uncovered}
+  }
+  const _find_with_most = (asked, listed) => {
+    const found = find_asked(asked, listed)
+    const telling = split(asked).filter(word => !search.WEAK.includes(casefold(word))).join(' ')
+    return found.length || !telling ? found : find_asked(telling, listed)
+  }
+  const _not_told = (said, hits) => {
+    const is_there = word => find_asked(word, false).some(lead => hits.some(hit => hit.case === lead.case))
+    return said.filter(word => mentions.COMPUTING.includes(word) && !is_there(word))
   }
   const onnx_names = new Set(entries.flatMap(({case: {ops}}) => ops.filter(op => !op.includes('::')).map(casefold)))
   const _is_covered = word => {
@@ -893,8 +911,8 @@ window.makeSearch = data => {
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
     const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
-    const is_one = every.filter(_is_operator).length === 1
-    if (named.some(is_part) || !(has_sentence(query) || is_one) || named.some(word => is_known(word))) return ''
+    const is_one = every.filter(word => !mentions.ENGLISH.includes(word) && _is_any_operator(word)).length === 1
+    if (every.some(is_part) || !(has_sentence(query) || is_one) || named.some(word => is_known(word))) return ''
     const operators = named.filter(word => _is_operator(word) && _is_uncovered(word))
     const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
     return [...operators, ...functions][0] ?? ''

@@ -13,6 +13,13 @@ window.makeSpeller = ({spelled_code, mentions, match, findall, strip, operator_k
       })
     }
     replace(spelled_code._BRANCH, _spell_branch)
+    for (const [sign, operator] of spelled_code._TYPED_SIGNS) {
+      replace(sign, (_, {first, first_cast, second, second_cast}) =>
+        ` ${[first, first_cast, second, second_cast].filter(Boolean).join(' ')} ${operator} `)
+    }
+    replace(spelled_code._CAST, (_, {method, type, base, end}) =>
+      end === undefined ? ` ${method || type} ${base}.` : method || type)
+    replace(spelled_code._TYPE_GIVEN, (_, {type}) => type)
     for (const [phrase, words] of spelled_code._PHRASES) replace(phrase, ` ${words} `)
     replace(spelled_code._GIVEN, ' ')
     replace(spelled_code._COMPARED, (_, {method}) => ` bool x.${method}(`)
