@@ -55,6 +55,21 @@ FAILING = {
     "torch.pow(x, b) where b is bool, torch 2.15": "with a second tensor of bool torch's own calls of pow",
     "F.softmax(x, dim=-1, dtype=torch.float32) on an int64 tensor, dynamo, torch 2.9": "softmax.with_dtype (int64) do",
     "AdaptiveAvgPool2d((3,3)) on variable image size with torch 2.15": "still needed for adaptive-avg-pool2d-dynamic",
+    # types of tensors in code, and numbers and switches beside a sign
+    "torch.logit(int64 tensor, 0.2) legacy": "logit (int64) are exported in part: TorchScript",
+    "F.mse_loss(a.half(), b.half()) dynamo 2.15": "mse_loss (float16) do not pass as asked for",
+    "F.grid_sample(half feats, grid) dynamo=True": "grid_sample (float16) do not pass as asked for",
+    "x.half().prod() new exporter": "prod (float16) do not pass as asked for",
+    "F.interpolate(img.byte(), mode='bilinear', size=(8,8)) trace": "interpolate.bilinear (uint8) do not pass",
+    "1.5 - int tensor dynamo 2.15": "with a decimal number before the tensor torch's own calls of sub",
+    "(1.0 - mask.long()) * x dynamo=True torch 2.15": "with a decimal number before the tensor torch's own calls",
+    "int64 tensor // 2.0 new exporter 2.15": "with a decimal number behind the tensor torch's own calls",
+    "a.bool() & 1 TorchScript 2.15": "with a whole number behind the tensor torch's own calls of bitwise_and (bool)",
+    "bitwise_and bool tensor with an int trace opset 23": "with a whole number behind the tensor torch's own calls",
+    "True * float tensor trace 2.15": "with a Python bool before the tensor torch's own calls of mul (float32)",
+    "normal_() in place legacy, is it the same shape": "calls of normal.in_place (float32) do not pass",
+    "diagonal bool legacy exporter": "diagonal (bool) do not pass as asked for",
+    "x.to(torch.float16).sum() dynamo 2.15": "sum (float16) do not pass as asked for",
     # what leaves cases of the operator out
     "x.squeeze(1) of dynamic axis, torch 2.9": "It depends on the call.",
     "F.interpolate(x, scale_factor=0.6, mode='nearest') torch 2.7 TorchScript": "It depends on the call.",
@@ -90,7 +105,19 @@ WORKS = (
 #: what no case is about, and is answered by none
 UNKNOWN = (
     "torch.cumsm on int32 mask torch 2.5", "nn.GroupNrom half precision torch 2.5", "nested tensor input torch 2.9",
-    "mel spectrogram torchaudio export torch 2.5",
+    "mel spectrogram torchaudio export torch 2.5", "torch.sparse.mm onnx", "torch.sparse.softmax on torch 2.9",
+)  # fmt: skip
+#: what is dropped of a question is told
+WITHOUT = {
+    "tensor.to(torch.float16) then sum": "Answered without \u00absum\u00bb",
+    "does torch.cumsum then flip work on dynamo 2.9?": "Answered without \u00abflip\u00bb",
+    "linalg.matrix_norm nuc": "Not known with \u00abnuc\u00bb",
+    "does torch.cummax work nicely?": "Answered without \u00abnicely\u00bb",
+}
+#: a few words that are no line of an error
+WORDS = (
+    "hardswish still missing?", "LSTM on TensorRT with dynamic batch", "gelu bf16 trace", "softplus beta=2 threshold=5",
+    "bucketize onnx 2.9 dynamo", "roll with several shifts and dims", "torch.sort on bool tensor dynamo",
 )  # fmt: skip
 
 
@@ -154,3 +181,41 @@ def test_an_upgrade_that_loses_calls_in_another_dtype_or_form_says_so_first_and_
     told = " ".join(reply.output.split())
     assert told.startswith(f"Torch's own calls of {op} in {way} pass on torch {before} by ")
     assert f"and not on torch {after} by `dynamo=True`." in told
+
+
+@pytest.mark.parametrize("question", WITHOUT)
+def test_a_word_that_nothing_was_looked_for_by_is_told(question):
+    told = " ".join(CliRunner().invoke(main, ["why", question]).output.split())
+
+    assert WITHOUT[question] in told.split(" On torch ")[0]
+
+
+@pytest.mark.parametrize("question", WORDS)
+def test_a_few_words_are_answered_as_a_question(question):
+    reply = CliRunner().invoke(main, ["why", question])
+
+    assert reply.exit_code == 0
+    assert reply.output.startswith("Read as: ")
+
+
+def test_whether_two_tensors_are_equal_is_not_answered_by_their_comparison():
+    reply = CliRunner().invoke(main, ["why", "torch.equal(a, b) in forward, dynamo=True"])
+
+    assert reply.exit_code == 2
+    assert "'torch.equal' is no case" in reply.output
+
+
+def test_an_operator_whose_dtypes_differ_names_the_usual_one_too():
+    told = " ".join(
+        CliRunner().invoke(main, ["why", "torch.any in 2.15 with TorchScript, returns bool"]).output.split()
+    )
+
+    assert "own calls of any differ from eager there, without an error: float32 (trace), bfloat16 (trace)" in told
+
+
+def test_an_upgrade_after_which_none_of_some_calls_pass_says_so():
+    ends = ["--from", "torch=1.13", "--to", "torch=2.1.2"]
+    reply = CliRunner().invoke(main, ["upgrade", *ends, "--op", "index_copy"])
+
+    assert reply.exit_code == 1
+    assert "TorchScript exports 1 of 2 calls at opset 11, 14, 17" in reply.output.split("Of the cases")[0]

@@ -606,3 +606,51 @@ def test_a_fix_may_not_go_by_a_case_without_what_its_author_names(tmp_path, cond
     why = ": it can go where the code is adaptive-avg-" if other else ", which no measured case of it has"
     assert f"its author names {condition}{why}" in shown.stdout
     assert "can go" not in shown.stdout.splitlines()[0]
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("said", "call", "told"),
+    [
+        (
+            "torch.any is not exported correctly",
+            "(x != 0).to(torch.int32).sum(dim=1) > 0",
+            "any do not pass in float32",
+        ),
+        ("log10 is not available in ONNX", "torch.log(x.half()) / math.log(10)", None),
+        (
+            "torch.cumsum in half precision fails in ONNX, cast",
+            "torch.cumsum(x.float(), 1)",
+            "cumsum do not pass in float16",
+        ),
+    ],
+)
+def test_a_workaround_whose_operator_is_wrong_in_the_types_of_the_file_is_not_judged(tmp_path, said, call, told):
+    way = "dynamo=True" if "cumsum" in said else "dynamo=False"
+    source = f"""
+import math
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        # {said}
+        return {call}
+
+
+example = torch.rand(2, 4)
+torch.onnx.export(Model(), (example,), "m.onnx", opset_version=20, {way})
+"""
+    (tmp_path / "model.py").write_text(source)
+    (tmp_path / "half.py").write_text(source.replace("torch.rand(2, 4)", "torch.rand(2, 4).half()"))
+
+    shown = {
+        name: " ".join(
+            CliRunner().invoke(main, ["workaround", "--scan", str(tmp_path / name), "--torch", "2.15"]).stdout.split()
+        )
+        for name in ("model.py", "half.py")
+    }
+    assert told is None or f"its cases work, and torch's own calls of {told}" in shown["model.py"]
+    assert ("log10 do not pass in float16" in shown["half.py"]) == ("log10" in said)
+    assert ("can go" in shown["model.py"]) == (told is None)
+    assert "can go" not in shown["half.py"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from caniexport import names
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import Workaround
-from caniexport.scan.judge import FORWARD, SiteFinding, ends_of
+from caniexport.scan.judge import CASES_WORK, FORWARD, SiteFinding, ends_of
 from caniexport.scan.scan import SourceScan
 from caniexport.scan.site import Sureness
 
@@ -85,6 +85,8 @@ def why_not(item: SiteFinding) -> str:
         return _ELSEWHERE
     if item.statement == FORWARD:
         return "whose function may export without it, or not"
+    if item.statement.startswith(CASES_WORK):
+        return "whose cases work, and other calls of its operator do not"
     if item.unmet:
         return "whose author names what no measured case of it has"
     ends = ends_of(item.evidence)

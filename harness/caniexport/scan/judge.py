@@ -10,6 +10,7 @@ from functools import cache, cached_property
 
 from caniexport import names, versions
 from caniexport.answers.operator_at import operator_at
+from caniexport.answers.other_dtypes import tell_failing_calls
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.answers.words import words
@@ -23,6 +24,8 @@ from caniexport.scan.site import Site, SiteKind, Sureness
 
 _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 NOTHING = "no measured case applies to this"
+#: how it begins why something is not judged of which only other calls than its cases' fail
+CASES_WORK = "its cases work, and "
 #: evidence that is told one by one
 _MOST = 4
 #: names of cases of which the operator alone is the failure
@@ -201,17 +204,29 @@ class Judge:
         return self._not_where(found, failing) if failing else found
 
     def _unless_calls_fail(self, found: SiteFinding) -> SiteFinding:
-        """Not judged where a function stands in for all calls of an operator, of which torch's own do not all pass."""
-        if found.word is not Workaround.OBSOLETE or found.site.kind is not SiteKind.SYMBOLIC:
-            return found
+        """Not judged where a function stands in for all calls of an operator, of which torch's own do not all pass, or
+        where these are wrong in the types of tensors that the code is exported with.
+        """
         torch = self.releases[-1]
+        if found.word is not Workaround.OBSOLETE or self.seen.summary is None:
+            return found
+        if found.site.kind is not SiteKind.SYMBOLIC:
+            failing = self._failing_types(found, self.seen.summary, torch)
+            why = f"{CASES_WORK}{failing}"
+            return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False) if failing else found
         opsets = (self.opset,) if self.opset else ()
         summary, exporters = self.seen.summary, (self.exporter_of(torch),)
-        at = operator_at(summary, found.site.name, torch, exporters, opsets) if summary else None
+        at = operator_at(summary, found.site.name, torch, exporters, opsets)
         if at is None or at.torch != torch or all(end.passing for end in at.ends):
             return found
-        why = f"its cases work, and other calls of it do not: {at.told}"
+        why = f"{CASES_WORK}other calls of it do not: {at.told}"
         return replace(found, word=Workaround.UNKNOWN, statement=why, spoken=False)
+
+    def _failing_types(self, found: SiteFinding, summary: OperatorsSummary, torch: str) -> str:
+        """In which types of tensors the operator of the first of its cases fails, though they work."""
+        entries = [self.seen.rows.catalogue[item.case, item.variant] for item in found.evidence[:1]]
+        at = torch, self.exporter_of(torch), self.opset, found.site.dtypes
+        return "".join(tell_failing_calls(summary, entry, *at) for entry in entries)
 
     def _alike(self, item: Evidence) -> Iterator[CatalogueEntry]:
         """The entries of cases about the same operator that have the same fix, or nearly the same name."""

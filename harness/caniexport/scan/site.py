@@ -45,8 +45,9 @@ class Site:
     ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
     ``fixes`` are the fixes of the corpus that it is, or is nearest to, the best first; ``told`` is how that is seen,
     ``of`` the package in which this form is well known. ``runtime`` is another runtime than ONNX Runtime that it is
-    for, ``said`` what its author says of it. ``sure`` is how certain that is: of the same operator ``name`` is the
-    operator, and ``fixes`` is the nearest.
+    for, ``said`` what its author says of it, ``dtypes`` the types of tensors that its file is exported with or its
+    author speaks of. ``sure`` is how certain that is: of the same operator ``name`` is the operator, and ``fixes`` is
+    the nearest.
     """
 
     path: str
@@ -62,6 +63,7 @@ class Site:
     of: str = ""
     sure: Sureness = Sureness.SAME
     said: str = ""
+    dtypes: frozenset[str] = frozenset()
 
     @property
     def argument(self) -> str:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from caniexport.scan import exports, gates, rules, values
 from caniexport.scan.branches import Flags, asks_for_export, ends, exporting, flags_of
+from caniexport.scan.dtypes import types_in_code, types_said
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
@@ -168,6 +169,7 @@ class _Finder(ast.NodeVisitor):
     near: list[StatedWorkaround] = field(default_factory=list)
     lines: OnLines = field(default_factory=lambda: OnLines((), ()))
     left_out: str = ""
+    dtypes: frozenset[str] = frozenset()
     source: ParsedFile = field(init=False)
 
     def look(self, source: ParsedFile, clock: Clock) -> list[Site]:
@@ -184,7 +186,8 @@ class _Finder(ast.NodeVisitor):
         self.visit(self.source.tree)
         there = {operator_of(site.name) for site in self.found if site.kind is SiteKind.SYMBOLIC}
         self._keep(rules.written(self.source, self.ranking.known.operators - there))
-        return sorted(self.found, key=lambda site: site.line)
+        typed = (replace(site, dtypes=self.dtypes | types_said(site.said)) for site in self.found)
+        return sorted(typed, key=lambda site: site.line)
 
     def visit(self, node: ast.AST) -> None:
         self.clock.check()
@@ -291,6 +294,7 @@ class _Finder(ast.NodeVisitor):
         """What the call is given, by itself, by ``**name`` and by a ``partial``; one that may choose anything is an
         export by ``**``.
         """
+        self.dtypes |= self._types_of(node)
         words = [*(partial.keywords if partial else ()), *node.keywords]
         written = {word.arg: word.value for word in words if word.arg}
         self._exported(node, [(name, value) for name, value in written.items() if name != "dynamo"])
@@ -312,6 +316,13 @@ class _Finder(ast.NodeVisitor):
                 self._add(node, SiteKind.EXPORT, name=UNREAD)
         elif not way and "dynamo" not in {*written, *(name for _, name, _ in given.found)}:
             self._add(node, SiteKind.EXPORT)
+
+    def _types_of(self, node: ast.Call) -> frozenset[str]:
+        """The types of what a call is given, and of what its names were given before."""
+        names = (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+        given = [node, *(value for name in names for value in self._values.get(name, ()))]
+        lines = (line for item in given for line in self.source.lines[item.lineno - 1 : item.end_lineno])
+        return types_in_code("\n".join(lines))
 
     def _way(self, node: ast.Call, partial: ast.Call | None, dynamo: ast.expr | None) -> str:
         """The exporter of a call that no literal chooses: by its function, by what it exports, by a variable."""
