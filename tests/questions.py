@@ -396,6 +396,75 @@ QUESTIONS = {
     "torch.quantile on cpu with dynamo": (
         "torch.quantile", "", "each", (), "", "dynamo", "",
     ),
+    "int64 tensor divided by 2.5, dynamo 2.15": (
+        "int64 tensor torch.div", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "half tensor multiplied by a float tensor on 2.9": (
+        "half tensor torch.mul float tensor", "", "each", ("2.9",), "", "", "",
+    ),
+    "torch.logit(int64 tensor, 0.2) legacy": (
+        "torch.logit int64", "", "each", (), "", "TorchScript", "",
+    ),
+    "F.mse_loss(a.half(), b.half()) dynamo 2.15": (
+        "F.mse_loss half", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "F.grid_sample(half feats, grid) dynamo=True": (
+        "F.grid_sample half", "", "each", (), "", "dynamo", "",
+    ),
+    "x.half().prod() new exporter": (
+        "half x.prod", "", "each", (), "", "dynamo", "",
+    ),
+    "x.to(torch.float16).sum() dynamo 2.15": (
+        "float16 x.sum", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "1.5 - int tensor dynamo 2.15": (
+        "int aten::sub", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "7 // int64 tensor dynamo 2.15": (
+        "int64 aten::floor_divide", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "(1.0 - mask.long()) * x dynamo=True torch 2.15": (
+        "long aten::sub x", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "int64 tensor // 2.0 new exporter 2.15": (
+        "int64 aten::floor_divide", "", "each", ("2.15",), "", "dynamo", "",
+    ),
+    "bool_tensor & 1 TorchScript torch 2.15": (
+        "bool aten::bitwise_and", "", "each", ("2.15",), "", "TorchScript", "",
+    ),
+    "True * float tensor trace 2.15": (
+        "float aten::mul", "", "each", ("2.15",), "", "trace", "",
+    ),
+    "float tensor == True trace 2.15": (
+        "float aten::eq", "", "each", ("2.15",), "", "trace", "",
+    ),
+    "float tensor ** bool tensor on torch 2.6": (
+        "float bool aten::pow", "", "each", ("2.6",), "", "", "",
+    ),
+    "hardswish still missing?": (
+        "hardswish", "", "each", (), "", "", "",
+    ),
+    "LSTM on TensorRT with dynamic batch": (
+        "LSTM TensorRT dynamic batch", "", "each", (), "", "", "",
+    ),
+    "gelu bf16 trace": (
+        "gelu bf16", "", "each", (), "", "trace", "",
+    ),
+    "any regressions for torch.std between 2.5 and 2.9": (
+        "torch.std", "upgrade", "move", ("2.5", "2.9"), "", "", "",
+    ),
+    "diagonal bool legacy exporter": (
+        "diagonal bool", "", "each", (), "", "TorchScript", "",
+    ),
+    "does torch.cumsum then flip work on dynamo 2.9?": (
+        "torch.cumsum flip", "", "each", ("2.9",), "", "dynamo", "",
+    ),
+    "torch.equal(a, b) in forward, dynamo=True": (
+        "torch.equal", "", "each", (), "", "dynamo", "",
+    ),
+    "normal_() in place legacy, is it the same shape": (
+        "normal_ place same shape", "", "each", (), "", "TorchScript", "",
+    ),
 }  # fmt: skip
 
 #: what has numbers and words of a setting, and asks nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _NUMBER, _DECIMAL = r"-?\d+(?![\w.])", r"-?\d+\.\d*(?!\w)"
-_SIGN = r"(?:\*\*|//|[-+*/%&|]|[<>]=?|[!=]=)"
+_SIGN = r"(?:\*\*|//|[-+*/%&|]|[<>]=?|[!=]=|(?:divided|multiplied)\s+(?:by|with)|modulo)"
 #: what stands behind a tensor, in words
 _BESIDE = r"\b(?:with|by|and|than|to)\s+an?\s+(?:python\s+)?"
 _NO_TENSOR = r"\b(?!\s+(?:tensor|mask|input|axis|dim|model|dtype|output)|\d|-)"

@@ -73,6 +73,15 @@ _PHRASES = (
             ("divid(?:e|ing)", "torch.div"),
         )
     ),
+    *(
+        (re.compile(rf"(?<=\w)\s+(?:{said})\b(?:\s+-?\d[\d.]*(?![\w.]))?", re.IGNORECASE), function)
+        for said, function in (
+            (r"divided\s+by", "torch.div"),
+            (r"multiplied\s+(?:by|with)", "torch.mul"),
+            (r"raised\s+to(?:\s+the\s+power(?:\s+of)?)?", "torch.pow"),
+            (r"modulo", "torch.remainder"),
+        )
+    ),
     (
         re.compile(
             r"\bbool(?:ean)?\s+mask\s+index(?:ing)?\b|\bindex(?:ing|ed)?\s+(?:with|by)\s+(?:an?\s+)?(?:bool(?:ean)?\s+)?mask\b",
