@@ -43,6 +43,14 @@ IR_10 = "Unsupported model IR version: 10, max supported IR version: 9"
             "LoadLibrary failed with error 126 onnxruntime_providers_tensorrt.dll",
             "could not load its TensorRT provider",
         ),
+        (
+            "INVALID_ARGUMENT : Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))",
+            "given float64 for an input that the file has as float32: cast it before it is run, `x.astype(numpy.float32",
+        ),
+        (
+            "RuntimeError: Expected all tensors to be on the same device, but found at least two",
+            "Tensors of two devices",
+        ),
         ("CUDA out of memory. Tried to allocate 2.00 GiB", "The memory where this ran was not enough"),
     ],
 )

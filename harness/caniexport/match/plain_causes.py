@@ -31,6 +31,15 @@ _FIXED = re.compile(
 _CONSTANT = re.compile(
     r"\b(?P<axis>\w+) was inferred to be a constant \((?P<size>\d+)\)"
     r"|\bmarked (?P<marked>[\w.\[\]'\"()]+) as dynamic but your code specialized it to be a constant \((?P<made>\d+)\)"
+    r"|\bNot all values of (?P<range>\w+) = [^\n]*? satisfy the generated guard Eq\([^\n]*?, (?P<only>\d+)\)"
+)
+_FED = re.compile(
+    r"Unexpected input data type\. Actual: \(tensor\((?P<given>\w+)\)\)\s*,? expected: \(tensor\((?P<wanted>\w+)\)\)"
+)
+_DEVICES = re.compile(r"\bExpected all tensors to be on the same device\b")
+_CONVERTER = re.compile(
+    r"\bversion_converter(?:/adapters/|\.ConvertError)|\bfailed to convert the model to the target version\b",
+    re.IGNORECASE,
 )
 #: what torch.onnx and the runs of its files need, and what for
 _NEEDED = {
@@ -54,7 +63,7 @@ def tell_cause(dataset: Dataset, text: str, torch: str = "") -> PlainCause | Non
     for pattern, tell in _CAUSES:
         found = pattern.search(text)
         if found:
-            return PlainCause(tell(dataset, found, torch), leads=pattern in (_REFUSED, _PROVIDER, _FIXED, _CONSTANT))
+            return PlainCause(tell(dataset, found, torch), leads=pattern in _LEADING)
     return None
 
 
@@ -152,7 +161,8 @@ def _tell_fixed(_: Dataset, found: re.Match[str], __: str) -> str:
 
 def _tell_constant(_: Dataset, found: re.Match[str], __: str) -> str:
     """An axis that was asked to vary, and of which the capture makes a number; 1 by itself."""
-    axis, size = found["axis"] or found["marked"], found["size"] or found["made"]
+    axis = found["axis"] or found["marked"] or found["range"]
+    size = found["size"] or found["made"] or found["only"]
     one = " An example of size 1 alone makes it one: export with an example of 2 or more." if size == "1" else ""
     return (
         f"Axis {axis} was named dynamic, and the model's code or an operator in it makes {size} of its size: "
@@ -161,6 +171,34 @@ def _tell_constant(_: Dataset, found: re.Match[str], __: str) -> str:
     )
 
 
+def _tell_fed(_: Dataset, found: re.Match[str], __: str) -> str:
+    """An input of another type than the file's: what numpy makes of Python's numbers is float64."""
+    given, wanted = (_TYPES.get(found[name], found[name]) for name in ("given", "wanted"))
+    return (
+        f"The session was given {given} for an input that the file has as {wanted}: cast it before it is run, "
+        f"`x.astype(numpy.{wanted})`. Neither the export nor an operator fails."
+    )
+
+
+def _tell_devices(_: Dataset, __: re.Match[str], ___: str) -> str:
+    """Tensors of two devices in one call."""
+    return (
+        "Tensors of two devices meet in one call, which torch itself refuses, whatever exports it: move the model and "
+        "its example to one device (`model.cpu()`), and make tensors in forward with `device=x.device`."
+    )
+
+
+def _tell_converter(_: Dataset, __: re.Match[str], ___: str) -> str:
+    """A file that was made at another opset than is asked for."""
+    return (
+        "The file was made at another opset, and onnx's converter cannot bring it to the one that is asked for: ask for "
+        "opset 18 or newer, or export with `dynamo=False` (`dynamo=True` makes its file at 18 or newer and has it "
+        "converted)."
+    )
+
+
+#: how ONNX Runtime calls the types that numpy calls otherwise
+_TYPES = {"float": "float32", "double": "float64", "bool": "bool_"}
 _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], str]], ...] = (
     (_TOO_NEW, _tell_too_new),
     (_NEWER_FILE, _tell_newer_file),
@@ -172,6 +210,11 @@ _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], st
     (_PROVIDER, _tell_provider),
     (_FIXED, _tell_fixed),
     (_CONSTANT, _tell_constant),
+    (_FED, _tell_fed),
+    (_DEVICES, _tell_devices),
+    (_CONVERTER, _tell_converter),
 )
+#: those of which cases that end alike tell more
+_LEADING = (_REFUSED, _PROVIDER, _FIXED, _CONSTANT, _CONVERTER)
 #: what tells a text with such a cause from words to look for
 PATTERNS = tuple(pattern for pattern, _ in _CAUSES)
