@@ -45,7 +45,7 @@ IR_10 = "Unsupported model IR version: 10, max supported IR version: 9"
         ),
         (
             "INVALID_ARGUMENT : Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))",
-            "given float64 for an input that the file has as float32: cast it before it is run, `x.astype(numpy.float32",
+            "given float64 for an input that the file has as float32: cast it before it is run, `x.astype(numpy.",
         ),
         (
             "RuntimeError: Expected all tensors to be on the same device, but found at least two",

@@ -191,8 +191,8 @@ def _tell_devices(_: Dataset, __: re.Match[str], ___: str) -> str:
 def _tell_converter(_: Dataset, __: re.Match[str], ___: str) -> str:
     """A file that was made at another opset than is asked for."""
     return (
-        "The file was made at another opset, and onnx's converter cannot bring it to the one that is asked for: ask for "
-        "opset 18 or newer, or export with `dynamo=False` (`dynamo=True` makes its file at 18 or newer and has it "
+        "The file was made at another opset, and onnx's converter cannot bring it to the one that is asked for: ask "
+        "for opset 18 or newer, or export with `dynamo=False` (`dynamo=True` makes its file at 18 or newer and has it "
         "converted)."
     )
 
