@@ -24,6 +24,7 @@ from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
 from caniexport.match import (
     alike,
+    code_phrases,
     complete,
     error_answer,
     error_index,
@@ -68,6 +69,7 @@ _MODULES = (
     prose,
     plain_causes,
     alike,
+    code_phrases,
     complete,
     error_answer,
     error_index,

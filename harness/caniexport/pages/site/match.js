@@ -6,13 +6,13 @@ window.makeSearch = data => {
     mended, misspelt, read_attributes, read_error, read_mentions, read_of_extension, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
   const {
-    alike, complete, error_answer, error_index, errors, explain, mentions, named_fix, operators, plain_causes, prose, words, search, seen, spelled_code, names,
+    alike, complete, error_answer, error_index, errors, explain, mentions, named_fix, operators, plain_causes, prose, words, search, seen, code_phrases, spelled_code, names,
     question: reading,
   } = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const every_operator = new Set(data.every_operator)
-  const spell_code = window.makeSpeller({spelled_code, mentions, match, findall, strip, operator_key, every_operator})
+  const spell_code = window.makeSpeller({code_phrases, spelled_code, mentions, match, findall, strip, operator_key, every_operator})
   const round = value => Number(value.toFixed(4))
   const compare = (mine, theirs) => {
     const place = mine.findIndex((item, index) => item !== theirs[index])

@@ -1,6 +1,6 @@
 // Code in a question, spelled as the operators that it calls: caniexport.match.spelled_code function by function, under
 // the same names, with its expressions.
-window.makeSpeller = ({spelled_code, mentions, match, findall, strip, operator_key, every_operator}) => {
+window.makeSpeller = ({code_phrases, spelled_code, mentions, match, findall, strip, operator_key, every_operator}) => {
   const spell_code = written => {
     if ([...written].length > spelled_code._LONGEST) return written
     const variables = new Set()
@@ -20,7 +20,7 @@ window.makeSpeller = ({spelled_code, mentions, match, findall, strip, operator_k
     replace(spelled_code._CAST, (_, {method, type, base, end}) =>
       end === undefined ? ` ${method || type} ${base}.` : method || type)
     replace(spelled_code._TYPE_GIVEN, (_, {type}) => type)
-    for (const [phrase, words] of spelled_code._PHRASES) replace(phrase, ` ${words} `)
+    for (const [phrase, words] of code_phrases.PHRASES) replace(phrase, ` ${words} `)
     replace(spelled_code._GIVEN, ' ')
     replace(spelled_code._COMPARED, (_, {method}) => ` bool x.${method}(`)
     replace(spelled_code._SHAPE, ' size ')
