@@ -87,7 +87,7 @@ def command(
     text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = with_measured(dataset, {**placed, "torch": given["torch"]}) if along == "torch" else placed
-    if case != "-" and len(text.split()) > 1:
+    if case != "-" and (len(text.split()) > 1 or "(" in text):
         found = find(dataset, text)
         if found.question is not None or (found.hits and not found.error):
             show_question(dataset, found, given, show, as_json=as_json)

@@ -162,6 +162,11 @@ _NEED_SETTING = (
         re.IGNORECASE,
     ),
     re.compile(rf"^\W*(?:is|are)\s+{_SETTING}\s+(?:still\s+)?(?:needed|required|necessary){_END}", re.IGNORECASE),
+    re.compile(
+        rf"{_NAME}(?:min(?:imum|imal)?|lowest|smallest|least|oldest|which|what)\s+(?P<opset>opset)(?:\s+version)?\s+(?:is\s+|it\s+)?"
+        rf"(?:needed|needs|required|requires|necessary){_END}",
+        re.IGNORECASE,
+    ),
 )
 _MATRIX = re.compile(
     rf"{_NAME}(?:table|(?<!triangular\s)matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE
@@ -242,7 +247,7 @@ _FILLING = frozenset(
     "forward right match matches pass passes passing time "
     "no us over stay must up off except away natively back think thinking way everywhere writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't "
-    "wouldn't didn't wasn't wrongly rounded takes take while default missing regression regressions".split()
+    "wouldn't didn't wasn't wrongly rounded takes take while default lowest missing regression regressions".split()
 )
 #: what somebody calls a file or a model of theirs, which no case is about
 _OWN = re.compile(rf"{_NAME}(?:my|our)\s+(?:own\s+)?(?P<kind>\w+\s+)??(?:file|model|network)s?{_END}", re.IGNORECASE)
@@ -421,7 +426,7 @@ def read_question(query: str) -> AskedQuestion | None:
     if only_complains:
         return given if is_listed else None
     is_elsewhere = bool(_ELSEWHERE.search(query)) and len(written.split()) <= _SHORT
-    asks_of_words = bool(_ASKS.search(query)) or is_elsewhere or _is_short_question(written, query, exporter)
+    asks_of_words = bool(_ASKS.search(query) or needed) or is_elsewhere or _is_short_question(written, query, exporter)
     is_asked = is_listed or (is_looked_for and (is_provider or asks_of_words))
     return given if is_setting or given.asks or is_asked else None
 

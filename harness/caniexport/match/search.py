@@ -86,7 +86,7 @@ _LONG_NAME = 7
 #: words that many cases have by chance, and that alone say nothing of what is asked
 WEAK = frozenset(
     "tensor tensors input inputs output outputs module modules layer layers length data value values number "
-    "numbers argument arguments exported file files network graph node nodes type types".split()
+    "numbers without argument arguments exported file files network graph node nodes type types".split()
 )
 #: the value of an argument that is a switch
 _SWITCH = re.compile(r"(?<==)(?:true|false|none)$")

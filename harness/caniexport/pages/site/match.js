@@ -572,7 +572,7 @@ window.makeSearch = data => {
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query) || match(reading._SHORT_ASKED, written))
     const is_elsewhere = match(reading._ELSEWHERE, query) && split(written).length <= reading._SHORT
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
-    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || is_elsewhere || _is_short_question(written, query, exporter)))
+    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || needed || is_elsewhere || _is_short_question(written, query, exporter)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, listed: false, own, fix: '', others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
