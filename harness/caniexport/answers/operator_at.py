@@ -53,8 +53,13 @@ class ExporterEnd:
         return opset is None or self.exporter == Exporter.DYNAMO.value or self.first <= opset
 
     def fails_at(self, opset: int | None) -> bool:
-        """Whether they were tried at an opset and not all of them pass there; without one, whether at none."""
-        return self.first is None if opset is None else opset in self.tried and opset not in self.opsets
+        """Whether not all of them pass at an opset, where it was not tried at the nearest ones that were, below and
+        above it; without one, whether at none.
+        """
+        if opset is None or self.first is None:
+            return self.first is None
+        below, above = [at for at in self.tried if at <= opset][-1:], [at for at in self.tried if at >= opset][:1]
+        return not {*below, *above} & {*self.opsets}
 
     @property
     def opsets(self) -> list[int]:
