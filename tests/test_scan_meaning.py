@@ -566,10 +566,12 @@ _CONDITIONS = {
 
 
 @pytest.mark.published
-def test_a_registered_function_may_not_go_where_other_calls_of_its_operator_fail(tmp_path):
+@pytest.mark.parametrize("name", ["", "reg"])
+def test_a_registered_function_may_not_go_where_other_calls_of_its_operator_fail(tmp_path, name):
     (tmp_path / "a.py").write_text(
-        "import torch\nfrom torch.onnx import register_custom_op_symbolic\n\n\ndef f(g, x, *rest):\n    return x\n\n\n"
-        "register_custom_op_symbolic('aten::any', f, 16)\n"
+        f"import torch\nfrom torch.onnx import register_custom_op_symbolic{f' as {name}' if name else ''}\n\n\n"
+        "def f(g, x, *rest):\n    return x\n\n\n"
+        f"{name or 'register_custom_op_symbolic'}('aten::any', f, 16)\n"
         "torch.onnx.export(model, x, 'm.onnx', opset_version=17, dynamo=False)\n",
         encoding="utf-8",
     )

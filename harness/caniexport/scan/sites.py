@@ -270,7 +270,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         name = dotted(node.func)
-        last = name.split(".")[-1]
+        last = (self._exports.full(node.func) if "." not in name else name).split(".")[-1]
         if last in _REGISTERING or name.endswith("symbolic_registry.register_op"):
             self._keep([rules.registered(self.source, node, last)])
         elif name in self._exports.partials:
