@@ -15,7 +15,7 @@ SPELLED = {
     "x[:, ::-1]": "negative step slice",
     "x[:n.item()]": "aten::slice item",
     "x[..., None]": "aten::unsqueeze",
-    "x[mask > 0]": "aten::index mask",
+    "x[mask > 0]": "torch.masked_select mask",
     "logits[rows, cols]": "aten::index",
     "x.shape[0] and x.size(0)": "size and size",
     "x.view(x.size(0), -1)": "x.view size",

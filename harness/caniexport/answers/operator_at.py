@@ -14,7 +14,7 @@ from caniexport.answers.reading import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary, tell_which
 from caniexport.model.status import Exporter, Status
-from caniexport.operators import dtypes_of, operator_key, operator_keys
+from caniexport.operators import dtypes_of, is_torch_name, operator_key, operator_keys
 
 _NAMED = {Exporter.DYNAMO.value: "`torch.onnx.dynamo_export`", Exporter.TRACE.value: "TorchScript"}
 #: since the release in which ``torch.onnx.export`` takes ``dynamo``
@@ -32,7 +32,8 @@ class ExporterEnd:
     many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``releases`` says
     in words on which of the measured releases all of them pass at some opset, or at which other opset where one was
     asked for; ``partly`` how many pass at which opsets beside those where all do; ``wrong`` what the first that fails
-    gives where it exports and runs: ``gives float32 in place of float16``.
+    gives where it exports and runs: ``gives float32 in place of float16``; ``moved`` the opsets at which they pass by
+    a file of another one.
     """
 
     exporter: str
@@ -45,6 +46,7 @@ class ExporterEnd:
     releases: str
     partly: str = ""
     wrong: str = ""
+    moved: str = ""
 
     def passes(self, opset: int | None) -> bool:
         """Whether all of them pass at an opset, or at an older one; dynamo's files are made at its own."""
@@ -81,7 +83,8 @@ class ExporterEnd:
         """Behind «dynamo exports …»: ``at every opset tried (18, 20, 26; since torch 2.1.2)``, ``at opset 20 of 17, 20
         tried (since torch 2.4.1; 2 of 3 calls at opset 17)``.
         """
-        more = "; ".join(filter(None, (self.releases, self.partly)))
+        moved = f"asked for opset {self.moved} the file has another" if self.moved else ""
+        more = "; ".join(filter(None, (self.releases, self.partly, moved)))
         if self.passing != self.asked:
             return f"at opset {self.passing} of {self.asked} tried ({more})"
         if self.passing.isdigit():
@@ -385,8 +388,10 @@ def operator_without_case(
     """:func:`operator_at` of an operator that no case is about, without exporters and opsets where its calls pass by
     none, and without opsets where they do not fail at these; ``None`` of one that a case is about, too.
     """
-    key = operator_key(next((word for word in name.split() if not dtypes_of(word)), name))
-    if summary is None or any(key in operator_keys(entry.ops) for entry in rows.catalogue.values()):
+    word = next((word for word in name.split() if not dtypes_of(word)), name)
+    # torch.abs is no node of the same name
+    of_any = [op for entry in rows.catalogue.values() for op in entry.ops if "::" in op or not is_torch_name(word)]
+    if summary is None or operator_key(word) in operator_keys(of_any):
         return None
     everywhere = operator_at(summary, name, torch)
     if everywhere is None or not any(end.passing for end in everywhere.ends):
@@ -446,6 +451,7 @@ def _end(exporter: str, cells: Mapping[str, OperatorCell], torch: str, opsets: C
         versions.runs_text(passing, versions.ordered(cells)),
         here.partly,
         here.wrong,
+        versions.opset_text(here.moved),
     )
 
 

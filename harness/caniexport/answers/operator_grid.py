@@ -44,6 +44,7 @@ class OperatorCell:
     share   ``2/3`` where some of the calls pass, and all at no opset: the most that do at one
     partly  how many pass at which opsets, where some do and some do not: ``2 of 3 calls at opset 17``
     wrong   what that first call gives where it exports and runs: ``gives float32 in place of float16``
+    moved   the opsets at which all pass, by a file of another opset than asked for
     """
 
     passing: tuple[int, ...]
@@ -53,6 +54,7 @@ class OperatorCell:
     share: str = ""
     partly: str = ""
     wrong: str = ""
+    moved: tuple[int, ...] = ()
     rows: tuple[OperatorRow, ...] = field(default=(), repr=False)
 
     def at(self, opset: int) -> OperatorCell:
@@ -217,8 +219,9 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
     wrong = tell_wrong(shown.signature) if shown else ""
     share = "" if passing or shown is None else _share(shown.passing, shown.calls)
     partly = partly_text((row.opset or 0, row.passing, row.calls) for row in order)
+    moved = tuple(row.opset or 0 for row in order if row.status == Status.DEGRADED.value)
     return OperatorCell(
-        passing, tuple(row.opset or 0 for row in order), status, said, share, partly, wrong, tuple(order)
+        passing, tuple(row.opset or 0 for row in order), status, said, share, partly, wrong, moved, tuple(order)
     )
 
 

@@ -76,7 +76,7 @@ PHRASES = (
             r"\bbool(?:ean)?\s+mask\s+index(?:ing)?\b|\bindex(?:ing|ed)?\s+(?:with|by)\s+(?:an?\s+)?(?:bool(?:ean)?\s+)?mask\b",
             re.IGNORECASE,
         ),
-        "aten::index mask",
+        "torch.masked_select mask",
     ),
     (re.compile(r"\bmax(?:imum|imal)?\s+opset\b", re.IGNORECASE), "highest opset"),
     (re.compile(r"\bvariable[- ](?:(?!batch)\w+\s+)?(?:sizes?|shapes?|resolutions?)\b", re.IGNORECASE), "dynamic size"),

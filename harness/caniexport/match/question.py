@@ -619,9 +619,13 @@ def _words(left: str) -> str:
 
 
 def _argument(found: re.Match[str]) -> list[str]:
-    """The word of an argument: what is in quotes, else its name with the value of a switch; none of the export's."""
+    """The word of an argument: what is in quotes, else its name with the value of a switch; none of the export's, and
+    of a tensor that is written to its name alone.
+    """
     given = found.groupdict()
     if given["name"] in _OF_EXPORT:
         return []
+    if given["name"] == "out":
+        return ["out="]
     text = given.get("one") or given.get("two") or given.get("bare")
     return [text or f"{given['name']}={(given.get('switch') or '').casefold()}"]

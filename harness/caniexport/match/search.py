@@ -236,7 +236,8 @@ def _find(where: SearchIndex, query: str) -> SearchHits:
     if question is None and plain is not None and plain.words != query and _names_operators(where, plain.words):
         return _of_question(where, spelled, plain)
     # what has no part of a setting by its name may be nothing but words
-    if question is None or not (question.named or is_sentence(query)):
+    is_placed = question is not None and bool(question.releases) and any(map(is_torch_name, question.words.split()))
+    if question is None or not (question.named or is_placed or is_sentence(query)):
         hits = find_with_every(where.words, query)
         if hits:
             return _of_words(where, query, query, hits)
@@ -308,7 +309,8 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
         return SearchHits(query, False, (), question=replace(question, words=alone), left_out=beside, missing=missing)
     uncovered = _uncovered(where.words, every) if question.asks in ("", "workarounds") else ()
     if not question.asks:
-        uncovered = tuple(filter(is_torch_name, uncovered))
+        is_few = not has_sentence(query)
+        uncovered = tuple(word for word in uncovered if is_torch_name(word) or (is_few and _is_operator(word)))
     every = [word for word in every if word not in uncovered]
     question = replace(question, words=" ".join(every))
     if (apart := _answer_without_cases(where, query, question, uncovered)) is not None:
@@ -521,7 +523,8 @@ def _without_case(where: SearchIndex, query: str, words: Sequence[str]) -> str:
     names = [word for word in names if "." in word and _is_operator(word)] or names
     known = {name for key in where.words.entries for name in key if _CODE.search(name) or "-" in name}
     has_part = any(is_part(where.words, word) for word in words)
-    is_one = sum(word not in ENGLISH and _is_any_operator(word) for word in words) == 1
+    plain = ENGLISH | WEAK
+    is_one = sum(word not in plain and _is_any_operator(word) for word in words) == 1
     if has_part or not (has_sentence(query) or is_one):
         return ""
     if any(_is_covered(where.words, word) or word in known for word in names):

@@ -35,7 +35,7 @@ _PLAIN_INDEX = re.compile(r"^(?:\s*(?:-?\d+|\.\.\.|None|[^,\[\]]*:[^,\[\]]*)\s*(
 _READ = re.compile(rf"(?<![\w.])(?P<base>[a-z_][\w.]*)\[(?P<index>{_INSIDE})\]")
 #: by what an index is known, with the words for it
 _INDICES = (
-    (re.compile(r"mask|[<>=]"), "aten::index mask"),
+    (re.compile(r"mask|[<>=]"), "torch.masked_select mask"),
     (re.compile(r"(?:^|,)\s*(?!None\b)(?:[A-Za-z_]\w[\w.]*|torch\.tensor\b[^,]*)\s*(?:,|$)"), "aten::index"),
     (re.compile(r":\s*-\d"), "negative step slice"),
     (re.compile(r":"), "aten::slice"),

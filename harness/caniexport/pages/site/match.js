@@ -659,6 +659,7 @@ window.makeSearch = data => {
   }
   const _argument = ({groups}) => {
     if (reading._OF_EXPORT.includes(groups.name)) return []
+    if (groups.name === 'out') return ['out=']
     const text = groups.one ?? groups.two ?? groups.bare
     return [text ?? `${groups.name}=${casefold(groups.switch ?? '')}`]
   }
@@ -720,7 +721,8 @@ window.makeSearch = data => {
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query), plain = read_plain(query), spelled = {...found, query: spell_code(query)}
     if (!question && plain && plain.words !== query && _names_operators(plain.words)) return _of_question(spelled, plain)
-    if (!question || !(question.named || is_sentence(query))) {
+    const is_placed = question && question.releases.length > 0 && split(question.words).some(is_torch_name)
+    if (!question || !(question.named || is_placed || is_sentence(query))) {
       const hits = _with_every(_parts(query))
       if (hits.length) return _of_words(found, query, hits)
     }
@@ -793,7 +795,8 @@ window.makeSearch = data => {
       return {...found, question: {...read, words: alone}, left_out: beside, missing: _missing_beside(query, beside)}
     }
     const of_fixes = ['', 'workarounds'].includes(read.asks) ? _uncovered(rest) : []
-    const uncovered = read.asks ? of_fixes : of_fixes.filter(is_torch_name)
+    const is_few = !has_sentence(query)
+    const uncovered = read.asks ? of_fixes : of_fixes.filter(word => is_torch_name(word) || (is_few && _is_operator(word)))
     const every = rest.filter(word => !uncovered.includes(word))
     const unknown = uncovered.filter(word => !_is_operator(word))
     if (uncovered.length && (unknown.length || !_no_dtypes(every).some(word => _is_name(word) || is_part(word)))) {
@@ -911,7 +914,8 @@ window.makeSearch = data => {
     const in_full = bare.filter(word => word.includes('.') && _is_operator(word)), named = in_full.length ? in_full : bare
     const is_name = name => match(search._CODE, name) || name.includes('-')
     const is_known = word => _is_covered(word) || (is_name(word) && entries.some(({case: entry, variant}) => [entry.case, variant].includes(word)))
-    const is_one = every.filter(word => !mentions.ENGLISH.includes(word) && _is_any_operator(word)).length === 1
+    const is_plain = word => mentions.ENGLISH.includes(word) || search.WEAK.includes(word)
+    const is_one = every.filter(word => !is_plain(word) && _is_any_operator(word)).length === 1
     if (every.some(is_part) || !(has_sentence(query) || is_one) || named.some(word => is_known(word))) return ''
     const operators = named.filter(word => _is_operator(word) && _is_uncovered(word))
     const functions = named.filter(word => match(search._FUNCTION, word)?.[0] === word && !find_asked(word, false).length)
