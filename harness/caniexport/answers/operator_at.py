@@ -389,9 +389,10 @@ def operator_without_case(
     none, and without opsets where they do not fail at these; ``None`` of one that a case is about, too.
     """
     word = next((word for word in name.split() if not dtypes_of(word)), name)
-    # torch.abs is no node of the same name
-    of_any = [op for entry in rows.catalogue.values() for op in entry.ops if "::" in op or not is_torch_name(word)]
-    if summary is None or operator_key(word) in operator_keys(of_any):
+    # torch.abs is no node called Abs
+    of_nodes = {operator_key(word)} if is_torch_name(word) else set()
+    ops = [op for entry in rows.catalogue.values() for op in entry.ops if op.casefold() not in of_nodes]
+    if summary is None or operator_key(word) in operator_keys(ops):
         return None
     everywhere = operator_at(summary, name, torch)
     if everywhere is None or not any(end.passing for end in everywhere.ends):
