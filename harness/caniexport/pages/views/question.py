@@ -131,6 +131,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "told": "",
             "dtype": "",
             "no_case_has": False,
+            "calls_fail": False,
         }
         return render("asked.html", found=found, asks=asks, body=body, **only)
     forms = _forms(kept, found, asks)
@@ -140,6 +141,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         "failing": _failing(kept, found.query, asks),
         "nearest": " ".join(filter(None, (forms, found.nearest, _uncovered(kept, found, asks)))),
         "aside": found.aside,
+        "calls_fail": False,
         "cases": kept.answer(case_names),
         "newest": kept.rows().torch[-1],
         "no_case_has": any(map(dtypes_of, found.left_out)),
@@ -220,8 +222,11 @@ def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, abou
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits and not asks.unknown else ""
-    told = torch_op.tell(kept, found.called, inner.mine, asks.setting.get("opset", ""), found.is_plain) if hits else ""
-    given = {"hits": hits, "decision": decision, "operator": operator, "told": told, **about}
+    opset = asks.setting.get("opset", "")
+    told = torch_op.tell(kept, found.called, inner.mine, opset, found.is_plain) if hits else ""
+    # with an opset, or with more words, calls are told where they fail alone
+    fails = {"calls_fail": bool(told) and (bool(opset) or not found.is_plain)}
+    given = {**about, "hits": hits, "decision": decision, "operator": operator, "told": told, **fails}
     return render("asked.html", found=found, asks=asks, body="", **given)
 
 
