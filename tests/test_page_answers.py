@@ -296,7 +296,6 @@ def test_the_answer_to_an_error_stands_before_how_it_was_read_and_leads_to_the_p
 
 
 @pytest.mark.published
-@pytest.mark.published
 def test_calls_that_fail_at_the_opset_that_is_asked_for_stand_before_cases_that_work(published):
     told = read(published, "search", q="torch.all(x, dim=1) opset 9")
 
@@ -304,6 +303,7 @@ def test_calls_that_fail_at_the_opset_that_is_asked_for_stand_before_cases_that_
     assert fails < told.index("the failing form works: all-symbolic-arity")
 
 
+@pytest.mark.published
 def test_an_operator_none_of_whose_calls_pass_is_told_beside_a_fix_for_some(published):
     error = "UnsupportedOperatorError: Exporting the operator 'aten::{}' to ONNX opset version {} is not supported."
     inverse = read(published, "search", q=error.format("linalg_inv", 17))
