@@ -240,8 +240,11 @@ def entry_at(
     asked = [name for name in exporters if name != Exporter.SCRIPT.value or Exporter.TRACE.value not in exporters]
     missing = tuple(f"By {EXPORTER_SHORT[name]} it was not measured." for name in asked if name not in by)
     untried = [called_in(name, at) for name, cells in shown.items() if not set(opsets) & set(cells[at].asked)]
-    number = versions.opset_text(opsets)
-    notes = (*missing, *(f"Opset {number} was not tried for it by {name}." for name in untried if opsets))
+    ways = " or ".join(untried)
+    tried_elsewhere = (
+        (f"Opset {versions.opset_text(opsets)} was not tried for it by {ways}.",) if opsets and ways else ()
+    )
+    notes = (*missing, *tried_elsewhere)
     others = {line.exporter for line in told_lines(summary, op) if at in line.cells} if dtype else set()
     others = set() if exporters else others - by.keys()
     return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets), tuple(sorted(others)))
