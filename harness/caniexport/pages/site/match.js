@@ -1121,5 +1121,5 @@ window.makeSearch = data => {
     return strip(`This is ${what}. ${there}`)
   }
   const is_weak = word => search.WEAK.includes(casefold(word))
-  return {find, shorten, is_weak, tell_elsewhere, operator_key, tell_operator, tell_unknown, ordered, decide}
+  return {find, shorten, is_weak, is_dtype, tell_elsewhere, operator_key, tell_operator, tell_unknown, ordered, decide}
 }

@@ -144,11 +144,12 @@
     const made = [read_as(found, question, releases.filter(Boolean), move)]
     if (question.own) made.push(element('p', '', 'Of your own file: ', element('code', '', 'caniexport upgrade --model FILE.onnx'), ' says which known failures touch it. Of your own model: ', element('code', '', 'caniexport check FILE.py:FACTORY'), ' measures it on each release.'))
     const without = (words, style) => words.length ? [element('p', style, `Answered without ${words.map(word => `«${word}»`).join(', ')}: no measured case is about ${words.length > 1 ? 'them' : 'it'} together with the rest.`)] : []
-    const unknown_words = found.left_out.filter(word => found.missing.includes(word))
+    // the calls of an operator that no case is about are told in one type of tensors
+    const unknown_words = found.left_out.filter(word => found.missing.includes(word) || (!found.hits.length && asked().is_dtype(word)))
     const elsewhere = tell_elsewhere(found)
     if (elsewhere) made.push(element('p', 'decision', elsewhere))
     if (unknown_words.length) made.push(element('p', 'decision', tell_unknown(unknown_words)))
-    made.push(...without(found.left_out.filter(word => !found.missing.includes(word)), 'hint'))
+    made.push(...without(found.left_out.filter(word => !unknown_words.includes(word)), 'hint'))
     if (found.narrowed) made.push(element('p', 'hint', found.narrowed))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const before = written.filter(release => release.startsWith('<') && known(release))
@@ -170,7 +171,7 @@
     if (first) made.splice(found.uncovered.length ? made.length : 1, 0, element('p', 'decision', ...ticked(first)), element('p', 'hint', 'Each release at its own default opset.'))
     const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
     const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it. At yours: '
-    const at = releases.length || question.opset || question.exporter || question.runtime ? [alone, command_of(found.query)] : []
+    const at = releases.length || question.opset || question.exporter || question.runtime ? [alone, command_of(box.value.trim())] : []
     return [...made, element('p', '', table, ...fixes, ...at)]
   }
   const search = () => {
