@@ -70,6 +70,10 @@ FAILING = {
     "normal_() in place legacy, is it the same shape": "calls of normal.in_place (float32) do not pass",
     "diagonal bool legacy exporter": "diagonal (bool) do not pass as asked for",
     "x.to(torch.float16).sum() dynamo 2.15": "sum (float16) do not pass as asked for",
+    # arguments of another exporter, modules of nearly one name, words that any code has
+    "dynamic_axes with dynamo=True": "but the default call fails: dynamic-axes-of-a-later-input",
+    "torchscript export flash attention gqa": "still needed for 6 of 13 cases: sdpa-enable-gqa",
+    "x.abs() of complex tensor": "abs (complex64) are exported by `dynamo=True` at opset 20 (since torch 2.1.2); Torch",
     # an opset that torch's own calls were not tried at, and a mask that is read by
     "torch.all(x, dim=1) opset 9": "TorchScript (`dynamo=False`) does not, whichever the opset and the release",
     "one_hot opset 13 dynamo=False": "exports 1 of 3 calls at opset 11, 14, 17, 20, 23",
@@ -111,7 +115,7 @@ WORKS = (
 #: what no case is about, and is answered by none
 UNKNOWN = (
     "torch.cumsm on int32 mask torch 2.5", "nn.GroupNrom half precision torch 2.5", "nested tensor input torch 2.9",
-    "mel spectrogram torchaudio export torch 2.5", "torch.sparse.mm onnx", "torch.sparse.softmax on torch 2.9",
+    "mel spectrogram torchaudio export torch 2.5", "nn.GRUCell onnx", "torch.sparse.mm onnx", "torch.sparse.softmax on torch 2.9",
 )  # fmt: skip
 #: what is dropped of a question is told
 WITHOUT = {

@@ -101,8 +101,7 @@ _FAMILIES = (
     ("prim::pythonop", "pythonop", "autograd function"),
     ("copy_", "copy", "aten::copy"),
     ("rotaryembedding", "rotary_embedding", "rope"),
-    ("lstm", "_thnn_fused_lstm_cell", "lstm_cell"),
-    ("gru", "gru_cell"),
+    ("lstm_cell", "_thnn_fused_lstm_cell"),
     ("deform_conv2d", "deformconv", "deform_conv", "dcnv2"),
     ("eq", "equal"),
     # whether all of two tensors is alike; ONNX's Equal is torch's eq

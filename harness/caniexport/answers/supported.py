@@ -49,4 +49,6 @@ def decide_support(found: Sequence[CaseSupport]) -> str:
         wrong = [case for case, status in own if status is Status.MISMATCH]
         silent = f" (wrong values: {', '.join(wrong)})" if wrong else ""
         words.append(f"{EXPORTER_SHORT[exporter]} {passing} of {len(own)}{silent}")
+    if not words:
+        return f"Of {plural(len(found), 'case')} none was measured with any exporter."
     return f"Of {plural(len(found), 'case')}, passing in the newest release of each at some opset: {', '.join(words)}."

@@ -78,6 +78,10 @@ PHRASES = (
         ),
         "torch.masked_select mask",
     ),
+    (
+        re.compile(r"\bcomplex(?:[- ]valued)?\s+(?=(?:tensors?|inputs?|numbers?|values?|dtypes?)\b)", re.IGNORECASE),
+        "complex64",
+    ),
     (re.compile(r"\bmax(?:imum|imal)?\s+opset\b", re.IGNORECASE), "highest opset"),
     (re.compile(r"\bvariable[- ](?:(?!batch)\w+\s+)?(?:sizes?|shapes?|resolutions?)\b", re.IGNORECASE), "dynamic size"),
     (re.compile(r"(?:^|(?<=[(=,:]))\s*\d[\d.]*\s+[-+/]\s+(?=[a-z])"), "x - "),

@@ -392,6 +392,8 @@ def read_question(query: str) -> AskedQuestion | None:
     opsets = [_opset(item) for item in text.take(_OPSET)]
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
+    # a case's own axes are told to dynamo by its own argument
+    exporter = _BY_ANY_DYNAMO if exporter == "dynamo" and "dynamic_axes" in query else exporter
     is_of_release = bool(text.take(_ALERTS))
     kind, releases, named = _releases(text, query)
     if releases and not opsets:
@@ -588,6 +590,8 @@ _EXPORTERS = (
     (_BY_DEFAULT, "default"), (_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"),
     (_TORCHSCRIPT, "TorchScript"),
 )  # fmt: skip
+#: `dynamo=True` beside an argument that the default call alone is given with it
+_BY_ANY_DYNAMO = "dynamo,default"
 #: a name of several exporters
 _SEVERAL = {"TorchScript": "trace,script"}
 _BETWEEN: tuple[tuple[re.Pattern[str], Literal["move", "range"]], ...] = ((_MOVE, "move"), (_RANGE, "range"))

@@ -236,7 +236,7 @@ def _find(where: SearchIndex, query: str) -> SearchHits:
     if question is None and plain is not None and plain.words != query and _names_operators(where, plain.words):
         return _of_question(where, spelled, plain)
     # what has no part of a setting by its name may be nothing but words
-    is_placed = question is not None and bool(question.releases) and any(map(is_torch_name, question.words.split()))
+    is_placed = question is not None and _is_placed(question)
     if question is None or not (question.named or is_placed or is_sentence(query)):
         hits = find_with_every(where.words, query)
         if hits:
@@ -254,6 +254,13 @@ def _find(where: SearchIndex, query: str) -> SearchHits:
     if match and match.leads and match.leads[0].confidence is not Confidence.WORDS and not has_every:
         return _of_error(query, match)
     return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
+
+
+def _is_placed(question: AskedQuestion) -> bool:
+    """Whether a function of torch is asked about at a release, or an operator by an exporter."""
+    words = question.words.split()
+    by_exporter = bool(question.exporter) and any(word not in ENGLISH and _is_any_operator(word) for word in words)
+    return by_exporter or (bool(question.releases) and any(map(is_torch_name, words)))
 
 
 def _names_operators(where: SearchIndex, words: str) -> bool:

@@ -222,7 +222,7 @@ def _once(leads: Iterable[Lead]) -> tuple[Lead, ...]:
 
 def find_with_every(where: WordIndex, query: str) -> tuple[Lead, ...]:
     """As :func:`find_asked`, of one variant with every word alone."""
-    return _with_every(where, _parts(where, query, ""))
+    return _about_every(where, _parts(where, query, ""))
 
 
 def _parts(where: WordIndex, query: str, signs: str = ",") -> list[str]:

@@ -554,7 +554,9 @@ window.makeSearch = data => {
     const named_opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const needed = reading._NEED_SETTING.map(each => match(each, query)).find(Boolean)
-    const named_exporter = _exporter(text), exporter = needed && !needed.groups.opset ? '' : named_exporter
+    const read_exporter = _exporter(text)
+    const named_exporter = read_exporter === 'dynamo' && query.includes('dynamic_axes') ? reading._BY_ANY_DYNAMO : read_exporter
+    const exporter = needed && !needed.groups.opset ? '' : named_exporter
     const is_of_release = text.take(reading._ALERTS).length > 0
     const [kind, releases, named] = _releases(text, query)
     const opsets = named_opsets.length || !releases.length ? named_opsets : text.take(reading._BARE_OPSET).map(item => item.groups.low)
@@ -721,9 +723,9 @@ window.makeSearch = data => {
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query), plain = read_plain(query), spelled = {...found, query: spell_code(query)}
     if (!question && plain && plain.words !== query && _names_operators(plain.words)) return _of_question(spelled, plain)
-    const is_placed = question && question.releases.length > 0 && split(question.words).some(is_torch_name)
+    const is_placed = question && _is_placed(question)
     if (!question || !(question.named || is_placed || is_sentence(query))) {
-      const hits = _with_every(_parts(query))
+      const hits = _about_every(_parts(query))
       if (hits.length) return _of_words(found, query, hits)
     }
     const told = split(query).length >= search._SENTENCE ? match_error(query) : null
@@ -739,6 +741,11 @@ window.makeSearch = data => {
   }
   const _names_operators = words =>
     split(casefold(words)).every(word => data.dtypes.includes(word) || is_known(operator_key(word)) || every_operator.has(operator_key(word)))
+  const _is_placed = question => {
+    const asked = split(question.words)
+    const by_exporter = question.exporter && asked.some(word => !mentions.ENGLISH.includes(word) && _is_any_operator(word))
+    return by_exporter || (question.releases.length > 0 && asked.some(is_torch_name))
+  }
   const _has_every = found =>
     found.hits.length > 0 && !found.left_out.length && 2 * split(found.question.words).length >= split(found.query).length
   const _is_few_words = found => {
