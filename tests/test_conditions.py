@@ -115,7 +115,8 @@ WORKS = (
 #: what no case is about, and is answered by none
 UNKNOWN = (
     "torch.cumsm on int32 mask torch 2.5", "nn.GroupNrom half precision torch 2.5", "nested tensor input torch 2.9",
-    "mel spectrogram torchaudio export torch 2.5", "nn.GRUCell onnx", "torch.sparse.mm onnx", "torch.sparse.softmax on torch 2.9",
+    "mel spectrogram torchaudio export torch 2.5", "nn.GRUCell onnx", "torch.sparse.mm onnx",
+    "torch.sparse.softmax on torch 2.9",
 )  # fmt: skip
 #: what is dropped of a question is told
 WITHOUT = {
