@@ -465,6 +465,18 @@ QUESTIONS = {
     "normal_() in place legacy, is it the same shape": (
         "normal_ place same shape", "", "each", (), "", "TorchScript", "",
     ),
+    "minimum opset version needed for scatter_add": (
+        "scatter_add", "", "each", (), "", "", "",
+    ),
+    "dynamic_axes with dynamo=True": (
+        "dynamic_axes", "", "each", (), "", "dynamo,default", "",
+    ),
+    "x.abs() of complex tensor": (
+        "x.abs complex64 tensor", "", "each", (), "", "", "",
+    ),
+    "which is the smallest onnx opset that supports GridSample": (
+        "GridSample", "", "each", (), "", "", "",
+    ),
 }  # fmt: skip
 
 #: what has numbers and words of a setting, and asks nothing

@@ -238,3 +238,11 @@ def test_a_file_of_another_opset_than_asked_for_is_told():
     told = " ".join(CliRunner().invoke(main, ["why", "logaddexp dynamo=True torch 2.5"]).output.split())
 
     assert "at every opset tried (18, 20, 26; since torch 2.1.2; asked for opset 20, 26 the file has another)" in told
+
+
+@pytest.mark.parametrize("question", ["minimum opset version needed for scatter_add", "min opset for cumsum legacy"])
+def test_the_lowest_opset_of_an_operator_is_told_by_its_own_calls(question):
+    told = " ".join(CliRunner().invoke(main, ["why", question]).output.split())
+
+    assert "minimum" not in told.split(" On torch ")[0]
+    assert "opset 11, 14, 17, 20, 23" in told.split(" On torch ")[1]

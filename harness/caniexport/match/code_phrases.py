@@ -83,6 +83,7 @@ PHRASES = (
         "complex64",
     ),
     (re.compile(r"\bmax(?:imum|imal)?\s+opset\b", re.IGNORECASE), "highest opset"),
+    (re.compile(r"\b(?:min(?:imum|imal)?|smallest)\s+(?:onnx\s+)?opset\b", re.IGNORECASE), "lowest opset"),
     (re.compile(r"\bvariable[- ](?:(?!batch)\w+\s+)?(?:sizes?|shapes?|resolutions?)\b", re.IGNORECASE), "dynamic size"),
     (re.compile(r"(?:^|(?<=[(=,:]))\s*\d[\d.]*\s+[-+/]\s+(?=[a-z])"), "x - "),
     (re.compile(r"\bOptional\[[^\[\]\n]*\]"), "optional"),
