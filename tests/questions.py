@@ -477,6 +477,9 @@ QUESTIONS = {
     "which is the smallest onnx opset that supports GridSample": (
         "GridSample", "", "each", (), "", "", "",
     ),
+    "grid_sample from opset 11 to opset 18 on torch 2.9": (
+        "grid_sample", "", "each", ("2.9",), "11..18", "", "",
+    ),
 }  # fmt: skip
 
 #: what has numbers and words of a setting, and asks nothing

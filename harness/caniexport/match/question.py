@@ -37,7 +37,7 @@ _RUNTIME = re.compile(
 _RUNTIME_ALONE = re.compile(rf"{_NAME}(?P<name>openvino|tensorrt-rtx|tract){_END}", re.IGNORECASE)
 _OPSET = re.compile(
     r"(?<![\w-])(?:onnx\s+)?(?:target[_ ])?opset(?:[_ ]?versions?|s)?\s*[=:]*\s*(?P<least>>=)?\s*(?P<low>\d{1,2})"
-    r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
+    r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?:opset\s*)?(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
 #: an opset that is only a number, behind a release: «on 2.8 at 18»
