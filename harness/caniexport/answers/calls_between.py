@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: what is more than some calls
 _ALL = 2
+#: from one place to another
 _PLACES = 2
 #: leads on from what is said here to what comes of the cases
 BETWEEN = "Of the cases about it:"
@@ -73,7 +74,7 @@ def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -
 
 def _share(end: ExporterEnd, opset: int | None) -> int:
     """Two where all calls pass at an opset or at an older one, one where some do, and nothing where none does."""
-    if end.passes(opset) and not (opset is not None and end.fails_at(opset)):
+    if end.passes(opset) and not end.fails_at(opset):
         return _ALL
     return int(bool(end.share))
 

@@ -134,7 +134,7 @@ def _tell_failing(op: str, lines: Sequence[TimelineLine], torch: str, opset: int
     by: dict[tuple[str, str], list[str]] = defaultdict(list)
     for line in lines:
         end = line_end(line, torch)
-        if end is not None and end.fails_at(opset if opset in end.tried else None):
+        if end is not None and end.fails_at(opset):
             by[line.form, line.dtype].append(f"{called_in(line.exporter, torch)} {_ending(end)}")
     return [
         f"{' '.join(filter(None, (f'On torch {torch}', _how(form))))} torch's own calls of {op} ({dtype}) do not pass: "
@@ -189,5 +189,5 @@ def _is_lost(old: TimelineLine, new: TimelineLine, before: MeasuredPoint, after:
     for line, place in ((old, before), (new, after)):
         end = line_end(line, place.torch)
         if end is not None:
-            fails.append(end.fails_at(place.opset if place.opset in end.tried else None))
+            fails.append(end.fails_at(place.opset))
     return fails == [False, True]

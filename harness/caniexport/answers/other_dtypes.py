@@ -53,7 +53,7 @@ def tell_failing_calls(
         for line in operator_lines(summary, op):
             end = line_end(line, torch) if line.exporter == exporter and not line.form else None
             is_asked = line.dtype in dtypes or (line.dtype in usual and end is not None and end.differs)
-            if end and is_asked and not end.share and end.fails_at(opset if opset in end.tried else None):
+            if end and is_asked and not end.share and end.fails_at(opset):
                 told[op].append(f"{line.dtype} ({end.wrong or 'not exported'})")
     return "; ".join(f"torch's own calls of {op} do not pass in {some(said, _NAMED)}" for op, said in told.items())
 

@@ -193,7 +193,7 @@ _ASKING = re.compile(
 #: characters of the longest question
 _LONGEST = 1500
 #: words of a query that is about the function of torch that it begins with, and no line of an error
-_SHORT = 10
+SHORT = 10
 #: signs that a line of an error has, and a few words have not
 OF_A_LINE = re.compile(r":\s|[\n'\"\[]|\w['\u2019]t\b")
 #: a few words that ask whether something fails, and no line of an error, which has a colon
@@ -392,7 +392,7 @@ def read_question(query: str) -> AskedQuestion | None:
     opsets = [_opset(item) for item in text.take(_OPSET)]
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
-    # a case's own axes are told to dynamo by its own argument
+    # by dynamo=True axes are measured as dynamic_shapes, and as dynamic_axes by the default call alone
     exporter = _BY_ANY_DYNAMO if exporter == "dynamo" and "dynamic_axes" in query else exporter
     is_of_release = bool(text.take(_ALERTS))
     kind, releases, named = _releases(text, query)
@@ -427,7 +427,7 @@ def read_question(query: str) -> AskedQuestion | None:
     is_listed = given.exporter and not given.words and OPERATORS.search(query)
     if only_complains:
         return given if is_listed else None
-    is_elsewhere = bool(_ELSEWHERE.search(query)) and len(written.split()) <= _SHORT
+    is_elsewhere = bool(_ELSEWHERE.search(query)) and len(written.split()) <= SHORT
     asks_of_words = bool(_ASKS.search(query) or needed) or is_elsewhere or _is_short_question(written, query, exporter)
     is_asked = is_listed or (is_looked_for and (is_provider or asks_of_words))
     return given if is_setting or given.asks or is_asked else None
@@ -440,7 +440,7 @@ def _is_short_question(written: str, query: str, exporter: str) -> bool:
     is_code = written != query
     is_named = bool(_FUNCTION.search(written)) or (is_code and bool(exporter))
     is_known = is_named or is_code or (bool(exporter) and _names_operator(query))
-    return is_known and len(written.split()) <= _SHORT and (is_named or not OF_A_LINE.search(written))
+    return is_known and len(written.split()) <= SHORT and (is_named or not OF_A_LINE.search(written))
 
 
 def _names_operator(query: str) -> bool:

@@ -27,6 +27,7 @@ from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import (
     OF_A_LINE,
     OWNER,
+    SHORT,
     AskedQuestion,
     elsewhere_named,
     has_sentence,
@@ -62,8 +63,6 @@ _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]|<\w+\(|\bNo ONNX functio
 LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
-#: words of a query that may be nothing but names
-_FEW_WORDS = 10
 #: more cases than have any word, and how much more an argument of a call or a type of tensors says than another word
 _MANY, _ARGUMENT = 1000, 2.0
 #: characters from which a query is no name; names of one kind that are told
@@ -279,7 +278,7 @@ def _is_few_words(found: SearchHits) -> bool:
     """Whether a few words that are no line of an error name cases, or a function that no case is about."""
     words = found.question.words if found.question else ""
     is_known = bool(found.hits) or _is_operator(words) or bool(_FUNCTION.fullmatch(words))
-    return is_known and len(found.query.split()) <= _FEW_WORDS and not OF_A_LINE.search(found.query)
+    return is_known and len(found.query.split()) <= SHORT and not OF_A_LINE.search(found.query)
 
 
 def _has_most(found: SearchHits) -> bool:

@@ -572,7 +572,7 @@ window.makeSearch = data => {
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const is_provider = match(reading.PROVIDER, query)
     const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query) || match(reading._SHORT_ASKED, written))
-    const is_elsewhere = match(reading._ELSEWHERE, query) && split(written).length <= reading._SHORT
+    const is_elsewhere = match(reading._ELSEWHERE, query) && split(written).length <= reading.SHORT
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
     const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query) || needed || is_elsewhere || _is_short_question(written, query, exporter)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
@@ -584,7 +584,7 @@ window.makeSearch = data => {
     const is_code = written !== query
     const is_named = match(reading._FUNCTION, written) || (is_code && exporter)
     const is_known = is_named || is_code || (exporter && _names_operator(query))
-    return Boolean(is_known) && split(written).length <= reading._SHORT && Boolean(is_named || !match(reading.OF_A_LINE, written))
+    return Boolean(is_known) && split(written).length <= reading.SHORT && Boolean(is_named || !match(reading.OF_A_LINE, written))
   }
   const _names_operator = query =>
     split(query).map(word => rstrip(lstrip(word, reading._OUTER), reading._OUTER)).some(word => word && !mentions.ENGLISH.includes(word) && _is_operator(word))
@@ -751,7 +751,7 @@ window.makeSearch = data => {
   const _is_few_words = found => {
     const named = found.question?.words ?? ''
     const is_known = found.hits.length > 0 || _is_operator(named) || match(search._FUNCTION, named)?.[0] === named
-    return Boolean(is_known) && split(found.query).length <= search._FEW_WORDS && !match(reading.OF_A_LINE, found.query)
+    return Boolean(is_known) && split(found.query).length <= reading.SHORT && !match(reading.OF_A_LINE, found.query)
   }
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
   const _of_words = (found, words, hits) => {
