@@ -125,7 +125,7 @@ def _take(field: Field) -> None:
             value = ""
     if field.kind == "words":
         # one more than is read: that there was more is said
-        value = st.session_state[key] = field.tidy(value)[: field.longest + 1]
+        value = st.session_state[key] = value[: field.longest + 1]
     if value and not is_default:
         st.query_params[field.name] = value
     elif field.name in st.query_params:

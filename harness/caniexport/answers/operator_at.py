@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, TimelineLine, operator_lines, told_lines
-from caniexport.answers.reading import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary, tell_which
 from caniexport.model.status import Exporter, Status
-from caniexport.operators import dtypes_of, is_torch_name, operator_key, operator_keys
 
 _NAMED = {Exporter.DYNAMO.value: "`torch.onnx.dynamo_export`", Exporter.TRACE.value: "TorchScript"}
 #: since the release in which ``torch.onnx.export`` takes ``dynamo``
@@ -187,30 +185,10 @@ def operator_at(
     opsets: Collection[int] = (),
 ) -> OperatorAt | None:
     """The operator that a name most likely means at a release, as :func:`entry_at` has it; ``None`` where none is
-    called so, or was measured. Types of tensors behind the name (``conv1d int64``) are those that it is told in.
+    called so, or was measured.
     """
-    words = [word for word in name.split() if not dtypes_of(word)]
-    dtypes = [dtype for word in name.split() for dtype in dtypes_of(word)]
-    op = next(iter(summary.called(words[0])), None) if len(words) == 1 else None
-    if op is None:
-        return None
-    told = [found for dtype in dtypes if (found := entry_at(summary, op, torch, exporters, opsets, dtype))]
-    found = told[0] if told else entry_at(summary, op, torch, exporters, opsets)
-    if found is None or told or not dtypes:
-        return found
-    return replace(found, notes=(f"No call of it was measured in {' or '.join(dtypes)}.", *found.notes))
-
-
-def tell_failing(
-    summary: OperatorsSummary | None, name: str, torch: str, exporters: Collection[str], opset: int | None = None
-) -> str:
-    """:func:`tell_called` at an opset, where calls were tried at it and do not all pass there, without one where they
-    all pass at none; else empty.
-    """
-    found = None if summary is None else operator_at(summary, name, torch, exporters)
-    is_failing = found is not None and found.torch == torch and any(end.fails_at(opset) for end in found.ends)
-    opsets = () if opset is None else (opset,)
-    return tell_called(summary, name, torch, exporters, opsets) if is_failing else ""
+    op = next(iter(summary.called(name)), None)
+    return None if op is None else entry_at(summary, op, torch, exporters, opsets)
 
 
 def entry_at(
@@ -252,84 +230,21 @@ def entry_at(
 
 def tell_meant(summary: OperatorsSummary, name: str, torch: str) -> str:
     """The sentence on the operators that a name means at a release; empty where none of their calls was measured."""
-    return _tell_meant(summary, summary.meant(name), torch, (), ())
+    entries = [entry_at(summary, op, torch) for op in summary.meant(name)]
+    found = [entry for entry in entries if entry is not None]
+    there = [entry for entry in found if entry.torch == torch] or found[:1]
+    return "" if not there else there[0].told if len(there) == 1 else _tell_several(there)
 
 
-def tell_called(
-    summary: OperatorsSummary | None,
-    name: str,
-    torch: str,
-    exporters: Collection[str] = (),
-    opsets: Collection[int] = (),
-    *,
-    is_there: bool = False,
-) -> str:
-    """One sentence on the operators that a name means: how torch's own calls of them end at a release, as
-    :func:`entry_at` takes it, with ``is_there`` at no other one; empty for several words, and where none is called so,
-    or was measured. Beside types of tensors (``int64 cumsum``) the first word that is an operator is told in each of
-    them.
-    """
-    words = [word for word in name.split() if not dtypes_of(word)]
-    dtypes = tuple(dict.fromkeys(dtype for word in name.split() for dtype in dtypes_of(word)))
-    if summary is None or not words or (len(words) > 1 and not dtypes):
-        return ""
-    meant = next(filter(None, map(summary.meant, words)), [])
-    if is_there and not any(_is_measured_at(summary, op, torch, dtypes) for op in meant):
-        return ""
-    if not dtypes:
-        return _tell_meant(summary, meant, torch, exporters, opsets)
-    told = [_tell_meant(summary, meant, torch, exporters, opsets, dtype) for dtype in dtypes]
-    unmeasured = " or ".join(dtype for dtype in dtypes if dtype not in summary.dtypes)
-    if unmeasured and meant:
-        told.append(f"No call of {meant[0]} was measured in {unmeasured}.")
-    return " ".join(filter(None, told)) or _tell_meant(summary, meant, torch, exporters, opsets)
-
-
-def _is_measured_at(summary: OperatorsSummary, op: str, torch: str, dtypes: Sequence[str]) -> bool:
-    """Whether calls of an operator were measured at a release, or nowhere; of types of tensors in these."""
-    lines = [line for dtype in dtypes or ("",) for line in told_lines(summary, op, dtype)]
-    return not lines or any(torch in line.cells for line in lines)
-
-
-def tell_uncovered(
-    summary: OperatorsSummary | None,
-    names: Sequence[str],
-    torch: str,
-    rest: str,
-    dtypes: Sequence[str] = (),
-) -> str:
+def tell_uncovered(summary: OperatorsSummary | None, names: Sequence[str], torch: str, rest: str) -> str:
     """What goes before an answer about cases where these names were asked for, and no case is about them: that nothing
-    is known, or how torch's own calls end at a release, in the types of tensors that these words mean. ``rest`` leads
-    on to that answer: ``Of the rest:``.
+    is known, or how torch's own calls end at a release. ``rest`` leads on to that answer: ``Of the rest:``.
     """
-    told = {name: tell_called(summary, " ".join((name, *dtypes)), torch) for name in names}
+    told = {name: tell_meant(summary, name, torch) if summary else "" for name in names}
     unknown = ", ".join(name for name, said in told.items() if not said)
     parts = [f"Nothing was measured of an operator called {unknown}." if unknown else ""]
     parts += [f"No case is about {name}. {said}" for name, said in told.items() if said]
     return " ".join(filter(None, (*parts, rest))) if names else ""
-
-
-def tell_beside(told: str, runtime: str) -> str:
-    """What is told of torch's own calls for a reader of another runtime than that beside each torch, which ran them."""
-    if not (told and runtime):
-        return told
-    ran = f"Torch's own calls ran on the onnxruntime beside each torch, not on {runtime}"
-    return f"{ran}. There, {told[0].lower()}{told[1:]}"
-
-
-def _tell_meant(
-    summary: OperatorsSummary,
-    meant: Sequence[str],
-    torch: str,
-    exporters: Collection[str],
-    opsets: Collection[int],
-    dtype: str = "",
-) -> str:
-    """The sentence on some operators in a dtype; empty where none of their calls was measured."""
-    entries = [entry_at(summary, op, torch, exporters, opsets, dtype) for op in meant]
-    found = [entry for entry in entries if entry is not None]
-    there = [entry for entry in found if entry.torch == torch] or found[:1]
-    return "" if not there else there[0].told if len(there) == 1 else _tell_several(there)
 
 
 def _tell_several(found: Sequence[OperatorAt]) -> str:
@@ -378,31 +293,6 @@ def _tell_dynamic(exporter: str, cell: OperatorCell, torch: str) -> str:
     if cell.passing:
         return f"{who} exports them at opset {opsets}"
     return f"{who} {f'exports them, but {cell.wrong}' if cell.wrong else 'exports none of them'} at opset {opsets}"
-
-
-def operator_without_case(
-    rows: Rows,
-    summary: OperatorsSummary | None,
-    name: str,
-    torch: str,
-    exporters: Collection[str] = (),
-    opsets: Collection[int] = (),
-) -> OperatorAt | None:
-    """:func:`operator_at` of an operator that no case is about, without exporters and opsets where its calls pass by
-    none, and without opsets where they do not fail at these; ``None`` of one that a case is about, too.
-    """
-    word = next((word for word in name.split() if not dtypes_of(word)), name)
-    # torch.abs is no node called Abs
-    of_nodes = {operator_key(word)} if is_torch_name(word) else set()
-    ops = [op for entry in rows.catalogue.values() for op in entry.ops if op.casefold() not in of_nodes]
-    if summary is None or operator_key(word) in operator_keys(ops):
-        return None
-    everywhere = operator_at(summary, name, torch)
-    if everywhere is None or not any(end.passing for end in everywhere.ends):
-        return everywhere
-    found = operator_at(summary, name, torch, exporters)
-    is_failing = found is not None and any(end.passing and end.fails_at(at) for end in found.ends for at in opsets)
-    return operator_at(summary, name, torch, exporters, opsets) if is_failing else found
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:

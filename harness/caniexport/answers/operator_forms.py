@@ -6,18 +6,14 @@ Only what fails is told: the plain calls that an answer is about say nothing of 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from caniexport.answers.operator_at import called_in, line_end
 from caniexport.answers.operator_grid import TimelineLine, operator_lines, told_lines
-from caniexport.model.status import Exporter
 from caniexport.names import some
-from caniexport.operators import dtypes_of
 
 if TYPE_CHECKING:
-    from caniexport.answers.operator_at import ExporterEnd
     from caniexport.answers.points import MeasuredPoint
     from caniexport.answers.torch_operators import OperatorsSummary
 
@@ -35,122 +31,6 @@ _ENDS = 2
 _NAMED = 4
 #: an argument that a test of its own is given, and a form
 _TEST_OF = {"dtype=": "with_dtype", "inplace": "in_place"}
-
-
-def tell_forms(
-    summary: OperatorsSummary | None,
-    name: str,
-    forms: Sequence[str],
-    torch: str,
-    exporters: Collection[str] = (),
-    opset: int | None = None,
-) -> str:
-    """Which of these forms of an operator's calls fail or are wrong at a release, and by which exporter; empty where
-    none does, or none was measured there.
-
-    name    words of which the first operator is meant, and the types of tensors: two of them are also those of two
-            tensors in one call; a word that is the name of a test of it («norm», «nuc») means that one
-    forms   as the summary has them; ``exporters`` are all where none is given
-    """
-    if summary is None:
-        return ""
-    words = [word for word in name.split() if not dtypes_of(word)]
-    dtypes = [dtype for word in name.split() for dtype in dtypes_of(word)]
-    op = next((op for word in words for op in summary.meant(word)), "")
-    told: list[str] = []
-    if op:
-        told += _tell_of(summary, op, _wanted(forms, dtypes), dtypes, torch, exporters, opset)
-        if len(dtypes) == 1:
-            # the dtype of one of two tensors, of which the other has the usual one
-            told += _tell_of(summary, op, (f"{_WITH}{dtypes[0]}",), (), torch, exporters, opset)
-        told += _tell_arguments(summary, op, words, torch, exporters)
-    for test in _tests_of(summary, [*words, *(_TEST_OF[form] for form in forms if form in _TEST_OF)]):
-        told += _tell_of(summary, test, ("",), dtypes, torch, exporters, opset)
-    return " ".join(dict.fromkeys(told))
-
-
-def _wanted(forms: Sequence[str], dtypes: Sequence[str]) -> tuple[str, ...]:
-    """The forms, and of several dtypes those of two tensors in one call and each for itself."""
-    return (*forms, "", *(f"{_WITH}{dtype}" for dtype in dtypes)) if len(dtypes) > 1 else tuple(forms)
-
-
-def _tell_of(
-    summary: OperatorsSummary,
-    op: str,
-    forms: Collection[str],
-    dtypes: Collection[str],
-    torch: str,
-    exporters: Collection[str],
-    opset: int | None,
-) -> list[str]:
-    usual = {line.dtype for line in told_lines(summary, op)}
-    lines = [
-        line
-        for line in operator_lines(summary, op)
-        if line.form in forms
-        and line.dtype in (dtypes or usual)
-        and line.form != f"{_WITH}{line.dtype}"
-        and _is_asked(line, exporters)
-    ]
-    return _tell_failing(op, lines, torch, opset)
-
-
-def _tell_arguments(
-    summary: OperatorsSummary, op: str, words: Sequence[str], torch: str, exporters: Collection[str]
-) -> list[str]:
-    """What fails of the plain calls that are given an argument by its name, as words have it: ``stable=true``."""
-    asked = [word for word in words if "=" in word and not word.endswith("=")]
-    given: dict[str, list[str]] = defaultdict(list)
-    for line in told_lines(summary, op):
-        cell = line.cells.get(torch)
-        if cell is not None and not cell.passing and _is_asked(line, exporters):
-            calls = {call for row in cell.rows if any(word in (call := row.failing).casefold() for word in asked)}
-            for call in sorted(calls):
-                given[call].append(called_in(line.exporter, torch))
-    return [
-        f"On torch {torch} torch's own call {op}({call}) does not pass by {' or '.join(by)}."
-        for call, by in given.items()
-    ]
-
-
-def _is_asked(line: TimelineLine, exporters: Collection[str]) -> bool:
-    """Whether a line is of the exporters asked for; torch's own calls are traced, where scripting is."""
-    traced = line.exporter == Exporter.TRACE.value and Exporter.SCRIPT.value in exporters
-    return not exporters or line.exporter in exporters or traced
-
-
-def _tests_of(summary: OperatorsSummary, words: Sequence[str]) -> Iterator[str]:
-    """The operators of the database that a function and a word beside it name: ``torch.linalg.norm``, ``nuc``."""
-    words = [_TEST_OF.get(word, word) for word in words]
-    bases = {word.rpartition(".")[2].removesuffix("_") for word in words}
-    for op in summary.operators:
-        base, _, test = op.rpartition(".")
-        if test in words and base.rpartition(".")[2] in bases - {test}:
-            yield op
-
-
-def _tell_failing(op: str, lines: Sequence[TimelineLine], torch: str, opset: int | None) -> list[str]:
-    """A sentence for each form and dtype whose calls fail at a release by some exporter."""
-    by: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for line in lines:
-        end = line_end(line, torch)
-        if end is not None and end.fails_at(opset):
-            by[line.form, line.dtype].append(f"{called_in(line.exporter, torch)} {_ending(end)}")
-    return [
-        f"{' '.join(filter(None, (f'On torch {torch}', _how(form))))} torch's own calls of {op} ({dtype}) do not pass: "
-        f"{'; '.join(ends)}."
-        for (form, dtype), ends in by.items()
-    ]
-
-
-def _ending(end: ExporterEnd) -> str:
-    if end.share:
-        return f"passes {end.share.replace('/', ' of ')} of them"
-    return (
-        f"exports them, but {end.wrong or 'gives another output than eager'}, without an error"
-        if (end.differs)
-        else "exports none of them"
-    )
 
 
 def _how(form: str) -> str:

@@ -85,7 +85,7 @@ def command(
             cases = cases_about(name, load(dataset))
             if not cases:
                 raise
-            show_cases(dataset, name, cases, "", as_json=as_json)
+            show_cases(dataset, name, cases, as_json=as_json)
             return
         if torch:
             click.echo(_at(summary, dataset, name, torch), err=as_json)

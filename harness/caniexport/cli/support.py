@@ -37,19 +37,16 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     output.answer(supported(dataset, asked), show, as_json)
 
 
-def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], told: str, *, as_json: bool) -> None:
-    """Show how the cases of an operator stand, a line for each exporter, and how to ask about one of them, behind what
-    is ``told`` of the operator itself.
-    """
+def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], *, as_json: bool) -> None:
+    """Show how the cases of an operator stand, a line for each exporter, and how to ask about one of them."""
     from caniexport.answers.supported import supported
 
     found = supported(dataset, Filters(cases=tuple(cases)))
     one = f"caniexport why {found[0].case}"
 
     def show_all(items: Answers[CaseSupport], console: Console) -> None:
-        if told:
-            console.print(told, style="bold", highlight=False, soft_wrap=True)
-        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`."
+        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`. "
+        lead += f"Torch's own samples of it: `caniexport op {operator}`."
         console.print(lead, soft_wrap=True)
         show(items, console)
 

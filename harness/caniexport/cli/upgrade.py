@@ -162,14 +162,15 @@ def _loses_calls(dataset: Dataset, ops: Sequence[str], found: Upgrade | Plan) ->
 
 def _calls_there(dataset: Dataset, ops: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[str]:
     """How torch's own calls of operators that no case is about end at these points, the newest release without one."""
-    from caniexport.answers.operator_at import tell_called
+    from caniexport.answers.operator_at import tell_meant
     from caniexport.answers.points import Places
     from caniexport.answers.select import load
     from caniexport.answers.torch_operators import operators_beside
 
     places = Places(load(dataset))
     releases = dict.fromkeys(places.fill(point).torch for point in points)
-    told = [tell_called(operators_beside(dataset), op, torch) for op in ops for torch in releases]
+    summary = operators_beside(dataset)
+    told = [tell_meant(summary, op, torch) for op in ops for torch in releases] if summary else []
     return [*dict.fromkeys(filter(None, told))]
 
 

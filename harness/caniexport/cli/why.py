@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from caniexport import home as homes
-from caniexport import versions
+from caniexport import names, versions
 from caniexport.answers.beside_torch import ALONG_PACKAGES
-from caniexport.answers.filters import read_filters
+from caniexport.answers.filters import TAKEN, read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install, with_measured
+from caniexport.cli.options import (
+    filter_options,
+    install_options,
+    json_option,
+    open_for,
+    read_install,
+    tell,
+    with_measured,
+)
 from caniexport.cli.output import labelled, styled
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
@@ -28,19 +37,22 @@ if TYPE_CHECKING:
     from caniexport.answers.operator_cells import OperatorWhy
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
+    from caniexport.answers.standings import Workarounds
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
+    from caniexport.match.search import Hit
     from caniexport.store import Dataset
 
 _MOST_MESSAGES = 5
 #: what places an error
 _POINT = ("torch", "exporter", "opset")
 _MOST_PLACES = 6
+_READ_AS = {"case": "a case", "operator": "an operator", "error": "an error text", "words": "words"}
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
 
 
 @click.command("why")
-@click.argument("case", metavar="CASE[/VARIANT]|ERROR|-")
+@click.argument("case", metavar="CASE[/VARIANT]|OPERATOR|ERROR|WORDS|-")
 @filter_options("why", "case")
 @click.option(
     "--along",
@@ -57,29 +69,25 @@ def command(
 
     Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
 
-    An error's text (in quotes; - reads it from standard input) is answered with the cases that fail alike, and the
-    fixes that work at --torch, --exporter and --opset; without them, where the error was seen last.
+    The text is read as one of four. A case: `cross-no-symbolic`, or one of its variants. An operator: `cross`,
+    `GridSample`, with where each of its cases works; with --torch or --opset how these and their workarounds stand
+    there. An error text (in quotes; - reads it from standard input), with several lines or an exception's name and a
+    colon: the cases that fail alike, and the workarounds that work at --torch, --exporter and --opset. Anything else
+    is words: a list of the cases and operators that have them.
 
-    A question in words names its setting itself: "cross torch 2.8 opset 18", "1.13 to 2.9", "pooling table".
+    In a single line filters may stand as they are typed: "grid_sample torch=2.8 opset=18".
 
-    An operator's name (cross, SDPA) is answered with where each of its cases works, with --torch or --opset with how
-    they and their fixes stand there; one with a single case by that case; one that no case is about by torch's own
-    calls of it.
-
-    A call of torch's own database of operators is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
+    An operator sample is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
 
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
     from caniexport.answers.history import history
     from caniexport.answers.operator_cells import is_of_operators
     from caniexport.answers.reasons import why
-    from caniexport.answers.select import cases_about, load
     from caniexport.cli.error_text import show_error
-    from caniexport.cli.question import answer_at_point, show_operator_at, show_question, tell_operator
     from caniexport.cli.support import show_cases
-    from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
-    from caniexport.match.search import search as find
+    from caniexport.match.search import InputKind, read_input
 
     if is_of_operators(case):
         output.answer(_why_operator(case, given), show_operator, as_json)
@@ -87,64 +95,97 @@ def command(
     text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = with_measured(dataset, {**placed, "torch": given["torch"]}) if along == "torch" else placed
-    if case != "-" and (len(text.split()) > 1 or "(" in text):
-        found = find(dataset, text)
-        if found.question is not None or (found.hits and not found.error):
-            show_question(dataset, found, given, show, as_json=as_json)
+    read = read_input(dataset, text, TAKEN["why"])
+    given |= {name: (value,) for name, value in read.filters.items() if not given.get(name)}
+    kind = InputKind.ERROR if case == "-" else read.kind
+    tell(f"read as: {_READ_AS[kind]}")
+    if kind is InputKind.ERROR:
+        output.answer(explain_error(dataset, read.text, _point(given)), show_error, as_json)
+        return
+    if kind is InputKind.WORDS:
+        output.answer(_find(dataset, read.text), show_hits, as_json)
+        return
+    if kind is InputKind.OPERATOR and not along:
+        if not read.cases:
+            output.answer(_operator_without_case(dataset, read.text, given["torch"]), show_operator_at, as_json)
             return
-    if case == "-" or reads_as_error(text):
-        output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)
-        return
-    about = cases_about(case, load(dataset))
-    if len(about) > 1 and not along:
-        if given["torch"] or given["opset"]:
-            output.answer(*answer_at_point(dataset, case, about, given, show), as_json)
-        else:
-            show_cases(dataset, case, about, tell_operator(dataset, case), as_json=as_json)
-        return
-    operator = None if about or along else _find_operator(dataset, case, given["torch"])
-    if operator is not None:
-        output.answer(operator, show_operator_at, as_json)
-        return
-    if not about and not along:
-        _refuse_unmeasured(dataset, case)
-    asked = read_filters("why", {**given, "case": about or case})
+        if len(read.cases) > 1 and (given["torch"] or given["opset"]):
+            output.answer(*_workarounds_at(dataset, read.cases, given), as_json)
+            return
+        if len(read.cases) > 1:
+            show_cases(dataset, read.text, read.cases, as_json=as_json)
+            return
+    about = read.cases if kind is InputKind.OPERATOR else (read.text,)
+    asked = read_filters("why", {**given, "case": about})
     if along:
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
 
 
-def _find_operator(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt | None:
-    """An operator that no case is about, at the one release asked for or the newest; ``None`` for anything else."""
+def _find(dataset: Dataset, words: str) -> tuple[Hit, ...]:
+    """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none."""
     from caniexport.answers.select import load
-    from caniexport.cli.question import find_operator
+    from caniexport.match.search import find_hits
 
-    rows = load(dataset)
-    is_case = any(name.partition("/")[0].casefold() == case.casefold() for case, _ in rows.catalogue)
-    if is_case or len(torch) > 1:
-        return None
-    at = versions.resolve(torch[0], rows.torch) if torch else ""
-    return find_operator(dataset, name, at)
+    found = find_hits(dataset, words)
+    if not found:
+        entries = load(dataset).catalogue.values()
+        known = dict.fromkeys(name for entry in entries for name in (entry.case, *entry.ops))
+        raise names.unknown("case, operator or words", words, known)
+    return found
 
 
-def _refuse_unmeasured(dataset: Dataset, name: str) -> None:
-    """Raises :class:`UnknownName` for an operator of torch's database that nothing was measured of, with what torch
-    itself lists.
+def show_hits(found: Sequence[Hit], console: Console) -> None:
+    """Print the cases and operators that have the words, best first."""
+    console.print(f"{names.plural(len(found), 'hit')} for these words, best first", style="bold")
+    for hit in found:
+        console.print(f"{hit.case or hit.operator}: {hit.title or 'operator without a documented case'}")
+        console.print(f"  {hit.excerpt}", style="dim", soft_wrap=True)
+    first = found[0]
+    command = f"caniexport why {first.case}" if first.case else f"caniexport op {first.operator}"
+    console.print(f"`{command}` explains the first.")
+
+
+def _operator_without_case(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt:
+    """How the samples of an operator that no case is about end at the one release asked for, or the newest.
+
+    Raises :class:`UnknownName` where none of its samples was measured.
     """
-    from caniexport.answers.select import load
+    from caniexport.answers.operator_at import operator_at
+    from caniexport.answers.reading import load
     from caniexport.answers.torch_operators import operators_beside, torch_operator
 
-    summary = operators_beside(dataset)
-    is_case = any(name.partition("/")[0].casefold() == case.casefold() for case, _ in load(dataset).catalogue)
-    if summary is None or is_case or not summary.called(name):
-        return
-    place = torch_operator(summary, dataset, name)[0]
-    if not place.lines:
+    rows, summary = load(dataset), operators_beside(dataset)
+    at = versions.resolve(torch[0], rows.torch) if torch else rows.torch[-1]
+    assert summary is not None  # it knows the name
+    found = operator_at(summary, name, at)
+    if found is None:
+        place = torch_operator(summary, dataset, name)[0]
         rules = "; ".join(f"{EXPORTER_SHORT.get(by, by)} {opsets}" for by, opsets in place.declared.items())
         listed = f"; torch itself lists rules for opsets: {rules}" if rules else ""
         measure = "`caniexport check` measures a model of your own"
         raise UnknownName(f"no case is about {name}, and {place.decision}{listed} ({measure})")
+    return found
+
+
+def show_operator_at(found: OperatorAt, console: Console) -> None:
+    """Print how the samples of an operator end at a release."""
+    console.print(found.told, style="bold", soft_wrap=True)
+    console.print(f"No case is about it. `caniexport op {found.op}` has every release.", soft_wrap=True)
+
+
+def _workarounds_at(
+    dataset: Dataset, cases: tuple[str, ...], given: Mapping[str, tuple[str, ...]]
+) -> tuple[Workarounds, Callable[[Workarounds, Console], None]]:
+    """How the workarounds of an operator's cases stand at the release or opset asked for, and what prints it."""
+    from caniexport.answers.decide_fixes import decide_workarounds
+    from caniexport.answers.standings import workarounds
+    from caniexport.cli.workaround import show
+
+    named = {name: values for name, values in given.items() if values and name in TAKEN["workaround"]}
+    found = workarounds(dataset, read_filters("workaround", {**named, "case": cases}))
+    return found, partial(show, evidence=True, decision=decide_workarounds(found))
 
 
 def _why_operator(case: str, given: dict[str, tuple[str, ...]]) -> OperatorWhy:

@@ -81,7 +81,7 @@ def command(
 
     With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
     """
-    from caniexport.answers.asked_fixes import decide_asked
+    from caniexport.answers.decide_fixes import decide_workarounds
     from caniexport.answers.standings import workarounds
 
     install = read_install(lock, here, given["torch"])
@@ -95,7 +95,7 @@ def command(
     dataset, given = open_for(install, given)
     filters = read_filters("workaround", with_named(dataset, case, given, fixes=True))
     found = workarounds(dataset, filters)
-    decision = decide_asked(dataset, filters, found, case or "")
+    decision = decide_workarounds(found)
     output.answer(found, partial(show, evidence=bool(filters.cases), decision=decision), as_json or form == "json")
     # a fix that is known to be wrong is counted where nothing else was asked for
     if any(item.word.value in fail_on for item in found.standings or found.cautions):

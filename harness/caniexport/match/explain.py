@@ -31,7 +31,6 @@ from caniexport.match.judged import CaseAt, judge_case
 from caniexport.match.lead_at import NAMED, answer_lead
 from caniexport.match.older_packages import seen_with_older
 from caniexport.match.plain_causes import tell_cause
-from caniexport.match.question import read_release
 from caniexport.match.runtimes import runtime_span, span_elsewhere
 from caniexport.match.seen import SeenAt, SeenError
 from caniexport.match.told import tell
@@ -41,6 +40,8 @@ from caniexport.model.status import Exporter, Stage, Status
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
+#: the release of torch that a text names
+_RELEASE = re.compile(r"\btorch(?: version)?(?:==|[ =:])v?(\d+\.\d+(?:\.\d+)?)\b", re.IGNORECASE)
 #: what is said of a text that is a dump of values or frames alone
 _NO_SENTENCE = (
     "Nothing in this text says what failed: paste the line with the error too, which stands before or behind it."
@@ -212,9 +213,10 @@ def _release_of(rows: Rows, asked: Mapping[str, str]) -> str:
 
 
 def _named_release(rows: Rows, text: str) -> dict[str, str]:
-    """The release that a text says it is from, where that or another of its minor version was measured."""
+    """The one release that a text says it is from, where that or another of its minor version was measured."""
+    named = set(_RELEASE.findall(text))
     try:
-        return {"torch": versions.resolve_patch(versions.public(read_release(text)), rows.torch)}
+        return {"torch": versions.resolve_patch(versions.public("".join(named)), rows.torch)} if len(named) == 1 else {}
     except UnknownName:
         return {}
 

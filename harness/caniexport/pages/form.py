@@ -6,7 +6,7 @@ as not given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,7 +15,6 @@ from markupsafe import Markup
 from caniexport import names, versions
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.select import Rows, exporter_name
-from caniexport.match import search as searching
 from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
@@ -49,7 +48,7 @@ class Field:
     ``value`` is what is asked for, as the address writes it; ``default`` what an empty one stands for.
 
     ``known`` are the names to choose from, ``shown`` how those look that do not stand for themselves; ``text`` is the
-    word for no choice, or the example in an empty line. ``tidy`` makes what goes into the address of what was typed.
+    word for no choice, or the example in an empty line.
     """
 
     kind: Literal["select", "combo", "tabs", "pills", "switch", "words"]
@@ -62,7 +61,6 @@ class Field:
     text: str = ""
     width: int = 150
     longest: int = LONGEST
-    tidy: Callable[[str], str] = str
 
     @property
     def one(self) -> str:
@@ -105,8 +103,8 @@ class Page:
     ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file;
     ``folds``: whether its filters are folded on a narrow screen, for what they narrow is there without them;
     ``searches``: whether the search among them is not, for it is what most readers come for.
-    ``about`` is what was asked, where the heading does not have it; ``read_as`` the parameters that a line of words was
-    read as, which belong into the address instead of it.
+    ``about`` is what was asked, where the heading does not have it; ``read_as`` the parameters of the address with the
+    filters that were typed into the search.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
     ``keeps`` is the address of its table as a file, for a reader who keeps it; ``sheet`` that table, where the file is
     the page's own address with ``format=csv``.
@@ -146,7 +144,7 @@ class Form:
     """The parameters of an address, read one filter after the other.
 
     ``whole``: the page is a file, and nobody can ask it for more. ``plain``: it has no script. ``file`` is an ONNX file
-    that its reader has given beside the address. ``brief``: a question is answered in a few words before its sentence.
+    that its reader has given beside the address.
     """
 
     def __init__(
@@ -156,13 +154,11 @@ class Form:
         whole: bool = False,
         plain: bool = False,
         file: ModelFile | None = None,
-        brief: bool = True,
     ) -> None:
         self.asked = asked
         self.whole = whole
         self.plain = plain
         self.file = file
-        self.brief = brief
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
         self.read: set[str] = set()
@@ -293,17 +289,12 @@ class Form:
         *,
         width: int = 230,
         longest: int = LONGEST,
-        tidy: Callable[[str], str] = str,
     ) -> str:
         """A line of text; of one that is too long the beginning, which is said."""
         value = (self.text(name, longest),)
         if len(self.asked.get(name, "")) > longest:
             self.warnings.append(f"the text in «{label}» is too long: only its first {longest:,} characters are read")
-        return self._add(Field("words", name, label, value, text=text, width=width, longest=longest, tidy=tidy)).one
-
-    def question(self, name: str, label: str, text: str, *, width: int) -> str:
-        """A line that takes a pasted error, too."""
-        return self.words(name, label, text, width=width, longest=searching.LONGEST, tidy=searching.shorten)
+        return self._add(Field("words", name, label, value, text=text, width=width, longest=longest)).one
 
     def _add(self, made: Field) -> Field:
         if not self.bars:

@@ -21,7 +21,6 @@ from caniexport.pages.views import (
     glossary,
     matrix,
     op,
-    question,
     runs,
     search,
     upgrade,
@@ -76,17 +75,13 @@ def page(
     if name != "glossary" and not rows.count and not rows.environment:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
-    line = question.read_line(name, asked, kept)
-    form = read(name, line.asked, kept, whole=whole, plain=plain, file=file)
-    form.warnings += line.warnings
+    given = search.with_typed_filters(asked) if name == "search" else asked
+    form = read(name, given, kept, whole=whole, plain=plain, file=file)
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
-        if line.found:
-            body = search.answer(form, kept, line.query, line.found)
-            return replace(found, body=body, warnings=tuple(form.warnings), sheet=None, keeps="")
         if found.sheet and not whole:
-            found = replace(found, keeps=links.page(name, **{**line.asked, "format": "csv"}))
-    return found if line.asked is asked else replace(found, read_as=line.asked)
+            found = replace(found, keeps=links.page(name, **{**given, "format": "csv"}))
+    return found if given is asked else replace(found, read_as=given)
 
 
 def find_dataset(name: str, form: Form, kept: Kept) -> Kept:

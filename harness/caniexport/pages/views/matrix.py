@@ -16,7 +16,7 @@ from caniexport.answers.gathered import by_exporter, by_operator, by_theme
 from caniexport.answers.matrix import By, Table, table
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import word
-from caniexport.match.words import find_asked, index_words, is_list
+from caniexport.match.search import FullText, find_cases
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, Exporter, Status
@@ -147,14 +147,14 @@ def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, plain: bool) -
 
 
 def matching(kept: Kept, query: str) -> tuple[str, ...]:
-    """The cases that a search by words finds, best first."""
-    return tuple(lead.case for lead in find_asked(kept.answer(index_words), query, listed=is_list(query)))
+    """The cases that a name or words mean, best first."""
+    return find_cases(kept, kept.answer(FullText), query)
 
 
 def _asked(form: Form, rows: Rows) -> MatrixParameters:
     narrowed = form.text("theme") or form.text("q")
     many = len({case for case, _ in rows.catalogue}) >= _MANY
-    query = form.question("q", "Search", "pooling table 2.0 to 2.15", width=420)
+    query = form.words("q", "Search", "pooling, grid_sample, any words", width=420)
     down = form.tabs("rows", "Rows", list(_LEADS), "themes" if many and not narrowed else "cases")
     by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
     entries = rows.catalogue.values()

@@ -9,7 +9,7 @@ from operator import attrgetter
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import entry_at, tell_beside, tell_called, tell_failing
+from caniexport.answers.operator_at import entry_at
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import (
     FailingOperators,
@@ -209,37 +209,21 @@ def names(kept: Kept, name: str) -> tuple[str, ...]:
         return ()
 
 
-def has_page(kept: Kept, name: str) -> bool:
-    """Whether an operator has a page: it is in the database, or a case is about it."""
-    return bool(names(kept, name)) or any(name in entry.ops for entry in kept.rows().catalogue.values())
-
-
 def places(kept: Kept, ops: Sequence[str]) -> list[OperatorPlace]:
     """What these operators come to; none where there is no summary."""
     return [kept.answer(_place, op) for op in ops] if kept.operators() else []
 
 
-def told_at(kept: Kept, ops: Sequence[str], mine: Setting, dtype: str = "") -> dict[str, str]:
+def told_at(kept: Kept, ops: Sequence[str], mine: Setting, dtype: str = "", *, newest: bool = False) -> dict[str, str]:
     """What is said first of each: how its calls end at the reader's own release, exporters and opsets; in a dtype that
-    is asked for also at the newest release.
+    is asked for, and with ``newest``, also at the newest release.
     """
     torch, exporters = mine.one("torch"), mine.of("exporter")
     opsets = tuple(int(opset) for opset in mine.of("opset") if opset.isdigit())
-    torch = torch or (kept.rows().torch[-1] if dtype else "")
+    torch = torch or (kept.rows().torch[-1] if dtype or newest else "")
     is_known = torch and kept.operators()
     found = {op: kept.answer(_at, op, torch, exporters, opsets, dtype) for op in ops} if is_known else {}
     return {op: text for op, text in found.items() if text}
-
-
-def tell(kept: Kept, name: str, mine: Setting, opset: str = "", is_plain: bool = True) -> str:
-    """One sentence on the operators that a name means, at the reader's own release and exporters, else the newest;
-    empty where none is called so, and at an opset that is asked for, or where more is asked than this, where their
-    calls pass.
-    """
-    at = (kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
-    failing = tell_failing(*at, int(opset) if opset else None) if opset.isdigit() or not opset else ""
-    told = failing if opset or not is_plain else tell_called(*at, is_there=bool(mine.one("torch")))
-    return tell_beside(told, mine.one("runtime").replace("==", " "))
 
 
 def timeline(kept: Kept, ops: Sequence[str], at: Mapping[str, str], *, told: bool = False) -> Markup:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers import operator_at
 from caniexport.answers.calls_between import BETWEEN, places_of, tell_between
 from caniexport.answers.decision import NEITHER, call_way, decide_each, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
+from caniexport.answers.operator_at import tell_uncovered
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import exporter_name, exporter_names
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -21,7 +21,6 @@ from caniexport.answers.targets import UpgradeTarget
 from caniexport.answers.upgrade import WORSE, Upgrade, WayChanges, upgrade
 from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
-from caniexport.match import search as searching
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
@@ -36,7 +35,6 @@ from caniexport.profiles import PERIOD
 
 TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
-_EXAMPLE = "from 1.13 to 2.9 opset 17 grid_sample lstm"
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
 _OWN = "the default call's"
 #: signs of an operator list in the title of a tab, and in all
@@ -64,10 +62,6 @@ def page(form: Form, kept: Kept) -> Page:
     written = form.file.point if form.file else {}
     mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
     start = written.get("torch") or mine[0]
-    # a file answers for all cases, up to the newest release
-    example = f"from {releases[len(releases) // 2]}" if form.whole else _EXAMPLE
-    form.words("q", "Your versions and operators", example, width=990, longest=searching.LONGEST)
-    form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):
         own["exporter"] = exporter_name("TorchScript")
@@ -84,7 +78,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
-    uncovered = tell_uncovered(kept, narrow.others, dict(after)["torch"], "Of the rest:" if found else "")
+    uncovered = tell_uncovered(kept.operators(), narrow.others, dict(after)["torch"], "Of the rest:" if found else "")
     between = tell_between(kept.operators(), narrow.filters.ops, places_of(found)) if found else ""
     uncovered = " ".join(filter(None, (uncovered, between and f"{between} {BETWEEN}")))
     given: dict[str, Any] = {"found": found, "uncovered": uncovered, "lists": _LISTS, "back": False, "worse": WORSE}
@@ -126,11 +120,6 @@ def _asked_of(form: Form) -> set[str]:
     points = {f"{end}{axis}" for end in ("from", "to") for axis in ("", "_opset", "_exporter")}
     own = {"torch": "from", "opset": "from_opset", "exporter": "from_exporter", "runtime": "", "profile": ""}
     return points | {name for name, at in own.items() if not form.asked.get(at)}
-
-
-def tell_uncovered(kept: Kept, names: Sequence[str], torch: str, rest: str, dtypes: Sequence[str] = ()) -> str:
-    """What goes before an upgrade of which these names were asked for, and no case is about them."""
-    return operator_at.tell_uncovered(kept.operators(), names, torch, rest, dtypes) if names else ""
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:

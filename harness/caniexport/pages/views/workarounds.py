@@ -13,7 +13,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from caniexport.answers.asked_fixes import decide_asked
 from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.select import select
@@ -21,9 +20,7 @@ from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
 from caniexport.answers.wanted import what_is_named
 from caniexport.corpus.verdicts import Workaround
-from caniexport.match.errors import Lead
-from caniexport.match.words import choose_main, find_asked, index_words, is_list
-from caniexport.model.case import PLAIN
+from caniexport.match.search import FullText, find_cases
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
@@ -77,22 +74,23 @@ class FixGroup:
 
 def page(form: Form, kept: Kept) -> Page:
     """The fixes that the filters take."""
-    query = form.question("q", "Search", "stack_rewrite torch 2.8 opset 18 trace", width=420)
+    query = form.words("q", "Search", "stack_rewrite, grid_sample, any words", width=420)
     filters, words, careful = _filters(form, kept)
     order = form.one_of("sort", [*_COLUMNS, "statement"], "order")
-    matched = _matched(kept, query) if query else {}
-    variants = name_fixes(kept, query).variants if query else ()
+    named = _named(kept, query) if query else None
+    matched = _cases(kept, query, named) if query else ()
+    variants = named.variants if named else ()
     found: list[Standing] = []
     if not_known := undecided(form, "workarounds", ("provider", *NAMES)):
         body = not_known
     elif query and not matched:
         body = unfound(form, kept, "workarounds", "fix", query)
     else:
-        asked = replace(filters, cases=tuple(matched), variants=variants)
+        asked = replace(filters, cases=matched, variants=variants)
         answer = kept.answer(workarounds, asked)
         found = [item for item in _every(kept, asked, answer, careful) if not words or item.word.value in words]
-        found = _ordered(kept, found, order, query, matched)
-        body = _table(form, kept, asked, answer, found, order, tuple(matched))
+        found = _ordered(kept, found, order, matched if named is None else ())
+        body = _table(form, kept, asked, answer, found, order, matched)
     return form.page(
         TITLE,
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
@@ -131,23 +129,6 @@ def _every(kept: Kept, filters: Filters, answer: Workarounds, careful: bool) -> 
     ]
 
 
-def _found(kept: Kept, query: str) -> tuple[Lead, ...]:
-    return find_asked(kept.answer(index_words), query, listed=is_list(query))
-
-
-def _matched(kept: Kept, query: str) -> Mapping[str, str]:
-    """The cases of the fix, case, operator or theme that the words name; else those that they find, each with the form
-    that they fit best.
-    """
-    fixes = name_fixes(kept, query)
-    if fixes.variants:
-        return {case: variant for case, variant in select(kept.rows(), fixes).catalogue if variant != PLAIN}
-    found = {lead.case: lead.variant for lead in _found(kept, query)}
-    named = _named(kept, query)
-    mine = {case for case, _ in select(kept.rows(), named).catalogue} if named else found
-    return {case: variant for case, variant in found.items() if case in mine} or dict.fromkeys(mine, PLAIN)
-
-
 def _filters(form: Form, kept: Kept) -> tuple[Filters, tuple[str, ...], bool]:
     """The question, of several releases at the newest; the words to show; whether fixes known to be wrong are."""
     rows = kept.rows()
@@ -173,7 +154,7 @@ def _table(
     return render(
         "workarounds.html",
         **_of_table(kept, found, order),
-        decision=decide_for_words(form, kept, filters, answer, is_asked=True) if filters.cases else "",
+        decision=decide_workarounds(answer, _why_this_release(form)) if filters.cases else "",
         at=_told_release(form, answer),
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
         groups=_groups(kept, found, order) if len(found) > _FEW and not filters.cases else (),
@@ -207,7 +188,7 @@ def fixes_of_operator(form: Form, kept: Kept, op: str) -> Markup:
     mine = form.mine.filters(exporters=_DEFAULT)
     asked = replace(mine, torch=mine.torch[-1:], ops=(op,))
     answer = kept.answer(workarounds, asked)
-    found = _ordered(kept, _every(kept, asked, answer, careful=False), "", "", {})
+    found = _ordered(kept, _every(kept, asked, answer, careful=False), "", ())
     said = decide_workarounds(answer, _why_this_release(form))
     return render("op_fixes.html", **_of_table(kept, found, ""), op=op, said=said) if found else Markup()
 
@@ -228,26 +209,11 @@ def _named(kept: Kept, query: str) -> Filters | None:
     return found
 
 
-def name_fixes(kept: Kept, query: str) -> Filters:
-    """The fixes of the name that the words are, alone or behind that of a case or operator; empty for other words."""
-    variant = query.rpartition("/")[2].casefold()
-    # what is no name is looked for among all names, for the nearest: not for every word that is searched
-    is_fix = any(variant == name.casefold() for _, name in kept.rows().catalogue if name != PLAIN)
-    found = _named(kept, query) if is_fix else None
-    if found is None or found.variants:
-        return found or Filters()
-    case, _, variant = "".join(found.cases).partition("/")
-    return Filters(cases=(case,), variants=(variant,)) if variant else Filters()
-
-
-def decide_named_fix(form: Form, kept: Kept, query: str) -> str:
-    """The sentence about the fix that the words name, at the reader's setting; empty where they name none."""
-    named = name_fixes(kept, query)
-    if not named.variants or form.missing:
-        return ""
-    mine = form.mine.filters()
-    asked = replace(named, torch=mine.torch[-1:], opsets=mine.opsets, exporters=mine.exporters)
-    return decide_workarounds(kept.answer(workarounds, asked), _why_this_release(form))
+def _cases(kept: Kept, query: str, named: Filters | None) -> tuple[str, ...]:
+    """The cases of the name that the words are; else those that the words find, best first."""
+    if named is None:
+        return find_cases(kept, kept.answer(FullText), query)
+    return tuple(dict.fromkeys(case for case, _ in select(kept.rows(), named).catalogue))
 
 
 def _why_this_release(form: Form) -> str:
@@ -257,32 +223,13 @@ def _why_this_release(form: Form) -> str:
     return "the newest" if form.whole else "the newest; choose «My torch»"
 
 
-def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workarounds, *, is_asked: bool) -> str:
-    """The sentence of ``caniexport workaround`` where what was searched for is a name, else of the cases that are about
-    the words; with an answer in a few words where it ``is_asked`` whether they are needed.
-    """
-    named = _named(kept, form.text("q"))
-    where = replace(filters, exporters=form.mine.filters().exporters)
-    if named is None:
-        main = tuple(lead.case for lead in choose_main(_found(kept, form.text("q"))))
-        found = (kept.answer(workarounds, replace(where, cases=main)) if main else shown).in_order(main)
-    else:
-        asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
-        found = kept.answer(workarounds, asked)
-    why = _why_this_release(form)
-    if not is_asked:
-        return decide_workarounds(found, why)
-    return decide_asked(kept, where, found, form.text("q"), why, is_brief=form.brief)
-
-
-def _ordered(kept: Kept, found: list[Standing], order: str, query: str, matched: Mapping[str, str]) -> list[Standing]:
-    """As the reader sorts them; else by how well they fit words that name nothing, and what works there first."""
+def _ordered(kept: Kept, found: list[Standing], order: str, best_first: Sequence[str]) -> list[Standing]:
+    """As the reader sorts them; else what works there first, and by how well their cases fit words."""
     if order:
         return _sorted(found, order, kept.rows().torch)
     working = sorted(_sorted(found, "fix", kept.rows().torch), key=_rank_word)
-    named = _named(kept, query) if query else None
-    is_of_words = query and not (named and (named.ops or named.themes))
-    return _as_found(working, matched) if is_of_words else working
+    rank = {case: place for place, case in enumerate(best_first)}
+    return sorted(working, key=lambda item: rank.get(item.case, len(rank)))
 
 
 def _groups(kept: Kept, found: Sequence[Standing], order: str) -> list[FixGroup]:
@@ -308,12 +255,6 @@ def _told_since(item: Standing, releases: Sequence[str]) -> str:
     """``obsolete from torch 2.9.1``, as the fixes are sorted by it."""
     rank = _rank_since(item, releases)
     return f"obsolete from torch {releases[-rank]}" if rank <= 0 else "others"
-
-
-def _as_found(found: list[Standing], matched: Mapping[str, str]) -> list[Standing]:
-    """The fixes of the best case first, and of each case the one that was meant."""
-    rank = {case: place for place, case in enumerate(matched)}
-    return sorted(found, key=lambda item: (rank.get(item.case, len(rank)), matched.get(item.case) != item.variant))
 
 
 def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[Standing]:
