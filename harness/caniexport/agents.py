@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
-from caniexport.answers.decide_fixes import answer_needed
+from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.decision import decide, decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
@@ -123,7 +123,7 @@ class Agent:
         """Say of each fix of a case (CASE or CASE/FIX) if it is needed, obsolete, broken or harmful, and since when."""
         asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
         found = api.workaround(self.dataset, case=case, **asked)
-        decision = {"decision": answer_needed(found)}
+        decision = {"decision": decide_workarounds(found)}
         return self._answer(decision | plain(found), f"workaround {case}", asked, told)
 
     def op(self, op: str) -> Told:

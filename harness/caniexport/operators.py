@@ -165,13 +165,6 @@ def dtypes_of(word: str) -> tuple[str, ...]:
     return _DTYPE_OF.get(word.casefold().removeprefix("torch."), ())
 
 
-@lru_cache(maxsize=1000)
-def alike_dtypes(word: str) -> frozenset[str]:
-    """The words that mean a type of tensors that a word means, ``half`` of ``fp16``; none of any other word."""
-    mine = frozenset(dtypes_of(word))
-    return frozenset(other for other, dtypes in _DTYPE_OF.items() if mine.intersection(dtypes))
-
-
 @lru_cache(maxsize=100_000)
 def operator_key(name: str) -> str:
     """The one spelling of all names of an operator: equal keys mean the same operator.

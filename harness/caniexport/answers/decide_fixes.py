@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from caniexport import versions
-from caniexport.answers.reading import Key
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Standing, Workarounds
 from caniexport.corpus.verdicts import Workaround, works
-from caniexport.model.case import PLAIN
 from caniexport.model.status import Stage
 from caniexport.names import some
 
@@ -36,110 +34,10 @@ _NOTHING = "nothing was measured there"
 _ASIDE = "the file takes the example's sizes alone, and whether a workaround helps is not known,"
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
-_GONE = (_MENDED, _FREE)
 _ORDER = (*_STILL, _BY_DEFAULT, _ASIDE, _MENDED, _FREE, _PARTLY, _REFUSED, _NOTHING)
 
 
 def decide_workarounds(found: Workarounds, beside: str = "") -> str:
-    """What may go at a release, and in which other dtypes its operator does not pass: see :func:`_decide`."""
-    decided = _decide(found, beside)
-    return f"{decided} {found.dtypes}".rstrip() if decided else ""
-
-
-def answer_needed(
-    found: Workarounds, beside: str = "", operator: str = "", others: Sequence[str] = (), *, is_brief: bool = True
-) -> str:
-    """As :func:`decide_workarounds`, with the answer to «is it still needed?» in a few words before the sentence; «Not
-    needed» only where it ``is_brief``. Behind it stand the ``others`` of an operator's cases that still need a
-    workaround, without which it were an all-clear.
-    """
-    decided = decide_workarounds(found, beside)
-    items = [item for item in found.standings if item.torch] or [item for item in found.cautions if item.torch]
-    if not decided:
-        return ""
-    said = _in_few_words(items)
-    said = said if is_brief or not said.startswith("Not needed") else ""
-    if not others:
-        return f"{said} {decided}".strip()
-    said = "Not needed, with exceptions." if said.startswith("Not needed") else said
-    return f"{said} {decided} {_tell_others(operator, others)}".strip()
-
-
-def with_unmeasured(decided: str, found: Workarounds, cases: Sequence[str], known: Iterable[Key]) -> str:
-    """A sentence with those of the ``cases`` that were not measured there; before it where the best one was not.
-    ``known`` are the cases with their variants: no sentence is about one without a fix.
-    """
-    told = {item.case for item in (*found.standings, *found.cautions)}
-    fixed = {case for case, variant in known if variant != PLAIN}
-    missing = [case for case in cases if case in fixed and case not in told]
-    if not decided or not missing:
-        return decided
-    said = f"Not measured there: {some(missing, _NAMED)}."
-    return f"{said} {decided}" if missing[0] == cases[0] else f"{decided} {said}"
-
-
-def decide_some(found: Workarounds, operator: str, others: Sequence[str]) -> str:
-    """As :func:`decide_workarounds` of some of an operator's cases, with the ``others`` that still need a workaround,
-    without which it were an all-clear.
-    """
-    decided = decide_workarounds(found)
-    if not decided or not others:
-        return decided
-    return f"It depends on the call. {decided} {_tell_others(operator, others)}"
-
-
-def _tell_others(operator: str, cases: Sequence[str]) -> str:
-    return f"Other calls of {operator} still need a workaround: {some(list(cases), _NAMED)}."
-
-
-def still_needing(found: Workarounds, told: Container[str]) -> list[str]:
-    """The cases at one release that still need a workaround, or that none helps; without those already ``told``."""
-    by_case = defaultdict[str, list[Standing]](list)
-    for item in found.standings:
-        if item.torch and item.case not in told:
-            by_case[item.case].append(item)
-    return [case for case, items in by_case.items() if _need_of_several(items, "") in _STILL]
-
-
-def _in_few_words(items: Sequence[Standing]) -> str:
-    """``Not needed, with one exception.``; empty where what was measured does not say, and of the fixes of one case,
-    whose sentence says it. What torch itself refuses needs no workaround for an export.
-    """
-    by_case: dict[str, list[Standing]] = defaultdict(list)
-    for item in items:
-        by_case[item.case].append(item)
-    fixes = {item.variant for item in items}
-    fix = fixes.pop() if len(fixes) == 1 else ""
-    if len(by_case) == 1 and not fix:
-        return ""
-    needs = [(_need_of_several(mine, fix), mine) for mine in by_case.values()]
-    needs = [(need, mine) for need, mine in needs if need != _REFUSED]
-    still = [(need, mine) for need, mine in needs if need in _STILL]
-    gone = sum(need in _GONE for need, _ in needs)
-    if not needs or len(still) + gone < len(needs):
-        return ""
-    if still and not gone and all(need != _NEEDED for need, _ in still):
-        return "It does harm." if any(need == _HARMED for need, _ in still) else "It does not help."
-    if any(_is_free_somewhere(need, mine) for need, mine in still):
-        return f"It depends on the {'call and the ' if gone else ''}exporter."
-    return _by_number(len(still), gone)
-
-
-def _is_free_somewhere(need: str, items: Sequence[Standing]) -> bool:
-    """Whether some exporter does without what others need."""
-    free = {item.exporter for item in items if item.word is Workaround.OBSOLETE}
-    return bool(free - set(_such(need, list(items))))
-
-
-def _by_number(still: int, gone: int) -> str:
-    rest = min(still, gone)
-    if rest and (still == gone or rest > _NAMED):
-        return "It depends on the call."
-    exceptions = f", with {'one exception' if rest == 1 else f'{rest} exceptions'}" if rest else ""
-    return f"{'Needed' if still > gone else 'Not needed'}{exceptions}."
-
-
-def _decide(found: Workarounds, beside: str) -> str:
     """``At torch 2.8.0, opset 18: no workaround is needed, the failing form works: a.``; empty for several releases.
     ``beside`` stands in brackets beside the release: why it is that one.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import repeat
@@ -12,12 +12,10 @@ from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
 from caniexport.answers.defaults import OpsetChoice
 from caniexport.answers.filters import Filters
-from caniexport.answers.other_dtypes import tell_other_dtypes
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, require_opsets, select
 from caniexport.answers.shown import Shown
 from caniexport.answers.signs import exporter_rank
-from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
@@ -29,8 +27,6 @@ _Grid = Mapping[tuple[str, str | None, str, str, int | None], MeasuredCell]
 #: what a runtime says of an input of a size that the file has not
 _SIZES = "Got invalid dimensions for input"
 _REFUSED_SIZES = "the file refuses other sizes than the example's there, which is not what the case is about"
-#: cases of which is said what they do not speak of
-_FEW = 3
 
 _Item = TypeVar("_Item")
 
@@ -75,7 +71,6 @@ class Standing:
 class Workarounds(Shown):
     """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed.
 
-    ``dtypes`` says of a few cases that need no workaround in which other dtypes their operator does not pass;
     ``runtime`` is the one release that the files ran on, empty for that beside each release of torch.
     """
 
@@ -83,25 +78,7 @@ class Workarounds(Shown):
     standings: tuple[Standing, ...]
     cautions: tuple[Standing, ...]
     notes: tuple[str, ...]
-    dtypes: str = ""
     runtime: str = ""
-
-    def in_order(self, cases: Sequence[str]) -> Workarounds:
-        """The same, the fixes by their cases in this order: those first that a question's words fit best."""
-        places = {case: place for place, case in enumerate(cases)}
-
-        def ordered(items: Sequence[Standing]) -> tuple[Standing, ...]:
-            return tuple(sorted(items, key=lambda item: places.get(item.case, len(places))))
-
-        return replace(self, standings=ordered(self.standings), cautions=ordered(self.cautions))
-
-    def of_fixes(self, fixes: Container[tuple[str, str]]) -> Workarounds:
-        """The same of these fixes (case, variant) alone, without what is said of dtypes."""
-
-        def chosen(items: Sequence[Standing]) -> tuple[Standing, ...]:
-            return tuple(item for item in items if (item.case, item.variant) in fixes)
-
-        return replace(self, standings=chosen(self.standings), cautions=chosen(self.cautions), dtypes="")
 
 
 def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
@@ -124,25 +101,8 @@ def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
         tuple(item for item in found if not item.caution),
         tuple(item for item in found if item.caution),
         (*_notes(filters, judge), *rows.notes),
-        # torch's own calls ran on what was installed beside each release alone
-        "" if rows.runtime else _tell_dtypes(dataset, selection, found),
         rows.runtime,
     )
-
-
-def _tell_dtypes(dataset: Dataset, selection: CaseSelection, found: Sequence[Standing]) -> str:
-    """Of the first of a few cases whose operator ends otherwise in other dtypes where no workaround is needed."""
-    free: dict[str, set[str]] = {}
-    for item in found:
-        if item.word is Workaround.OBSOLETE:
-            free.setdefault(item.case, set()).add(item.exporter)
-    if len({item.case for item in found}) > _FEW:
-        return ""
-    told = (
-        tell_other_dtypes(operators_beside(dataset), selection.rows.catalogue[case, PLAIN], selection.torch[-1], by)
-        for case, by in free.items()
-    )
-    return next(filter(None, told), "")
 
 
 def _notes(filters: Filters, judge: _FixJudge) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from caniexport import versions
-from caniexport.answers.decide_fixes import answer_needed
+from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.decision import decide
 from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import Table
@@ -63,7 +63,7 @@ def _(answer: Workarounds) -> AnswerTable:
         }
         for item in (*answer.standings, *answer.cautions)
     ]
-    return AnswerTable(answer_needed(answer), rows, answer.notes)
+    return AnswerTable(decide_workarounds(answer), rows, answer.notes)
 
 
 @as_table.register

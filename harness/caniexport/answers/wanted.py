@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,18 +60,6 @@ def name_cases(words: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> Nam
     keys = operator_keys(ops)
     about = {entry.case for entry in entries if entry.theme in of_themes or keys & operator_keys(entry.ops)}
     return NamedCases(Filters(cases=tuple(sorted(about))), known, others)
-
-
-def asked_operator(words: Iterable[str], cases: Iterable[str], catalogue: Mapping[Key, CatalogueEntry]) -> str:
-    """The first of these words that is an operator of one of the cases; empty where none is."""
-    keys = operator_keys(op for case in cases for op in catalogue[case, PLAIN].ops)
-    return next((word for word in words if operator_key(word) in keys), "")
-
-
-def about_first(operator: str, cases: Iterable[str], catalogue: Mapping[Key, CatalogueEntry]) -> list[str]:
-    """The cases, those first that an operator is the first one of."""
-    key = operator_key(operator)
-    return sorted(cases, key=lambda case: key not in operator_keys(catalogue[case, PLAIN].ops[:1]))
 
 
 def wanted(
