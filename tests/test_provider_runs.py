@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 
 import pytest
 from click.testing import CliRunner
@@ -13,13 +12,12 @@ from store_rows import cell, environment
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
-from caniexport.answers.provider_runs import ProviderEnd, decide_provider, provider_runs
+from caniexport.answers.provider_runs import ProviderEnd, provider_runs
 from caniexport.answers.reasons import why
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
-from caniexport.pages.page import page
 from caniexport.store import Dataset
 
 pytestmark = pytest.mark.usefixtures("opened_once")
@@ -109,44 +107,6 @@ def test_a_file_that_ran_on_two_devices_counts_once_and_as_the_worse_of_the_two(
     assert ProviderEnd.PARTLY not in found.ends
 
 
-def test_a_question_whether_files_work_there_is_answered_by_yes_or_no(home):
-    dataset = Dataset.open(None, home / "results-local")
-
-    def answered(*bundles):
-        cases = tuple(f"case-{bundle}" for bundle in bundles)
-        return decide_provider("cuda", provider_runs(dataset, "cuda", filters=Filters(cases=cases)))
-
-    where = "with onnxruntime 1.31.1 on cuda"
-    assert answered("whole") == f"Yes: {where} every file that works on the CPU works, too (1 file)."
-    assert answered("whole", "partly") == (
-        f"Yes: {where} every file that works on the CPU works, too (2 files, 1 of them with nodes left to the CPU)."
-    )
-    assert answered("whole", "fails", "values") == (
-        f"Yes, but not always: {where} 1 of 3 files that work on the CPU work, too; 1 are wrong there, 1 fail there "
-        "(case-values, case-fails)."
-    )
-    assert answered("fails") == f"No: none of 1 file that works on the CPU does {where}."
-    assert answered("wrong-twice") == f"Not known: no file that works on the CPU was run {where}."
-    assert decide_provider("cuda", []) == "Not known: no file of it was run on cuda."
-
-
-def test_files_of_some_cells_are_told_alone_with_how_many_were_not_run_there(home):
-    dataset = Dataset.open(None, home / "results-local")
-    asked = Filters(cases=("case-whole", "case-values", "case-unseen"))
-    with Journal(home / "results-local" / "journal", "later") as journal:
-        journal.cell(cell(case="case-unseen", bundle=named("unseen"), opset=20), {})
-
-    (found,) = provider_runs(Dataset.open(None, home / "results-local"), "cuda", filters=asked)
-    assert found.ends == {ProviderEnd.WHOLE: 1, ProviderEnd.VALUES: 1}
-    assert found.not_run == 1
-    assert found.told.endswith(
-        "of 2 files, 1 are wrong there and right on the CPU, 1 run wholly there. "
-        "1 more were not among the files packed for that machine."
-    )
-    (one,) = provider_runs(dataset, "cuda", filters=Filters(opsets=("9-10",)))
-    assert one.ends == {ProviderEnd.WHOLE: 1, ProviderEnd.PARTLY: 1}
-
-
 def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(home))
 
@@ -181,49 +141,3 @@ def test_the_matrix_by_runtime_has_a_column_for_each_provider_and_adds_nothing_u
     shown = {line.case: {name: place.text for name, place in line.places.items()} for line in found.lines}
     assert shown["case-values"] == {"onnxruntime 1.19.2": "✓ 14 ·", "onnxruntime 1.31.1 on cuda": "≠ mismatch ·"}
     assert len(found.lines) == 2
-
-
-WRONG_THERE = "which files give wrong values with onnxruntime CUDA provider"
-OF_A_RELEASE = "what fails on cuda in torch 2.15"
-
-
-@pytest.fixture(scope="module")
-def told(results):
-    """What is told of the provider for a question, of one release where it names one."""
-
-    @cache
-    def ask(torch):
-        newest, *_ = provider_runs(results, "cuda", filters=Filters(torch=torch))
-        return newest.told
-
-    return lambda question: ask(("2.15.0",) if "2.15" in question else ())
-
-
-@pytest.mark.parametrize(
-    "question",
-    [WRONG_THERE, "which files are wrong on gpu", OF_A_RELEASE, "what fails on cuda?", "does torch 2.15 work on gpu"],
-)
-def test_a_question_about_a_provider_alone_is_answered_by_what_it_does(question, told, kept_results):
-    shown = page("search", {"q": question}, kept_results).body
-
-    assert told(question) in shown
-    assert "cast-negative-float-to-unsigned" in shown
-    assert "the nearest answers" not in shown
-
-
-@pytest.mark.parametrize("question", [WRONG_THERE, OF_A_RELEASE])
-def test_the_terminal_answers_a_question_about_a_provider_alone_by_what_it_does(question, told):
-    said = CliRunner().invoke(main, ["why", question]).stdout
-
-    assert told(question) in said
-    assert "cast-negative-float-to-unsigned" in said
-    assert "the nearest answers" not in said
-
-
-def test_a_question_about_an_operator_on_a_provider_is_answered_by_the_files_of_its_cases(told):
-    question = "does grid_sample work on cuda in torch 2.15"
-    said = CliRunner().invoke(main, ["why", question]).stdout
-
-    assert told(question) not in said
-    assert "grid-sample-volume/plain" in said
-    assert "cast-negative-float-to-unsigned" not in said

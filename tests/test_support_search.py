@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from small_dataset import CROSS, GRID, write
 
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.support import support
 from caniexport.answers.supported import CaseSupport, decide_support
-from caniexport.match import search as searching
 from caniexport.model.status import Status
-from caniexport.store import Dataset
 
 PASS, FAIL, WRONG, REFUSED, CONVERTED = (
     Status.PASS,
@@ -119,51 +116,3 @@ def test_more_than_two_runs_are_counted():
     )
 
     assert found.text == "from torch 7.0; on 4 of 7 measured releases in all"
-
-
-@pytest.fixture(scope="module")
-def where(tmp_path_factory):
-    return searching.index(Dataset.open(write(tmp_path_factory.mktemp("results")), None))
-
-
-def cases(found):
-    return [hit.entry.case for hit in found.hits]
-
-
-def test_an_error_is_found_whatever_its_numbers_and_its_traceback_are(where):
-    other = CROSS.replace("14", "12")
-    pasted = f'Traceback (most recent call last):\n  File "/a/b.py", line 3, in <module>\n    f(x)\n{other}\n'
-
-    for query in (other, pasted, " ".join(pasted.split())):
-        found = searching.find(where, query)
-        assert found.error
-        assert cases(found) == ["cross"]
-        assert found.hits[0].torch == "1.12.1", "the newest release that has it"
-
-
-def test_the_operator_named_in_the_error_decides_between_errors_of_one_pattern(where):
-    assert cases(searching.find(where, CROSS))[0] == "cross"
-    assert cases(searching.find(where, GRID))[0] == "grid-sample"
-
-
-def test_an_error_that_was_not_measured_is_not_made_to_fit(where):
-    assert searching.find(where, "ValueError: the kitchen is closed, come back tomorrow morning").hits == ()
-
-
-def test_a_paste_is_shortened_to_its_last_exception(where):
-    pasted = "KeyError: 'x'\n\nDuring handling of the above exception\n\ntorch.onnx.errors.OnnxExporterError: no rule\n"
-
-    assert searching.shorten(pasted) == "OnnxExporterError: no rule"
-    assert searching.shorten("  two   words ") == "two words"
-
-
-def test_words_are_looked_for_in_names_operators_themes_sources_and_fixes(where):
-    assert cases(searching.find(where, "torch.cross")) == ["cross"]
-    assert cases(searching.find(where, "GRIDSAMPLE")) == ["grid-sample"]
-    assert cases(searching.find(where, "baking")) == ["item"]
-    assert set(cases(searching.find(where, "seed:000"))) == {"cross", "grid-sample", "item"}
-    assert searching.find(where, "tensor_scale").hits[0].variant == "tensor_scale"
-    both = searching.find(where, "cross baking")
-    assert (cases(both), both.left_out) == (["cross"], ("baking",))
-    assert "aten::cross" in searching.find(where, "croos").near
-    assert searching.find(where, "   ").hits == ()

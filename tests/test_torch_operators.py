@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import operator_at, tell_called
+from caniexport.answers.operator_at import operator_at, tell_meant
 from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.operator_grid import every_operator
@@ -200,19 +200,19 @@ def test_several_operators_of_one_name_are_told_in_one_sentence(summary, dataset
 
 
 def test_one_sentence_tells_of_what_a_name_means_at_a_release(summary):
-    assert tell_called(summary, "F.interpolate", NEW) == (
+    assert tell_meant(summary, "F.interpolate", NEW) == (
         "On torch 2.13.0 2 operators of torch have this name; in float32 `dynamo=True` exports all but "
         "nn.functional.interpolate.area, TorchScript (`dynamo=False`) exports all but nn.functional.interpolate.area."
     )
-    assert tell_called(summary, "F.interpolate", OLD).endswith("TorchScript (`dynamo=False`) exports all of them.")
-    assert tell_called(summary, "grid_sample", NEW).startswith(
+    assert tell_meant(summary, "F.interpolate", OLD).endswith("TorchScript (`dynamo=False`) exports all of them.")
+    assert tell_meant(summary, "grid_sample", NEW).startswith(
         "On torch 2.13.0 torch's own calls of nn.functional.grid_sample (float32) are exported by TorchScript "
     )
-    assert tell_called(summary, "fold", NEW) == (
+    assert tell_meant(summary, "fold", NEW) == (
         "On torch 2.13.0 torch's own calls of fold (float32) are exported in part: TorchScript (`dynamo=False`) "
         "exports 1 of 2 calls at opset 20 (another gives wrong values, without an error)."
     )
-    assert tell_called(summary, "grid", NEW) == tell_called(None, "fold", NEW) == ""
+    assert tell_meant(summary, "grid", NEW) == ""
 
 
 def test_where_all_calls_pass_it_is_said_at_which_opsets_only_some_do(tmp_path, dataset):
@@ -224,7 +224,7 @@ def test_where_all_calls_pass_it_is_said_at_which_opsets_only_some_do(tmp_path, 
 
     decision = torch_operator(found, dataset, "fold")[0].decision
     assert decision.endswith("exports it at opset 20, since torch 2.13.0 (opset 20), and 1 of 2 calls at opset 17")
-    assert "at opset 20 of 17, 20 tried (since torch 2.13.0; 1 of 2 calls at opset 17)." in tell_called(
+    assert "at opset 20 of 17, 20 tried (since torch 2.13.0; 1 of 2 calls at opset 17)." in tell_meant(
         found, "fold", NEW
     )
     assert every_operator(found)[0].partly == {TRACE: "1 of 2 calls at opset 17"}
@@ -392,7 +392,7 @@ def test_a_file_with_another_dtype_shape_or_values_is_told_as_that_and_not_as_on
     writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
     summary, (wrong, told) = OperatorsSummary(tmp_path), WRONG[said]
 
-    assert f"`dynamo=True` exports, but {told}, without an error" in tell_called(summary, "fold", NEW)
+    assert f"`dynamo=True` exports, but {told}, without an error" in tell_meant(summary, "fold", NEW)
     assert torch_operator(summary, dataset, "fold")[0].decision.endswith(f"dynamo exports it, but {told}")
     (item,) = listed(summary, dataset, OperatorList.SILENT)
     assert (item.wrong, item.said) == (wrong, f"0 of 1 pass; f32[4], 2 in float16: {told}")
@@ -414,6 +414,6 @@ def test_a_dtype_that_is_wrong_at_one_opset_is_told_as_that_where_another_passes
     ]
     writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
 
-    assert tell_called(OperatorsSummary(tmp_path), "fold", NEW, opsets=(11,)).endswith(
+    assert operator_at(OperatorsSummary(tmp_path), "fold", NEW, opsets=(11,)).told.endswith(
         "exports at opset 11, but gives float32 in place of float16, without an error (right at opset 20)."
     )

@@ -126,9 +126,9 @@ def command(
 def _find(dataset: Dataset, words: str) -> tuple[Hit, ...]:
     """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none."""
     from caniexport.answers.select import load
-    from caniexport.match.search import find_hits
+    from caniexport.match.search import FullText, find_hits
 
-    found = find_hits(dataset, words)
+    found = find_hits(FullText(dataset), words)
     if not found:
         entries = load(dataset).catalogue.values()
         known = dict.fromkeys(name for entry in entries for name in (entry.case, *entry.ops))

@@ -115,12 +115,9 @@ class FullText:
         self._index.execute(f"CREATE VIRTUAL TABLE text USING fts5({columns}, tokenize='porter unicode61')")
         self._index.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)", _documents(dataset))
 
-    def find(self, words: str) -> tuple[Hit, ...]:
-        """The hits with all of the words, best first; where there are none, those with any of them."""
-        tokens = [f'"{token}"' for token in _TOKEN.findall(words)]
-        return self._match(" AND ".join(tokens)) or self._match(" OR ".join(tokens))
-
-    def _match(self, query: str) -> tuple[Hit, ...]:
+    def find(self, words: str, *, every: bool = True) -> tuple[Hit, ...]:
+        """The hits with every one of the words, or with any of them, best first."""
+        query = (" AND " if every else " OR ").join(f'"{token}"' for token in _TOKEN.findall(words))
         if not query:
             return ()
         found = (
@@ -135,9 +132,9 @@ class FullText:
         )
 
 
-def find_hits(dataset: Dataset, words: str) -> tuple[Hit, ...]:
-    """The cases and operators that have the words; see :class:`FullText`."""
-    return FullText(dataset).find(words)
+def find_hits(index: FullText, words: str) -> tuple[Hit, ...]:
+    """The cases and operators that have all of the words; where none has, those with any of them."""
+    return index.find(words) or index.find(words, every=False)
 
 
 def find_cases(dataset: Dataset, index: FullText, text: str) -> tuple[str, ...]:

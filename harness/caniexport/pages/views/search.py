@@ -10,7 +10,7 @@ from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.match.error_answer import ErrorAnswer
 from caniexport.match.errors import Confidence, Lead
 from caniexport.match.explain import explain_error
-from caniexport.match.search import FullText, InputKind, SearchInput, is_error, read_input, split_filters
+from caniexport.match.search import FullText, InputKind, SearchInput, find_hits, is_error, read_input, split_filters
 from caniexport.model.case import PLAIN
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
@@ -89,7 +89,7 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     if read.kind is InputKind.ERROR:
         return render("found_error.html", **given, **_of_error(kept, read.text, _point(form.mine)))
     if read.kind is InputKind.WORDS:
-        hits = kept.answer(FullText).find(read.text)
+        hits = find_hits(kept.answer(FullText), read.text)
         return render("found_words.html", **given, hits=hits, near=() if hits else nearest_names(kept, read.text))
     return render("found_name.html", **given, **_of_name(form, kept, read))
 
@@ -115,7 +115,8 @@ def _of_name(form: Form, kept: Kept, read: SearchInput) -> dict[str, object]:
     rows = kept.rows()
     entries = [rows.catalogue[case, PLAIN] for case in read.cases]
     why = "its name" if read.kind is InputKind.CASE else "operator"
-    leads = [Lead(entry, Confidence.OPERATOR, why, 1.0) for entry in entries]
+    variant = read.text.partition("/")[2] if read.kind is InputKind.CASE else ""
+    leads = [Lead(entry, Confidence.OPERATOR, why, 1.0, variant or PLAIN) for entry in entries]
     ops = torch_op.names(kept, read.text) if read.kind is InputKind.OPERATOR else ()
     return {
         "hits": [tell_hit(kept, lead) for lead in leads[:SHOWN]],
