@@ -286,9 +286,11 @@ class Judge:
             return self._finding(site, by_release, [], text)
         newest = flipped[-1]
         only_trace, only_dynamo = self._only(newest, _TRACE, _DYNAMO), self._only(newest, _DYNAMO, _TRACE)
-        apart = f"(at opset {self._taken(newest, _TRACE)}), {len(only_dynamo)} with dynamo only (at opset"
-        text = f"it depends on the model: at torch {newest} {len(only_trace)} cases work with the TorchScript exporter only"
-        text = f"{text} {apart} {self._taken(newest, _DYNAMO)})"
+        text = (
+            f"it depends on the model: at torch {newest} {len(only_trace)} cases work with the TorchScript exporter "
+            f"only (opset {self._taken(newest, _TRACE)}), {len(only_dynamo)} with dynamo only "
+            f"(opset {self._taken(newest, _DYNAMO)})"
+        )
         evidence = [Evidence(case, PLAIN, "works with the TorchScript exporter only") for case in only_trace]
         evidence += [Evidence(case, PLAIN, "works with dynamo only") for case in only_dynamo]
         return SiteFinding(site, Workaround.UNKNOWN, text, True, "", tuple(evidence))
@@ -345,9 +347,14 @@ class Judge:
     def _argument(self, site: Site) -> SiteFinding:
         """An argument of the export call that is gone: that leaving it out is needed means that it does harm."""
         (fix,) = site.fixes
-        turned = {Workaround.NEEDED: Workaround.HARMFUL}
-        by_release = {torch: turned.get(word, Workaround.UNKNOWN) for torch, word in self._fix_words(*fix).items()}
-        return self._finding(site, by_release, [Evidence(*fix, _words_along(self._fix_words(*fix)))])
+        words = self._fix_words(*fix)
+        by_release = {
+            torch: Workaround.HARMFUL if word is Workaround.NEEDED else Workaround.UNKNOWN
+            for torch, word in words.items()
+        }
+        ends = {Workaround.NEEDED: "harmful", Workaround.OBSOLETE: "taken"}
+        text = along({torch: ends.get(word, word.value) for torch, word in words.items()})
+        return self._finding(site, by_release, [Evidence(*fix, _words_along(words))], text)
 
     def _finding(
         self, site: Site, by_release: Mapping[str, Workaround], evidence: Sequence[Evidence], text: str = ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import gc
 import logging
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +32,6 @@ GONE = {
         "use_external_data_format": "export-argument-use-external-data-format",
     }.items()
 }
-#: what the name of a function has that is there for an export
-_FOR_EXPORT = re.compile(r"onnx|symbolic", re.IGNORECASE)
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger(__name__)
@@ -228,8 +225,7 @@ class _Finder(ast.NodeVisitor):
         conditions = gates.conditions(test, self.flags, self.derived)
         if not conditions:
             return False
-        asks = exporting(test, self._export_flags) is not None
-        about = asks or self.inside or any(_FOR_EXPORT.search(function.name) for function in self.functions)
+        about = self.inside or exporting(test, self._export_flags) is not None
         ops = tuple(sorted(_called(body) ^ _called(orelse))) if about else ()
         fixes = next((item.site.fixes for item in self.copied if _is_in(item, body) or _is_in(item, orelse)), ())
         for found in conditions:
