@@ -1,8 +1,7 @@
 """What new users typed and pasted, and what the first sentence of the answer must and must not say.
 
 Examples that other tests hold: three jobs (test_three_jobs.py), a dump alone and texts of many kinds (test_match.py),
-names and typos in a small dataset (test_planning.py, test_cli.py), what `check` says (test_check_headline.py) and what
-`--scan` finds (test_scan_meaning.py).
+names and typos in a small dataset (test_planning.py, test_cli.py), what `check` says (test_check_headline.py).
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ import pytest
 
 from caniexport import scan_source
 from caniexport.scan import files, sites
-from caniexport.scan.forms import learn
-from caniexport.scan.ranked import Ranking
 
 pytestmark = pytest.mark.usefixtures("opened_once")
 
@@ -128,7 +126,7 @@ def test_a_file_that_takes_too_long_is_left_and_named(tmp_path, monkeypatch):
     sources = list(files.read(tmp_path))
     monkeypatch.setattr(files, "SECONDS", 0.02)
 
-    found, skipped = sites.find(sources, Ranking(learn([])))
+    found, skipped = sites.find(sources, {})
 
     assert [site.path for site in found] == ["good.py"]
     assert [item.path for item in skipped] == ["many.py"]

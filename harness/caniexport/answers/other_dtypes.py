@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from caniexport.answers.operator_at import line_end
 from caniexport.answers.operator_grid import operator_lines, told_lines
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -33,29 +32,6 @@ def tell_other_dtypes(
         return ""
     told = [sentence for op in _named(summary, entry) if (sentence := _tell(summary, op, torch, exporters))]
     return told[0] if told else ""
-
-
-def tell_failing_calls(
-    summary: OperatorsSummary,
-    entry: CatalogueEntry,
-    torch: str,
-    exporter: str,
-    opset: int | None,
-    dtypes: Collection[str],
-) -> str:
-    """How torch's own calls fail of the operator that a case has in its name, at a release, an exporter and an opset:
-    in these dtypes, and in the one in which its calls are told where they are wrong without an error. Empty where
-    none does.
-    """
-    told: dict[str, list[str]] = defaultdict(list)
-    for op in _named(summary, entry):
-        usual = {line.dtype for line in told_lines(summary, op)}
-        for line in operator_lines(summary, op):
-            end = line_end(line, torch) if line.exporter == exporter and not line.form else None
-            is_asked = line.dtype in dtypes or (line.dtype in usual and end is not None and end.differs)
-            if end and is_asked and not end.share and end.fails_at(opset):
-                told[op].append(f"{line.dtype} ({end.wrong or 'not exported'})")
-    return "; ".join(f"torch's own calls of {op} do not pass in {some(said, _NAMED)}" for op, said in told.items())
 
 
 def _named(summary: OperatorsSummary, entry: CatalogueEntry) -> Iterator[str]:

@@ -27,10 +27,11 @@ _DECISION = {
 }
 
 
-#: of gates where several releases are looked at: at one of them each is so
-_DEAD = (
-    "comparisons with torch's version, always or never true at the releases looked at, so that one branch is not needed"
-)
+_HEAPS = {
+    "version-gate": "comparisons with torch's version whose sides no measured case tells apart",
+    "export-branch": "branches on exporting that no measured case speaks to",
+}
+_DEAD = "comparisons with torch's version that are always or never true at these releases: one side can go"
 
 
 def show_scan(found: SourceScan, console: Console, *, everything: bool = False) -> None:
@@ -39,9 +40,8 @@ def show_scan(found: SourceScan, console: Console, *, everything: bool = False) 
 
     console.print(decide(found), style="bold", soft_wrap=True)
     console.print(f"{found.path}: {found.files} files that have to do with torch; {found.said}", soft_wrap=True)
-    told = workarounds(found)
     shown: set[object] = set()
-    for path, items in _by_file([item for item in told if item.spoken or not item.site.runtime]).items():
+    for path, items in _by_file(workarounds(found)).items():
         console.print(f"\n{path}", style="bold", soft_wrap=True)
         for item in items:
             _finding(item, shown, console)
@@ -70,9 +70,7 @@ def _finding(finding: SiteFinding, shown: set[object], console: Console) -> None
     if key in shown:
         return
     shown.add(key)
-    why = [f"seen by {site.told}"] if site.told else []
-    why += [f"well known as {site.of}"] if site.of else []
-    console.print(f"         {'; '.join([finding.statement, *why])}", soft_wrap=True)
+    console.print(f"         {finding.statement}", soft_wrap=True)
     for item in finding.evidence[:_MOST]:
         console.print(f"         {item.case}/{item.variant}: {item.text}", soft_wrap=True)
     if len(finding.evidence) > _MOST:
@@ -81,14 +79,9 @@ def _finding(finding: SiteFinding, shown: set[object], console: Console) -> None
 
 
 def _named(site: Site) -> str:
-    """What a place is: the fix that it is, or the operator that it is about where the case is not plain."""
-    from caniexport.scan.site import Sureness
-
-    what = site.kind.value.replace("-", " ")
-    if site.sure is Sureness.OPERATOR:
-        return f"{what} for {site.name}" if site.name else what
-    named = "/".join(site.fixes[0]).removesuffix("/?") if site.fixes else site.name
-    return f"{what}: {named}"
+    """Return what a place is: the workaround that it is a copy of, or its own name."""
+    named = "/".join(site.fixes[0]) if site.kind.value == "known-workaround" else site.name
+    return f"{site.kind.value.replace('-', ' ')}: {named}"
 
 
 def _remedy(finding: SiteFinding, console: Console) -> None:
@@ -117,33 +110,18 @@ def _settings(found: Sequence[SiteFinding], console: Console) -> None:
 
 
 def _heaps(found: SourceScan, console: Console, *, everything: bool) -> None:
-    """What is told by its number alone: other runtimes, other gates, what may be ordinary code."""
+    """Print the number of branches that no measured case speaks to."""
     heaps: dict[str, list[SiteFinding]] = {}
     for item in found.findings:
-        heap = _heap(item, found.releases)
-        if heap:
-            heaps.setdefault(heap, []).append(item)
+        if item.is_undecided:
+            is_dead = item.holds in ("always", "never") and len(found.releases) > 1
+            heaps.setdefault(_DEAD if is_dead else _HEAPS[item.site.kind.value], []).append(item)
     if heaps:
-        console.print("\nBesides", style="bold")
+        console.print("\nNot judged" + ("" if everything else " (--all lists them)"), style="bold")
     for heap, items in heaps.items():
-        said = heap.replace("comparisons", "comparison", 1) if len(items) == 1 else heap
-        console.print(f"  {len(items)} {said}: {_places(items)}", soft_wrap=True)
+        console.print(f"  {heap}: {len(items)} ({_places(items)})", soft_wrap=True)
         for item in items if everything else ():
-            named = f"{'/'.join(item.site.fixes[0])}: {item.word.value}" if item.site.fixes else item.site.name
-            console.print(f"    {item.site.path}:{item.site.line}  {named}  {item.site.text}", soft_wrap=True)
-
-
-def _heap(item: SiteFinding, releases: Sequence[str]) -> str:
-    """What a finding is told together with; empty for a place of its own."""
-    if item.site.runtime and not item.spoken:
-        return f"written for {item.site.runtime}, which is not measured"
-    if item.is_elsewhere:
-        if item.holds != "sometimes" and len(releases) > 1:
-            return _DEAD
-        return "comparisons with torch's version whose sides no measured case tells apart"
-    if item.is_lesser and item.site.fixes:
-        return "with the form of a fix where nothing speaks of an export, so maybe ordinary code (--all)"
-    return "with words on an export that name no operator (--all)" if item.is_lesser else ""
+            console.print(f"    {item.site.path}:{item.site.line}  {item.site.name}  {item.site.text}", soft_wrap=True)
 
 
 def _places(items: Sequence[SiteFinding]) -> str:

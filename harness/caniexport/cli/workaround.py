@@ -50,7 +50,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     "tree",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Find version gates and known workarounds in this source tree instead.",
+    help="Find version gates, export rules and copied workarounds in this source tree.",
 )
 @click.option(
     "--format",
@@ -60,7 +60,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     show_default=True,
     help="With --scan: text, annotations of a pull request, or SARIF for code scanning.",
 )
-@click.option("--all", "everything", is_flag=True, help="With --scan: also list what may be ordinary code.")
+@click.option("--all", "everything", is_flag=True, help="With --scan: also list the branches that are not judged.")
 @install_options("Answer for what you have installed")
 @json_option
 def command(
@@ -134,7 +134,7 @@ def _scan(
         click.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
     else:
         output.answer(found, partial(show_scan, everything=everything), form == "json")
-    stopping = [item for item in found.findings if item.spoken and not item.is_lesser and item.word.value in fail_on]
+    stopping = [item for item in found.findings if item.is_measured and item.word.value in fail_on]
     if stopping:
         told = [f"{item.site.path}:{item.site.line} ({item.word.value})" for item in stopping]
         click.echo(f"Exit 1, by --fail-on: {some(told, 6)}", err=True)

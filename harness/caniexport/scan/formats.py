@@ -63,7 +63,7 @@ def _result(found: SourceScan, item: SiteFinding) -> dict[str, object]:
 
 
 def _told(found: SourceScan) -> list[SiteFinding]:
-    return [item for item in found.findings if item.spoken and item.word in _LEVELS and not item.is_lesser]
+    return [item for item in found.findings if item.is_measured and item.word in _LEVELS]
 
 
 def _title(item: SiteFinding) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from caniexport import versions
 from caniexport.model.errors import UnknownName
+from caniexport.scan.syntax import dotted
 
 #: above any number of a version
 _HIGHEST = 10**9
@@ -291,28 +292,3 @@ def _parts(left: ast.expr, right: ast.expr, version: str) -> int:
     if isinstance(right, ast.Tuple | ast.List):
         return len(right.elts)
     return version.count(".") + 1 if isinstance(right, ast.Constant) and isinstance(right.value, float) else 0
-
-
-def dotted(node: ast.AST) -> str:
-    """``torch.onnx.export`` of a chain of names; the part after a call is kept."""
-    if isinstance(node, ast.Attribute):
-        before = dotted(node.value)
-        return f"{before}.{node.attr}" if before else node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Names that are given one value: ``TORCH_VERSION = …``, with or without an annotation."""
-    for node in _statements(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node.value
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            yield node.target.id, node.value
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Every statement below a node; expressions, which are most of a tree and hold no statement, are not entered."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for item in getattr(node, name, ()):
-            yield item
-            yield from _statements(item)

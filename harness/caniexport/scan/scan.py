@@ -10,15 +10,14 @@ from caniexport import versions
 from caniexport.answers.select import load, require_exporter
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
+from caniexport.corpus.verdicts import Workaround
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
-from caniexport.scan import files, pins
+from caniexport.scan import copies, files, pins
 from caniexport.scan.files import Skipped, SourceFile
-from caniexport.scan.forms import learn
 from caniexport.scan.judge import Judge, Seen, SiteFinding, of_each
 from caniexport.scan.project import Meant, Offers, meant
-from caniexport.scan.ranked import Ranking
-from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.site import SiteKind
 from caniexport.scan.sites import find
 from caniexport.settings import ProjectSettings, read_settings
 from caniexport.store import Dataset
@@ -46,7 +45,7 @@ class SourceScan:
 def scan(
     dataset: Dataset, path: Path, torch: Sequence[str] = (), exporter: str | None = None, opset: int | None = None
 ) -> SourceScan:
-    """What the source tree at ``path`` has that measurements speak to.
+    """Return what the source tree at ``path`` has that measurements speak to.
 
     ``torch`` are releases, series or ranges; what is not given the project's own files say,
     ``[tool.caniexport]`` first. Raises :class:`UnknownName` for a path that is not there and a name nobody knows.
@@ -59,8 +58,7 @@ def scan(
     exporter, opset = exporter or own.exporter or None, opset or int(own.opset or 0) or None
     read = list(files.read(path))
     sources = [item for item in read if isinstance(item, SourceFile)]
-    ranking: Ranking = dataset.beside.setdefault("scan ranking", Ranking(learn(rows.catalogue.values())))
-    found, unseen = find(sources, ranking)
+    found, unseen = find(sources, copies.learn(rows.catalogue.values()))
     asked = _releases(torch, own, path, rows.torch)
     if exporter:
         exporter = require_exporter(exporter, named=True)
@@ -94,16 +92,15 @@ def scan(
     by_most = judge_of(project.exporter, project.opset)
     if len(judges) == 1:
         judges = {"": by_most}
-    known_arguments = by_most.known_arguments()
     judged = [
         # a pinned opset is held against each release's own; an argument is taken or refused at any
         unpinned.judge(site)
         if site.kind in (SiteKind.OPSET, SiteKind.ARGUMENT)
         else by_most.judge(site)
-        if site.kind in (SiteKind.DYNAMO, SiteKind.FALLBACK)
+        if site.kind is SiteKind.DYNAMO
         else of_each({way: judge.judge(site) for way, judge in judges.items()})
         for site in found
-        if site.kind is not SiteKind.ARGUMENT or site.name in known_arguments
+        if site.kind is not SiteKind.EXPORT
     ]
     return SourceScan(
         str(path),
@@ -112,7 +109,7 @@ def scan(
         project.exporter,
         project.opset,
         len(sources) - len(unseen),
-        tuple(finding for finding in judged if _says(finding)),
+        tuple(item for item in judged if item.site.kind is not SiteKind.ARGUMENT or item.word is Workaround.HARMFUL),
         (*(item for item in read if isinstance(item, Skipped)), *unseen),
         project.notes,
         tuple(filter(None, judges)),
@@ -124,11 +121,3 @@ def _releases(torch: Sequence[str], own: ProjectSettings, path: Path, measured: 
         return pins.read(path, measured)
     named = [item for text in torch or (own.torch,) for item in versions.resolve_each(text, measured)]
     return pins.Pins(tuple(versions.ordered(named)), "asked for" if torch else own.told("torch"))
-
-
-def _says(finding: SiteFinding) -> bool:
-    """Whether it is a finding: an export call is none, nor is an argument that every release takes."""
-    site: Site = finding.site
-    if site.kind is SiteKind.EXPORT:
-        return False
-    return site.kind is not SiteKind.ARGUMENT or finding.word.value in ("harmful", "broken")
