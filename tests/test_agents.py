@@ -83,7 +83,7 @@ def test_the_tools_say_that_they_only_read_and_what_they_take(dataset, tmp_path)
 
     tools, instructions = asyncio.run(listed())
 
-    assert [tool.name for tool in tools] == ["explain_error", "why", "workaround", "upgrade", "op"]
+    assert [tool.name for tool in tools] == ["explain_error", "search", "why", "workaround", "upgrade", "op"]
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
     assert "never fine" in instructions
 
@@ -162,4 +162,4 @@ def test_the_command_serves_over_stdio(home):
 
 
 def test_the_command_says_what_its_tools_are_called(printed):
-    assert list(printed("mcp")) == ["explain_error", "why", "workaround", "upgrade", "op"]
+    assert list(printed("mcp")) == ["explain_error", "search", "why", "workaround", "upgrade", "op"]

@@ -16,6 +16,7 @@ from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
 from caniexport.answers.upstream import source_address
+from caniexport.match.search import FullText, find_hits
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.settings import ProjectSettings, read_settings
@@ -37,9 +38,9 @@ _OPSETS = ("opsets", "opsets_effective")
 _MOST_CASES = 6
 INSTRUCTIONS = (
     "Measured facts about exporting PyTorch models to ONNX: which failure is known, at which versions, and which "
-    "fix was measured to work. Paste an export error into explain_error first. Name torch, exporter and opset where "
-    "you know them. What is not measured is unknown, never fine. Lists are cut; left_out counts the rest, and more is "
-    "the command that prints everything."
+    "fix was measured to work. Paste an export error into explain_error first; search lists what has some words. Name "
+    "torch, exporter and opset where you know them. What is not measured is unknown, never fine. Lists are cut; "
+    "left_out counts the rest, and more is the command that prints everything."
 )
 
 #: an answer as JSON has it
@@ -113,6 +114,10 @@ class Agent:
         decision = {"decision": decide_why(found)}
         return self._answer(decision | {"answers": plain(found)}, f"why {case}", asked, told)
 
+    def search(self, words: str) -> Told:
+        """List the cases and operators whose title, operators, notes or messages have these words."""
+        return self._answer({"hits": plain(find_hits(FullText(self.dataset), words))}, f"why {words!r}", {}, "")
+
     def explain_error(self, text: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
         """Say which known failure an export error or a traceback is, and which fix is measured to work at a point."""
         asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
@@ -173,7 +178,7 @@ class Agent:
     @property
     def tools(self) -> tuple[Callable[..., Told], ...]:
         """Everything that may be asked; nothing of it writes."""
-        return self.explain_error, self.why, self.workaround, self.upgrade, self.op
+        return self.explain_error, self.search, self.why, self.workaround, self.upgrade, self.op
 
 
 def _cases(value: Any) -> Iterator[str]:
