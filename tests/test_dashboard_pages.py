@@ -338,15 +338,6 @@ def test_a_text_that_is_too_long_to_be_looked_for_is_said_to_be(draw, page):
     assert not app.warning
 
 
-@pytest.mark.parametrize("page", ["matrix", "workarounds"])
-def test_a_long_text_is_read_as_the_error_that_it_is_by_the_search_of_each_page(draw, page):
-    app = draw(page)
-    app.text_input(key="url-q").set_value(f"{'at line 7 ' * 300}\nRuntimeError: {CROSS.format(12)}").run()
-
-    assert "Read as the error" in words(app)
-    assert "works there: stack_rewrite" in " ".join(words(app).split())
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
     asked = dict.fromkeys(

@@ -92,10 +92,11 @@ def test_an_operator_without_a_case_is_answered_by_its_samples():
 
 
 def test_a_name_that_nobody_has_is_answered_with_the_nearest():
-    found = why("crosss")
+    found, case = why("crosss"), why("cross-no-symbolc")
 
-    assert found.exit_code == 2
+    assert found.exit_code == case.exit_code == 2
     assert "nearest: aten::cross, cross-no-symbolic" in found.stderr
+    assert "nearest: cross-no-symbolic" in case.stderr
 
 
 def test_words_are_looked_for_in_titles_operators_notes_and_messages_and_listed(published):

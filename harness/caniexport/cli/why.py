@@ -124,11 +124,14 @@ def command(
 
 
 def _find(dataset: Dataset, words: str) -> tuple[Hit, ...]:
-    """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none."""
+    """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none, and for a
+    single one that is spelled as a name (``cross-no-symbolc``).
+    """
     from caniexport.answers.select import load
     from caniexport.match.search import FullText, find_hits
 
-    found = find_hits(FullText(dataset), words)
+    is_name = " " not in words and not words.isalnum()
+    found = () if is_name else find_hits(FullText(dataset), words)
     if not found:
         entries = load(dataset).catalogue.values()
         known = dict.fromkeys(name for entry in entries for name in (entry.case, *entry.ops))
@@ -144,7 +147,7 @@ def show_hits(found: Sequence[Hit], console: Console) -> None:
         console.print(f"  {hit.excerpt}", style="dim", soft_wrap=True)
     first = found[0]
     command = f"caniexport why {first.case}" if first.case else f"caniexport op {first.operator}"
-    console.print(f"`{command}` explains the first.")
+    console.print(f"`{command}` explains the first; `caniexport why -` reads any text as an error's.")
 
 
 def _operator_without_case(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt:
