@@ -308,3 +308,10 @@ def test_an_upgrade_opens_with_calls_of_an_operator_that_pass_no_more_though_its
 
     assert said.startswith("On torch 2.9.1 torch's own calls of nn.functional.dropout (float32) are exported")
     assert "`dynamo=True` does not at opset 18, 20, 26" in said.splitlines()[0]
+
+
+def test_what_torch_itself_refuses_is_no_reason_to_keep_a_workaround():
+    said = " ".join(ask("workaround", "torch.cross", "--torch", "2.8", "--opset", "18").stdout.split("\n\n")[0].split())
+
+    assert said.endswith("; torch itself refuses what is to be exported: cross-rewrite-rejects-rank-broadcast.")
+    assert "still needed for cross-default-dim-first-size-3 by" in said
