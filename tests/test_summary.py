@@ -138,3 +138,17 @@ def test_two_at_once_and_a_full_folder_leave_whole_answers(home, monkeypatch):
     assert said[0] == said[1] != b""
     assert _counts(home) == before
     assert {path.suffix for path in Path(summary.folder()).iterdir()} <= {".json", ".parquet"}
+
+
+@pytest.mark.parametrize("below", ["", "caniexport"])
+def test_no_file_that_somebody_else_put_there_is_removed(home, tmp_path, monkeypatch, below):
+    monkeypatch.setattr(summary, "_MOST", 0)
+    theirs = tmp_path / "kept" / below / "important.bin"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(bytes(20_000_000))
+    (theirs.parent / "another folder").mkdir()
+    _counts(home)
+
+    assert theirs.stat().st_size == 20_000_000
+    assert (theirs.parent / "another folder").is_dir()
+    assert not _written(), "ours go, where there is no room for them"

@@ -3,8 +3,8 @@
 Every answer needs to know which releases, exporters, opsets and runtimes there are, and those about many cases how each
 cell ended: folding a million cells takes a third of a second, and a command begins anew each time. Both are written
 when they are first asked for, under everything they depend on: the query, and path, size, times and inode of every
-parquet file of the dataset. They are about half a megabyte in all. ``CANIEXPORT_CACHE`` names another folder; empty,
-nothing is written.
+parquet file of the dataset. They are about half a megabyte in all. ``CANIEXPORT_CACHE`` names the folder in which
+``caniexport/`` is made for them; empty, nothing is written.
 
 Nothing rests on it: where a file is not what was written, or cannot be, the dataset's own files answer.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,15 +22,17 @@ from pathlib import Path
 from caniexport.store import sql
 
 VARIABLE = "CANIEXPORT_CACHE"
-#: megabytes that the cache folder may take; the oldest files go first
+#: megabytes that our files may take; the oldest go first
 _MOST = 16
+#: how the files are named that are written here; no other is ever removed
+_OURS = re.compile(r"(?:[0-9a-f]{32}(?:-[0-9a-f]{32})?\.(?:parquet|z)|digests-[0-9a-f]{32}\.json|caniexport-new-\w{8})")
 
 
 def folder() -> Path | None:
-    """Where summaries and digests are kept; ``None`` where they are not."""
+    """Where summaries and digests are kept: a folder of ours alone. ``None`` where they are not kept."""
     named = os.environ.get(VARIABLE)
     if named is not None:
-        return Path(named) if named else None
+        return Path(named) / "caniexport" if named else None
     above = os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(above) if above else Path.home() / ".cache") / "caniexport"
@@ -133,7 +136,7 @@ def put(path: Path, write: Callable[[Path], object]) -> None:
     """Keep a file in the cache folder, if that can be done; ``write`` fills it under another name."""
     with contextlib.suppress(OSError):  # a full disk
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix="caniexport-new-")
         os.close(handle)
         try:
             write(Path(name))
@@ -144,7 +147,8 @@ def put(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _prune(above: Path) -> None:
-    found = sorted((item.stat().st_mtime_ns, item.stat().st_size, item) for item in above.glob("*"))
+    ours = (item for item in above.iterdir() if _OURS.fullmatch(item.name))
+    found = sorted((item.stat().st_mtime_ns, item.stat().st_size, item) for item in ours)
     taken = sum(size for _, size, _ in found)
     for _, size, item in found:
         if taken <= _MOST * 1_000_000:
