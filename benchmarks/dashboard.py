@@ -68,7 +68,7 @@ def served(home: Path) -> Iterator[tuple[str, int]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    line = [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "serve.py"), *options]
+    line = [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "app.py"), *options]
     line += ["--server.fileWatcherType", "none"]
     server = subprocess.Popen(line, env={**os.environ, "CANIEXPORT_HOME": str(home)}, stdout=subprocess.DEVNULL)
     try:

@@ -1,4 +1,4 @@
-"""The pages by the names in their addresses, for every host: the app, the plain first reply, the static copy."""
+"""The pages by the names in their addresses, for both hosts: the app and the static copy."""
 
 from __future__ import annotations
 
@@ -68,7 +68,6 @@ def page(
     kept: Kept,
     *,
     whole: bool = False,
-    plain: bool = False,
     file: ModelFile | None = None,
 ) -> Page:
     """The page of an address: its name and its parameters. What the rest means stands at :class:`Form`."""
@@ -77,15 +76,13 @@ def page(
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
     line = question.read_line(name, asked, kept)
-    form = read(name, line.asked, kept, whole=whole, plain=plain, file=file)
+    form = read(name, line.asked, kept, whole=whole, file=file)
     form.warnings += line.warnings
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
         if line.found:
             body = search.answer(form, kept, line.query, line.found)
-            return replace(found, body=body, warnings=tuple(form.warnings), sheet=None, keeps="")
-        if found.sheet and not whole:
-            found = replace(found, keeps=links.page(name, **{**line.asked, "format": "csv"}))
+            return replace(found, body=body, warnings=tuple(form.warnings), files=())
     return found if line.asked is asked else replace(found, read_as=line.asked)
 
 

@@ -108,7 +108,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     asks = understand(found.question, kept.of(form.mine.profile).rows())
     form.warnings += (*asks.unknown, *asks.notes)
     asked = {**form.mine.address, **asks.setting}
-    inner = Form(_asked(asks, asked, kept), plain=form.plain, brief=not any(map(dtypes_of, found.left_out)))
+    inner = Form(_asked(asks, asked, kept), brief=not any(map(dtypes_of, found.left_out)))
     inner.read_setting(kept.rows())
     form.warnings += inner.warnings
     # nothing is decided where the reader's own setting, which the question does not replace, is not known
@@ -122,7 +122,6 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         body = render("provider_runs.html", found=runs, asked=first)
         only = {
             "whole": links.page("runs"),
-            "keeps": "",
             "label": "All runs",
             "replaced": (),
             "failing": None,
@@ -156,13 +155,12 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             inner.brief &= found.has_dtype or not told
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             drawn, whole = draw(inner, here), links.page(asks.answer, **inner.asked)
-            keeps = drawn.keeps or links.page(asks.answer, **{**inner.asked, "format": "csv"})
             if asks.answer == "upgrade":
                 named = name_cases(asks.words.split(), kept.rows().catalogue.values()).names
                 about["nearest"] = upgrade.tell_uncovered(
                     kept, found.missing, asks.after, "Of the rest:" if named else "Of all cases:"
                 )
-            given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "told": told}
+            given = {"body": drawn.body, "whole": whole, "label": label, "told": told}
             return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
 
