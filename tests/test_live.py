@@ -6,10 +6,6 @@ import os
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-import pytest
-
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-
 from caniexport import home as homes
 from caniexport.home import VARIABLE
 from caniexport.measure.progress import RowCount, count_cells, note_plan

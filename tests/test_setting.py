@@ -7,9 +7,6 @@ import re
 from urllib.parse import parse_qsl
 
 import pytest
-
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-
 from dashboard_data import OF_ITS_TIME
 from drawn_pages import cells, codes, markup, words
 
