@@ -1,4 +1,4 @@
-"""The app behind serve.py; ``CANIEXPORT_HOME`` names the checkout to read."""
+"""The app: ``streamlit run dashboard/app.py``, as ``caniexport dashboard`` does; ``CANIEXPORT_HOME`` names the home."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from caniexport import pages  # noqa: E402
 from caniexport.pages.page import PAGES  # noqa: E402
 from dashboard import frame  # noqa: E402
 
-st.set_page_config(page_title="Can I export it?", layout="wide")
-st.html(Path(pages.__file__).with_name("style.css"))
+_ASSETS = Path(pages.__file__).parent
+st.set_page_config(page_title="Can I export it?", page_icon=_ASSETS / "icon.svg", layout="wide")
+st.html(_ASSETS / "style.css")
 frame.brand()
 shown = [
     st.Page(frame.drawn(name), title=title, url_path=name, default=name == "search") for name, title in PAGES.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,6 +13,7 @@ import streamlit as st
 from caniexport import pages
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import links
+from caniexport.pages.charts import drawn_picture
 from caniexport.pages.form import Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -40,7 +42,8 @@ def drawn(name: str) -> Callable[[], None]:
         try:
             kept = source()
             above = st.container()
-            found = page(name, widgets.address(), kept, file=upload.given())
+            with links.addressed(_address):
+                found = page(name, widgets.address(), kept, file=upload.given())
             if found.read_as is not None:
                 st.query_params.from_dict(found.read_as)
             _draw(found, kept)
@@ -62,18 +65,36 @@ def drawn(name: str) -> Callable[[], None]:
 def _draw(found: Page, kept: Kept) -> None:
     st.set_page_config(page_title=found.tab)
     own = partial(_own, carried=found.mine.address)
+    own("heading.html", page=found, above="" if found.is_live else found.above)
     if found.is_live:
-        own("heading.html", page=found, above="")
         _going_on(kept)
         own("box.html", name="top", shown=found.above)
-    else:
-        own("heading.html", page=found, above=found.above)
     for warning in found.warnings:
         st.warning(widgets.plain(warning), icon=":material/help:")
-    widgets.draw(found.bars, partial(upload.box, kept) if found.takes_file else None)
+    # a page without filters has its files in a bar, too
+    widgets.draw(found.bars or ((),) * bool(found.files), partial(_beside, found, kept))
     if found.takes_file:
         upload.tell()
     own("box.html", name="body", shown=found.body)
+
+
+def _beside(found: Page, kept: Kept) -> None:
+    """What stands beside the last filters: the box for an ONNX file, and the files to save."""
+    if found.takes_file:
+        upload.box(kept)
+    for file in found.files:
+        # the page is not drawn again for it
+        st.download_button(
+            file.name, file.content, file.name, on_click="ignore", type="tertiary", icon=":material/download:"
+        )
+
+
+def _address(name: str, asked: Mapping[str, str]) -> str:
+    """The address within the app; a picture is its own, for Streamlit serves no file of ours."""
+    if name != "picture":
+        return links.of_app(name, asked)
+    drawn = base64.b64encode((drawn_picture(asked["name"]) or "").encode()).decode("ascii")
+    return f"data:image/svg+xml;base64,{drawn}"
 
 
 def _own(template: str, carried: Mapping[str, str], **given: object) -> None:

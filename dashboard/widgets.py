@@ -11,13 +11,13 @@ from caniexport.pages.form import Field, read_address
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:^&")
 
 
-def draw(bars: Sequence[Sequence[Field]], beside: Callable[[], None] | None = None) -> None:
-    """Each bar in a row of its own; ``beside`` draws what else stands in the last."""
+def draw(bars: Sequence[Sequence[Field]], beside: Callable[[], None]) -> None:
+    """Draw each bar in a row of its own; ``beside`` draws what else stands in the last."""
     for number, bar in enumerate(bars):
         with st.container(key=f"bar-{number}", horizontal=True, vertical_alignment="bottom"):
             for field in bar:
                 _DRAWN[field.kind](field)
-            if beside and bar is bars[-1]:
+            if bar is bars[-1]:
                 beside()
 
 
@@ -42,26 +42,15 @@ def ticked(said: str) -> str:
 
 
 def _select(field: Field) -> None:
+    """A list to choose from; a combo takes what is typed, too."""
+    is_combo = field.kind == "combo"
+    typed = [name for name in field.value if is_combo and name and name not in field.known]
     st.selectbox(
         field.label,
-        field.choices,
+        [*typed, *field.choices],
         key=_key(field, field.current),
         format_func=lambda item: field.show(item) if item else field.text,
-        on_change=_take,
-        args=(field,),
-        width=field.width,
-    )
-
-
-def _combo(field: Field) -> None:
-    """A list to choose from that takes what is typed, too."""
-    typed = [name for name in field.value if name and name not in field.known]
-    st.selectbox(
-        field.label,
-        ["", *typed, *field.known],
-        key=_key(field, field.one),
-        format_func=lambda item: field.show(item) if item else field.text,
-        accept_new_options=True,
+        accept_new_options=is_combo,
         on_change=_take,
         args=(field,),
         width=field.width,
@@ -101,7 +90,7 @@ def _words(field: Field) -> None:
     )
 
 
-_DRAWN = {"select": _select, "combo": _combo, "tabs": _tabs, "pills": _pills, "switch": _switch, "words": _words}
+_DRAWN = {"select": _select, "combo": _select, "tabs": _tabs, "pills": _pills, "switch": _switch, "words": _words}
 
 
 def _key(field: Field, value: object) -> str:

@@ -45,7 +45,7 @@ def served() -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    line = [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "serve.py"), *options]
+    line = [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "app.py"), *options]
     server = subprocess.Popen(line, env={**os.environ, "CANIEXPORT_HOME": str(ROOT)}, stdout=subprocess.DEVNULL)
     try:
         _wait(f"http://127.0.0.1:{port}/_stcore/health")

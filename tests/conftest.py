@@ -42,6 +42,18 @@ def pytest_collection_modifyitems(items):
             item.add_marker("quick")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--files-by-mark", metavar="FOLDER", help="write there, by mark, which files have such tests")
+
+
+def pytest_collection_finish(session):
+    """List the files of each mark, so that a process imports those alone that it runs."""
+    folder = session.config.getoption("--files-by-mark")
+    for mark in (*_SLOW, "quick") if folder else ():
+        files = {item.nodeid.partition("::")[0] for item in session.items if item.get_closest_marker(mark)}
+        (Path(folder) / mark).write_text("\n".join(sorted(files)) + "\n", encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
 def results():
     """The published dataset, opened once and only read."""

@@ -29,16 +29,20 @@ def draw(pages_home, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(pages_home))
 
     def drawn(page, **asked):
-        from streamlit.testing.v1 import AppTest
-
-        app = AppTest.from_string(PAGE.format(page), default_timeout=60)
-        for name, value in asked.items():
-            app.query_params[name] = value
-        app.run()
+        app = app_of(page, **asked).run()
         assert not app.exception
         return app
 
     return drawn
+
+
+def app_of(page, **asked):
+    """The page with these URL parameters, not drawn yet."""
+    testing = pytest.importorskip("streamlit.testing.v1", reason="the dashboard needs streamlit")
+    app = testing.AppTest.from_string(PAGE.format(page), default_timeout=120)
+    for name, value in asked.items():
+        app.query_params[name] = value
+    return app
 
 
 def markup(app):

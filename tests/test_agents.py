@@ -11,10 +11,6 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import CROSS, write, write_operators
 
-pytest.importorskip("mcp", reason="the server needs the extra mcp")
-
-import mcp
-
 from caniexport import api
 from caniexport.agents import Agent, make_server, shorten
 from caniexport.cli import main
@@ -47,8 +43,14 @@ def dataset(home):
     return api.open(home / "results")
 
 
+@pytest.fixture(scope="module")
+def mcp():
+    return pytest.importorskip("mcp", reason="the server needs the extra mcp")
+
+
 def ask(server, tool, **arguments):
     """What the SDK's client gets; a failure as text."""
+    import mcp
 
     async def call():
         async with mcp.Client(server) as client:
@@ -58,7 +60,7 @@ def ask(server, tool, **arguments):
     return reply.content[0].text if reply.is_error else reply.structured_content
 
 
-def test_each_tool_gives_the_answer_of_its_command(dataset, printed, tmp_path):
+def test_each_tool_gives_the_answer_of_its_command(mcp, dataset, printed, tmp_path):
     server = make_server(dataset, tmp_path)
     point = {"torch": "1.12.1", "exporter": "trace", "opset": "14"}
     options = ("--torch", "1.12.1", "--exporter", "trace", "--opset", "14")
@@ -76,7 +78,7 @@ def test_each_tool_gives_the_answer_of_its_command(dataset, printed, tmp_path):
         assert answer["more"].startswith(f"caniexport {'why' if tool == 'explain_error' else words[0]} ")
 
 
-def test_the_tools_say_that_they_only_read_and_what_they_take(dataset, tmp_path):
+def test_the_tools_say_that_they_only_read_and_what_they_take(mcp, dataset, tmp_path):
     async def listed():
         async with mcp.Client(make_server(dataset, tmp_path)) as client:
             return (await client.list_tools()).tools, client.instructions
@@ -88,7 +90,7 @@ def test_the_tools_say_that_they_only_read_and_what_they_take(dataset, tmp_path)
     assert "never fine" in instructions
 
 
-def test_an_unknown_name_is_an_error_that_names_the_nearest(dataset, tmp_path):
+def test_an_unknown_name_is_an_error_that_names_the_nearest(mcp, dataset, tmp_path):
     server = make_server(dataset, tmp_path)
 
     assert "unknown case 'corss' (nearest: cross)" in ask(server, "why", case="corss")
@@ -150,7 +152,7 @@ def test_a_long_answer_is_cut_and_counted_the_newest_releases_kept():
     assert len(shorten({"groups": [{"torch": "2.9.1" * 200}] * 20})["groups"]) == 6
 
 
-def test_the_command_serves_over_stdio(home):
+def test_the_command_serves_over_stdio(mcp, home):
     """As an agent starts it."""
     here = {"CANIEXPORT_HOME": str(home), "PATH": "/usr/bin:/bin"}
     own = Path(sys.executable).with_name("caniexport")

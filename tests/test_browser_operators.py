@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from browser_fixtures import MARKS, drawn, served, visiting
+from browser_fixtures import MARKS, served, visiting
 from dashboard_data import build
 from test_browser_pages import CONTRAST, barriers
 from test_torch_operators import ENTRIES, NEW, of_release
@@ -87,26 +87,6 @@ def test_the_table_of_all_operators_can_be_read_in_the_dark_and_every_column_has
     heads = page.locator("#root table.narrowed thead th").all_inner_texts()
     assert all(heads)
     assert len(heads) == page.locator("#root table.narrowed tbody tr").first.locator("th, td").count()
-
-
-def test_a_word_typed_before_the_app_is_drawn_stays_and_narrows(chromium, operators):
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    held, is_let = [], []
-    page.route("**/static/js/**", lambda route: route.continue_() if is_let else held.append(route))
-    page.goto(operators + "/op", wait_until="commit")
-    page.locator("#first input.narrow").press_sequentially("grid")
-    is_let.append(True)
-    for route in held:
-        route.continue_()
-    drawn(page)
-    page.wait_for_selector("#first", state="detached")
-
-    assert page.locator("#root input.narrow").input_value() == "grid"
-    assert seen(page) == ["nn.functional.grid_sample"]
-    page.keyboard.type("_x")
-    assert page.locator("#root input.narrow").input_value() == "grid_x"
-    context.close()
 
 
 def test_a_word_stays_where_the_same_table_is_drawn_anew(opened):

@@ -6,7 +6,7 @@ import itertools
 import re
 
 import pytest
-from browser_fixtures import MARKS, drawn, until
+from browser_fixtures import MARKS, until
 from test_browser_pages import PAGES
 
 from caniexport.pages.charts import HeatCell, Series, drawn_picture, heat_chart, lines_chart
@@ -143,27 +143,6 @@ def test_no_label_of_a_table_of_colours_is_cut_and_its_words_are_read_in_the_dar
     assert colours["100"] == "rgb(20, 25, 29)"
     assert {colours[name] for name in names} == {"rgb(223, 227, 226)"}
     page.close()
-
-
-def test_a_filter_waits_for_no_picture(visit):
-    page = visit("/matrix?rows=cases&theme=indexing")
-    held = []
-    page.route("**/picture?**", lambda route: held.append(route))
-    page.get_by_role("button", name="dynamo").click()
-    page.wait_for_url("**exporter=torchscript-trace**")
-    drawn(page)
-    until(page, "[...document.querySelectorAll('.matrix th.by')].slice(1).every(head => head.innerText === 'trace')")
-
-    picture = page.locator("#root figure.chart img")
-    picture.scroll_into_view_if_needed()
-    assert picture.evaluate("image => image.naturalWidth") == 0
-    # its place is kept, so that nothing moves when it is there
-    box = picture.bounding_box()
-    assert box["height"] > 200
-    for route in held:
-        route.continue_()
-    until(page, "document.querySelector('#root figure.chart img').naturalWidth > 100")
-    assert picture.bounding_box() == box
 
 
 def test_every_page_has_a_title_of_its_own(visit):

@@ -111,7 +111,7 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
     unfold(page, width)
     page.get_by_role("button", name="Remove mine.onnx").click()
     until(page, is_whole)
-    page.get_by_text("mine.onnx").wait_for(state="detached")
+    until(page, "!document.body.innerText.includes('mine.onnx')")
 
 
 @laptop_and_phone

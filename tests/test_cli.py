@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -300,9 +301,11 @@ def test_the_dashboard_listens_on_this_machine_only_and_watches_no_files(run, ho
     found = json.loads(run("dashboard", "--port", "8600", "--json").stdout)
     assert found["url"] == "http://127.0.0.1:8600"
     assert found["home"] == str(home)
-    words = streamlit_command(8600, "127.0.0.1")
+    words = streamlit_command(8600, "192.0.2.7", ("measured.example",))
     assert words[words.index("--server.fileWatcherType") + 1] == "none"
-    assert words[words.index("--server.address") + 1] == "127.0.0.1"
+    assert words[words.index("--server.address") + 1] == "192.0.2.7"
+    hosts = {value for name, value in itertools.pairwise(words) if name == "--server.allowedHosts"}
+    assert hosts == {"localhost", "127.0.0.1", "::1", "192.0.2.7", "measured.example"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere the server is a process of its own")

@@ -7,13 +7,9 @@ import os
 
 import pyarrow.parquet as pq
 import pytest
-from pandas import isna
-
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-
 from dashboard_data import RELEASES, build
-from drawn_pages import PAGE, codes, markup, words
-from streamlit.testing.v1 import AppTest
+from drawn_pages import app_of, codes, markup, words
+from pandas import isna
 
 from caniexport.home import VARIABLE
 from caniexport.pages.page import PAGES
@@ -25,7 +21,7 @@ def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, mon
     (tmp_path / "cases").mkdir()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for page in PAGES.keys() - {"glossary"}:
-        app = AppTest.from_string(PAGE.format(page), default_timeout=60).run()
+        app = app_of(page).run()
 
         assert not app.exception
         assert "Nothing has been measured yet" in words(app)
@@ -34,7 +30,7 @@ def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, mon
 
 def test_a_home_that_is_not_one_gives_a_page_that_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
-    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+    app = app_of("matrix").run()
 
     assert not app.exception
     assert "which is not there: a folder with cases/ is wanted" in app.error[0].value.replace("\\", "")
@@ -45,7 +41,7 @@ def test_a_damaged_file_is_named_on_the_page_and_the_rest_is_shown(tmp_path, mon
     path = home / "results" / "cells" / "torch-2.0.1-cpu.parquet"
     path.write_bytes(path.read_bytes()[:-100])
     monkeypatch.setenv(VARIABLE, str(home))
-    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+    app = app_of("matrix").run()
 
     assert not app.exception
     assert "torch-2.0.1-cpu.parquet" in app.warning[0].value.replace("\\", "")
@@ -89,7 +85,7 @@ def test_a_dataset_that_cannot_be_read_gives_a_page_that_says_which_file_and_why
     for path in sorted((home / "results" / "cells").glob("torch-*.parquet")):
         harm(path)
     monkeypatch.setenv(VARIABLE, str(home))
-    app = AppTest.from_string(PAGE.format(page), default_timeout=60).run()
+    app = app_of(page).run()
 
     assert not app.exception
     warned = app.warning[0].value.replace("\\", "")
@@ -102,7 +98,7 @@ def test_what_is_half_written_beside_a_file_is_no_part_of_the_dataset(tmp_path, 
     cells = home / "results" / "cells"
     (cells / ".torch-2.15.0-cpu.parquet.4711.writing").write_bytes(b"PAR1 half")
     monkeypatch.setenv(VARIABLE, str(home))
-    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+    app = app_of("matrix").run()
 
     assert not app.warning
     assert "torch=2.15.0" in markup(app)
@@ -116,7 +112,7 @@ def test_a_missing_or_damaged_table_leaves_the_others_readable(tmp_path, monkeyp
     for harm in (lambda: path.write_bytes(b"PAR1"), path.unlink):
         harm()
         for page in ("case", "alerts", "runs"):
-            app = AppTest.from_string(PAGE.format(page), default_timeout=60)
+            app = app_of(page)
             app.query_params["case"] = "cross-no-symbolic"
             app.run()
             assert not app.exception
@@ -128,7 +124,7 @@ def test_a_new_row_is_seen_without_a_restart(tmp_path, monkeypatch):
     kept = (home / "results" / "cells" / "torch-2.15.0-cpu.parquet").read_bytes()
     (home / "results" / "cells" / "torch-2.15.0-cpu.parquet").unlink()
     monkeypatch.setenv(VARIABLE, str(home))
-    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+    app = app_of("matrix").run()
     assert "torch=2.15.0" not in markup(app)
 
     (home / "results" / "cells" / "torch-2.15.0-cpu.parquet").write_bytes(kept)
@@ -142,7 +138,7 @@ def test_drawing_every_page_writes_nothing_into_the_home(tmp_path, monkeypatch):
     before = {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))}
     monkeypatch.setenv(VARIABLE, str(home))
     for page in PAGES:
-        app = AppTest.from_string(PAGE.format(page), default_timeout=60)
+        app = app_of(page)
         app.query_params["case"] = "cross-no-symbolic"
         assert not app.run().exception
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-
 from dashboard_data import CROSS, DRAWN, HOSTILE, MARKED_ID, RELEASES, UNDRAWN
-from drawn_pages import APP, PAGE, cells, codes, markup, words
+from drawn_pages import APP, app_of, cells, codes, markup, words
 from onnx_bytes import MODEL, model, node
-from streamlit.testing.v1 import AppTest
 
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.upstream import source_address
@@ -19,7 +15,6 @@ from caniexport.home import VARIABLE
 from caniexport.pages import links
 from caniexport.pages.page import PAGES
 from caniexport.pages.render import render
-from dashboard import upload, widgets
 
 
 def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
@@ -80,7 +75,7 @@ def test_the_published_cell_is_shown_as_a_script_when_it_is_asked_for(monkeypatc
     asked = {"case": "cross-no-symbolic", "torch": "1.10.2", "opset": "14", "exporter": "torchscript-trace"}
 
     def drawn(**more):
-        app = AppTest.from_string(PAGE.format("case"), default_timeout=120)
+        app = app_of("case")
         for name, value in {**asked, **more}.items():
             app.query_params[name] = value
         assert not app.run().exception
@@ -218,6 +213,8 @@ CATALOGUE = [
 
 
 def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():
+    from dashboard import upload
+
     found, good, said = upload.told("my.onnx", MODEL, CATALOGUE, 4000)
 
     assert (found, good) == ("Conv, Gather", True)
@@ -240,6 +237,8 @@ def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():
     ids=["empty", "zip", "text", "cut", "large"],
 )
 def test_an_upload_that_is_no_model_is_said_to_be_none(content, said):
+    from dashboard import upload
+
     found, good, text = upload.told("\x1b[2J../../<b>.onnx", content, CATALOGUE, 4000)
 
     assert (found, good) == ("", False)
@@ -348,7 +347,8 @@ def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
         # pictures are of our own making, and no text of the dataset is in their tags
         tags = set(
             re.findall(
-                r"<\s*/?\s*([a-zA-Z]+)", re.sub(r'<img src="(data:image/svg|\./picture\?name=)[^<>]*>', "", markup(app))
+                r"<\s*/?\s*([a-zA-Z]+)",
+                re.sub(r'<(img|source)[^<>]* src(set)?="data:image/svg[^<>]*>', "", markup(app)),
             )
         )
         assert not tags & {"img", "script", "c"}
@@ -358,6 +358,8 @@ def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
 
 
 def test_text_for_a_streamlit_element_loses_every_mark():
+    from dashboard import widgets
+
     said = widgets.plain("*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~")
 
     assert said.replace("\\", "") == "*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~"
@@ -365,6 +367,8 @@ def test_text_for_a_streamlit_element_loses_every_mark():
 
 
 def test_words_between_back_ticks_are_code_in_a_streamlit_element_and_nothing_else_is():
+    from dashboard import widgets
+
     assert widgets.ticked("Try *2* with `dynamo=False`: a_b") == r"Try \*2\* with `dynamo=False`\: a\_b"
     assert widgets.ticked("one ` alone") == r"one \` alone"
     assert "\n" not in widgets.ticked("`a\n\n![x](http://y)`"), "code ends with its line"

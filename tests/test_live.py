@@ -6,15 +6,12 @@ import os
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-import pytest
-
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-
+from caniexport import home as homes
+from caniexport.home import VARIABLE
 from caniexport.measure.progress import RowCount, count_cells, note_plan
 from caniexport.pages import live
 from caniexport.pages.form import Form
 from caniexport.pages.views import runs
-from dashboard import reading
 
 NOW = datetime(2026, 11, 22, 1, 10, 0, tzinfo=UTC).timestamp()
 RUN = "20261122T010000-ab12"
@@ -106,20 +103,26 @@ def test_what_earlier_runs_planned_is_that_of_the_largest():
     assert live.planned(rows) == {"2.8.0": 12565}
 
 
-def test_rows_that_a_measurement_appends_do_not_open_the_dataset_anew_for_every_page(tmp_path):
-    (tmp_path / "published").mkdir()
-    journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 0, 5)
-    shelf = reading.Shelf(tmp_path / "published", tmp_path)
-    first = shelf.now(0)
-    journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 0, 1)
+def test_rows_that_a_measurement_appends_do_not_open_the_dataset_anew_for_every_page(tmp_path, monkeypatch):
+    from dashboard import reading
 
-    assert shelf.now(reading.PATIENCE - 1) is first
-    later = shelf.now(reading.PATIENCE)
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "results").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    local = homes.find().local
+    local.mkdir()
+    journal(local, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 0, 5)
+    first = reading.source()
+    journal(local, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 0, 1)
+
+    assert reading.source() is first
+    reading._journals.clear()  # what its time to live does
+    later = reading.source()
     assert later is not first
-    assert shelf.now(3 * reading.PATIENCE) is later, "no row was added"
+    assert reading.source() is later, "no row was added"
 
-    (tmp_path / "published" / "claims.parquet").write_bytes(b"")
-    assert shelf.now(3 * reading.PATIENCE + 1) is not later, "a file that was published is seen at once"
+    (tmp_path / "results" / "claims.parquet").write_bytes(b"")
+    assert reading.source() is not later, "a file that was published is seen at once"
 
 
 def test_a_run_that_was_ended_and_files_of_others_are_not_going_on(tmp_path):

@@ -9,9 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-
 from browser_fixtures import MARKS
 from dashboard_data import build
 

@@ -12,7 +12,6 @@ from caniexport.answers.decision import decide, decide_plan
 from caniexport.answers.model_file import place_model
 from caniexport.answers.onnx_ops import of_bytes
 from caniexport.pages.page import page
-from dashboard import upload
 
 #: what onnxruntime 1.15.1 was measured to take, with probes
 TAKEN = "onnxruntime 1.15.1 takes opset 19 and IR version 9 at most"
@@ -40,6 +39,8 @@ def test_a_model_whose_file_its_runtime_refuses_is_not_said_to_be_spared(results
 
 
 def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
+    from dashboard import upload
+
     file = upload.placed(kept_results, "m.onnx", by_dynamo.read_bytes())
     own = page("upgrade", {}, kept_results, file=file).body
     old = page("upgrade", {"runtime": "onnxruntime==1.15.1"}, kept_results, file=file).body

@@ -25,7 +25,6 @@ from caniexport.pages.page import page
 from caniexport.store import Dataset, writer
 from caniexport.store.onnx_graph import Graph, of_model
 from caniexport.store.schema import to_arrow
-from dashboard import upload
 
 TRACE = "torchscript-trace"
 #: by case: the nodes of its file; each reads the one before
@@ -485,6 +484,8 @@ def test_a_python_model_is_measured_and_not_read(home):
 
 
 def test_a_file_dropped_on_the_page_is_answered_with_the_commands_sentence(home):
+    from dashboard import upload
+
     kept = Kept.open(None, home / "results-local")
     content = model("Relu", "Gather", "Mul", "Sub")
     said = upgrade_page(kept, content, to="2.15.0")
@@ -510,6 +511,8 @@ def test_a_file_says_where_it_comes_from_and_one_answer_is_about_it(home):
 
 def upgrade_page(kept, content, **asked):
     """The words of the upgrade's page for a reader who gave a file; bold is one answer at most."""
+    from dashboard import upload
+
     body = page("upgrade", asked, kept, file=upload.placed(kept, "m.onnx", content)).body
     assert body.count('class="decision"') == 1
     return " ".join(re.sub(r"<[^>]+>", "", body.replace("<code>", "`").replace("</code>", "`")).split())

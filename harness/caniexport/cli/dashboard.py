@@ -13,15 +13,16 @@ from caniexport.cli import extras, output
 from caniexport.cli.options import json_option, several
 from caniexport.model.errors import CaniexportError
 
-#: dashboard/access.py reads it
-_HOSTS = "CANIEXPORT_HOSTS"
-_APP = homes.dashboard_folder() / "serve.py"
+_APP = homes.dashboard_folder() / "app.py"
+_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 @click.command("dashboard")
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True)
 @click.option("--address", default="127.0.0.1", show_default=True, help="Loopback unless you open it to others.")
-@several("--host", "hosts", metavar="NAME", text="A name under which others reach it; all others are refused.")
+@several(
+    "--host", "hosts", metavar="NAME", text="A name or number under which others reach it; all others are refused."
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...], as_json: bool) -> None:
@@ -29,7 +30,7 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
     if not _APP.is_file():
         raise CaniexportError(f"the dashboard is not where it is looked for: {_APP}")
     home = homes.find()
-    line = streamlit_command(port, address)
+    line = streamlit_command(port, address, hosts)
     if as_json:
         output.print_json({"url": f"http://{address}:{port}", "home": home.root, "command": line})
         return
@@ -37,8 +38,7 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
     click.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
     # a plain installation has no home to name: the app finds what this command found
     named = {homes.VARIABLE: str(home.root)} if home.cases.parent == home.root else {}
-    told = {_HOSTS: ",".join(filter(None, (os.environ.get(_HOSTS), *hosts)))}
-    environ = {**os.environ, **named, **told}
+    environ = {**os.environ, **named}
     if os.name == "posix":
         # this process becomes the server: whatever ends it ends all there is
         sys.stdout.flush()
@@ -49,14 +49,19 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
         ctx.exit(0)
 
 
-def streamlit_command(port: int, address: str) -> list[str]:
-    """The command that serves the app; no file watcher: it would walk every installed package."""
-    options = {
-        "server.port": str(port),
-        "server.address": address,
-        "server.headless": "true",
-        "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false",
-    }
-    flags = [item for name, value in options.items() for item in (f"--{name}", value)]
+def streamlit_command(port: int, address: str, hosts: tuple[str, ...]) -> list[str]:
+    """Return the command that serves the app under the names of this machine, ``address`` and ``hosts``.
+
+    A page elsewhere that points its own name to this machine (DNS rebinding) sends that name, and gets no data. No file
+    watcher: it would walk every installed package.
+    """
+    options = [
+        ("server.port", str(port)),
+        ("server.address", address),
+        ("server.headless", "true"),
+        ("server.fileWatcherType", "none"),
+        ("browser.gatherUsageStats", "false"),
+        *(("server.allowedHosts", host) for host in sorted({*_OWN_HOSTS, address, *hosts})),
+    ]
+    flags = [item for name, value in options for item in (f"--{name}", value)]
     return [sys.executable, "-m", "streamlit", "run", str(_APP), *flags]

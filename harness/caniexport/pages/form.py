@@ -18,15 +18,15 @@ from caniexport.answers.select import Rows, exporter_name
 from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
-from caniexport.pages.sheet import Sheet
+from caniexport.pages.sheet import File
 
 APP = "Can I export it?"
 #: longest value of a parameter that is looked at
 LONGEST = 300
 
 
-#: parameters that every page takes: a reader's setting, and what Streamlit or the first document make of an address
-_EVERYWHERE = frozenset(("embed", "plain", *setting.NAMES, *(f"{setting.MINE}{name}" for name in setting.NAMES)))
+#: parameters that every page takes: a reader's setting, and what Streamlit makes of an address
+_EVERYWHERE = frozenset(("embed", *setting.NAMES, *(f"{setting.MINE}{name}" for name in setting.NAMES)))
 
 
 def read_address(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -106,8 +106,7 @@ class Page:
     ``about`` is what was asked, where the heading does not have it; ``read_as`` the parameters of the address with the
     filters that were typed into the search.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
-    ``keeps`` is the address of its table as a file, for a reader who keeps it; ``sheet`` that table, where the file is
-    the page's own address with ``format=csv``.
+    ``files`` are what a reader can save: its table, the cells of a matrix, the script of a cell.
     """
 
     title: str
@@ -125,8 +124,7 @@ class Page:
     shows_mine: bool = False
     about: str = ""
     read_as: Mapping[str, str] | None = None
-    sheet: Sheet | None = None
-    keeps: str = ""
+    files: tuple[File, ...] = ()
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -143,8 +141,8 @@ class Page:
 class Form:
     """The parameters of an address, read one filter after the other.
 
-    ``whole``: the page is a file, and nobody can ask it for more. ``plain``: it has no script. ``file`` is an ONNX file
-    that its reader has given beside the address.
+    ``whole``: the page is a file, and nobody can ask it for more. ``file`` is an ONNX file that its reader has given
+    beside the address.
     """
 
     def __init__(
@@ -152,12 +150,10 @@ class Form:
         asked: Mapping[str, str],
         *,
         whole: bool = False,
-        plain: bool = False,
         file: ModelFile | None = None,
     ) -> None:
         self.asked = asked
         self.whole = whole
-        self.plain = plain
         self.file = file
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []

@@ -1,7 +1,7 @@
 """A matrix as one dense table: sticky heads, a sign and a colour in every cell, each cell a link to its evidence.
 
-Of a table of more than :data:`LARGE` cells a browser makes those of the rows that are seen (cells.js), and the link of
-a cell when it is pointed at or stepped to (nav.js): tens of thousands of them take it seconds.
+Of a table of more than :data:`LIGHT` cells the app's scripts make the link of a cell when it is pointed at (nav.js),
+and after the first :data:`FIRST` the cells of the rows that are seen (cells.js): all of them take a browser seconds.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from caniexport.model.status import Status
 from caniexport.names import plural
 from caniexport.pages import links, looks
 
-#: cells from which on a script makes their links, and a table that no script draws has none
+#: cells from which on a script makes their links
 LIGHT = 300
-LARGE = 3000
-#: cells of a light table that are there without a script: those of its first rows
+#: cells of a light table that no script makes: those of its first rows
 FIRST = 1500
 #: from this many columns on, cells show signs and numbers only
 _MANY = 9
@@ -48,11 +47,9 @@ def _width(text: str) -> float:
     return len(text) + 0.2 * sum(1 for sign in text if not sign.isascii())
 
 
-def choose_cells(lines: Sequence[object], columns: Sequence[str], *, plain: bool) -> Cells:
-    """How a table of these rows is drawn; ``plain``: no script makes cells."""
-    if len(lines) * len(columns) <= (LARGE if plain else LIGHT):
-        return Cells.LINKED
-    return Cells.BARE if plain else Cells.SEEN
+def choose_cells(lines: Sequence[object], columns: Sequence[str]) -> Cells:
+    """How the app draws a table of these rows."""
+    return Cells.LINKED if len(lines) * len(columns) <= LIGHT else Cells.SEEN
 
 
 class GridCell(NamedTuple):
@@ -135,11 +132,6 @@ class GridTable:
     def light(self) -> bool:
         """Whether a script draws the cells that are seen, and makes their links."""
         return self.drawn is Cells.SEEN
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether some of its cells are there only when a script draws them."""
-        return any(row.is_later for part in self.parts for block in part.blocks for row in block.rows)
 
     @property
     def bare(self) -> bool:

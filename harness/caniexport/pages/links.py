@@ -37,8 +37,8 @@ def of_app(name: str, asked: Mapping[str, str]) -> str:
     return f"./{name}?{query}" if query else f"./{name}"
 
 
-#: files: the cells of a matrix, asked for with all that the matrix was, and pictures
-_FILES = frozenset({"cells", "picture"})
+#: what no reader's setting changes
+_FILES = frozenset({"picture"})
 _CARRIED: ContextVar[Mapping[str, str]] = ContextVar("carried", default={})  # noqa: B039  # nobody changes it
 _ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=of_app)
 

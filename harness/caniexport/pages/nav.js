@@ -90,7 +90,7 @@ if (!window.caniexport) {
     window.narrowing = {at: location.href, words: event.target.value}
     narrow(event.target)
   })
-  // what was typed goes on where the table is drawn anew: in place of the first document (first.js), of other rows
+  // what was typed goes on where the table is drawn anew: of other rows
   const narrowed = () => document.querySelectorAll('#root input.narrow:not([data-seen])').forEach(input => {
     input.dataset.seen = '1'
     const words = window.narrowing?.at === location.href ? window.narrowing.words : new URLSearchParams(location.hash.slice(1)).get('narrow')

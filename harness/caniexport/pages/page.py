@@ -1,4 +1,4 @@
-"""The pages by the names in their addresses, for every host: the app, the plain first reply, the static copy."""
+"""The pages by the names in their addresses, for both hosts: the app and the static copy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ def page(
     kept: Kept,
     *,
     whole: bool = False,
-    plain: bool = False,
     file: ModelFile | None = None,
 ) -> Page:
     """The page of an address: its name and its parameters. What the rest means stands at :class:`Form`."""
@@ -76,11 +75,9 @@ def page(
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
     given = search.with_typed_filters(asked) if name == "search" else asked
-    form = read(name, given, kept, whole=whole, plain=plain, file=file)
+    form = read(name, given, kept, whole=whole, file=file)
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
-        if found.sheet and not whole:
-            found = replace(found, keeps=links.page(name, **{**given, "format": "csv"}))
     return found if given is asked else replace(found, read_as=given)
 
 

@@ -64,13 +64,6 @@ def _environment() -> Environment:
     return made
 
 
-def prepare() -> None:
-    """Compile every template, and load what colours code: the first page that needs them does not wait."""
-    for name in _environment().list_templates():
-        _environment().get_template(name)
-    coloured("pass")
-
-
 def opset_name(opset: int | None) -> str:
     """An opset as URLs and filters write it."""
     return DEFAULT_OPSET if opset is None else str(opset)

@@ -1,4 +1,4 @@
-"""A table that a reader keeps: as CSV, which spreadsheets and pandas read."""
+"""Files that a reader saves from a page; tables are CSV, which spreadsheets and pandas read."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """The table of a page: its columns, and its rows, which are made when somebody keeps them."""
+class File:
+    """A file of a page: its name, and its content, which is made when somebody saves it."""
 
-    columns: tuple[str, ...]
-    rows: Callable[[], Iterable[Sequence[object]]]
+    name: str
+    content: Callable[[], str | bytes]
 
-    @property
-    def csv(self) -> str:
-        """The table as CSV."""
-        return as_csv([dict(zip(self.columns, row, strict=True)) for row in self.rows()], self.columns)
+
+def table_file(name: str, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[object]]]) -> File:
+    """Return a table as a CSV file of this name, without its suffix."""
+    return File(f"{name}.csv", lambda: as_csv([dict(zip(columns, row, strict=True)) for row in rows()], columns))
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> str:

@@ -32,7 +32,7 @@ from caniexport.pages.charts import Series, bars_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.sheet import Sheet, joined
+from caniexport.pages.sheet import joined, table_file
 from caniexport.store import Dataset
 
 #: characters of a cause
@@ -78,7 +78,7 @@ def page(form: Form, kept: Kept) -> Page:
         chart=_chart(found),
         lived=kept.answer(_lived),
     )
-    return form.page(TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
+    return form.page(TITLE, _LEAD, body, folds=True, files=(table_file("alerts", _COLUMNS, lambda: map(_row, shown)),))
 
 
 def _row(item: ReleaseAlert) -> tuple[object, ...]:

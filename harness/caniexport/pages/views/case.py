@@ -32,7 +32,7 @@ from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.model.status import Exporter, FixKind, Status
-from caniexport.pages import evidence, looks
+from caniexport.pages import evidence, links, looks
 from caniexport.pages.charts import HeatCell, heat_chart
 from caniexport.pages.evidence import CellEvidence
 from caniexport.pages.form import Form, Page
@@ -40,6 +40,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import cases, overview
 from caniexport.pages.render import filled, opset_name, render
 from caniexport.pages.setting import PROFILE, PROFILE_WORDS
+from caniexport.pages.sheet import File
 from caniexport.profiles import PERIOD
 from caniexport.reproduce.find import of_answer
 
@@ -221,7 +222,10 @@ def page(form: Form, kept: Kept) -> Page:
     title = subject.plain.title or case
     is_known = not {"torch", "opset", "exporter"} & set(form.missing)
     decision = _decide_form(kept, given["choice"]) if is_known else ""
-    return form.page(title, lead, render("case.html", **given), _above(kept, subject, decision), back=True)
+    script = given.get("script")
+    files = (File(f"{links.slug(case)}.py", lambda: script[0]),) if script and script[1] else ()
+    above = _above(kept, subject, decision)
+    return form.page(title, lead, render("case.html", **given), above, back=True, files=files)
 
 
 class _EndsBeside(NamedTuple):
@@ -242,13 +246,6 @@ def _alike_beside(found: Iterable[ProfileDifference]) -> list[tuple[str, list[_E
             alike.setdefault((item.opsets, item.there, item.newest), []).append(item.exporter)
         made.append((torch, [_EndsBeside(tuple(exporters), *ends) for ends, exporters in alike.items()]))
     return made
-
-
-def script(form: Form, kept: Kept) -> str:
-    """The cell that is asked for as a script. Raises :class:`CaniexportError` where it cannot be written."""
-    case = names.require("case", form.text("case"), [case for case, _ in kept.rows().catalogue])
-    kept = _with_packages(form, kept)
-    return _written(kept, kept.answer(_explain, _choose(form, kept, _subject(kept, case))))
 
 
 def _with_packages(form: Form, kept: Kept) -> Kept:
@@ -490,13 +487,9 @@ def _span(noun: str, values: Sequence[object]) -> str:
 def _script(kept: Kept, shown: Why) -> tuple[str, bool]:
     """The cell as a script that needs nothing of ours, or why it cannot be written; and whether it could."""
     try:
-        return _written(kept, shown), True
+        return of_answer(shown, kept, _corpus(homes.find().corpora)).script, True
     except CaniexportError as error:
         return str(error), False
-
-
-def _written(kept: Kept, shown: Why) -> str:
-    return of_answer(shown, kept, _corpus(homes.find().corpora)).script
 
 
 @lru_cache(maxsize=1)

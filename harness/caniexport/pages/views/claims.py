@@ -10,7 +10,7 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.sheet import Sheet
+from caniexport.pages.sheet import table_file
 
 _TITLE = "What the sources say, and what was measured"
 _LEAD = (
@@ -44,7 +44,7 @@ def page(form: Form, kept: Kept) -> Page:
     seen = Counter(word for claim in shown for word in (claim.outcome, claim.why_not) if word)
     folds = len(shown) > _FEW and not query and not outcomes
     body = render("claims.html", claims=shown, seen=seen, with_case=True, folds=folds)
-    return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
+    return form.page(_TITLE, _LEAD, body, folds=True, files=(table_file("claims", _COLUMNS, lambda: map(_row, shown)),))
 
 
 def _row(claim: JudgedClaim) -> tuple[object, ...]:

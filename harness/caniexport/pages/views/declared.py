@@ -12,7 +12,7 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.sheet import Sheet, joined
+from caniexport.pages.sheet import joined, table_file
 
 _TITLE = "Declared against measured"
 _LEAD = (
@@ -52,7 +52,9 @@ def page(form: Form, kept: Kept) -> Page:
     seen = Counter(item.agreement for item in shown)
     about = {"torch": torch, "newest": torch == releases[0], "known": bool(found), "seen": seen, "found": shown}
     body = render("declared.html", **about, folds=len(shown) > _FEW and not query and not wanted)
-    return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
+    return form.page(
+        _TITLE, _LEAD, body, folds=True, files=(table_file("declared", _COLUMNS, lambda: map(_row, shown)),)
+    )
 
 
 def _row(item: Declared) -> tuple[object, ...]:

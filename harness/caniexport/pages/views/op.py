@@ -23,7 +23,7 @@ from caniexport.pages.grid import Cells
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
-from caniexport.pages.sheet import Sheet
+from caniexport.pages.sheet import File, table_file
 from caniexport.pages.views import torch_op
 from caniexport.pages.views.hits import BESIDE, ToldHit, tell_hit
 from caniexport.pages.views.matrix import count_statuses
@@ -45,15 +45,15 @@ def page(form: Form, kept: Kept) -> Page:
     if which:
         lead = f"Operators of torch: {torch_op.LISTS[which]}."
         body = torch_op.one_list(kept, which, counted)
-        return form.page("Operators", lead, body, sheet=torch_op.list_sheet(kept, which))
+        return form.page("Operators", lead, body, files=(torch_op.list_file(kept, which),))
     dtype = next(iter(dtypes_of(form.text("dtype"))), "")
     in_database = torch_op.names(kept, asked) if asked else ()
     if in_database and asked not in counted:
         asked = torch_op.page_names(kept, counted)[in_database[0]]
         if asked not in counted:
             body = torch_op.timeline(kept, in_database, torch_op.told_at(kept, in_database, form.mine, dtype))
-            sheet = _sheet(kept, (), in_database)
-            return form.page(in_database[0], _LEAD, body, back=True, folds=True, sheet=sheet)
+            files = (_file(kept, (), in_database),)
+            return form.page(in_database[0], _LEAD, body, back=True, folds=True, files=files)
     op = asked if asked in counted else form.one_of("op", sorted(counted), "operator", linked=True)
     if not op:
         near = names.nearest(asked, counted) if asked else []
@@ -66,7 +66,7 @@ def page(form: Form, kept: Kept) -> Page:
             render("ops.html", counted=counted, near=near),
         ]
         body = Markup().join(parts[::-1] if near else parts)
-        return form.page("Operators", lead, body, sheet=torch_op.sheet(kept, fails))
+        return form.page("Operators", lead, body, files=(torch_op.table_of_all(kept, fails),))
     hits = _hits(kept, op)
     form.choose_setting(kept.rows(), exporters=BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
@@ -99,8 +99,8 @@ def page(form: Form, kept: Kept) -> Page:
         looked=looks.statuses(seen),
     )
     body += torch_op.timeline(kept, in_database, at, told=True)
-    sheet = _sheet(kept, shown.lines, in_database)
-    return form.page(op, _lead(kept, op), body, back=True, folds=True, sheet=sheet)
+    files = (_file(kept, shown.lines, in_database),)
+    return form.page(op, _lead(kept, op), body, back=True, folds=True, files=files)
 
 
 def names_of_one(kept: Kept) -> dict[str, tuple[str, ...]]:
@@ -131,8 +131,8 @@ def _called(ops: Sequence[str], op: str) -> str:
     return op if op in alike or not alike else alike[0]
 
 
-def _sheet(kept: Kept, lines: Sequence[MatrixRow], in_database: Sequence[str]) -> Sheet:
-    """The matrix of the cases and torch's own calls over the releases, for a reader who keeps them."""
+def _file(kept: Kept, lines: Sequence[MatrixRow], in_database: Sequence[str]) -> File:
+    """The matrix of the cases and torch's own calls over the releases, as a file."""
     summary = kept.operators()
     own = summary.releases if summary and in_database else ()
     releases = versions.ordered({*own, *(torch for line in lines for torch in line.places)})
@@ -145,4 +145,4 @@ def _sheet(kept: Kept, lines: Sequence[MatrixRow], in_database: Sequence[str]) -
             places = (told.get(torch, "") for torch in releases)
             yield ("torch's own calls", op, "", dtype, call, exporter, *places)
 
-    return Sheet(("row of", "case or operator", "title", "dtype", "form", "exporter", *releases), rows)
+    return table_file("op", ("row of", "case or operator", "title", "dtype", "form", "exporter", *releases), rows)

@@ -33,7 +33,7 @@ from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
-from caniexport.pages.sheet import Sheet
+from caniexport.pages.sheet import File, table_file
 from caniexport.pages.timeline import share_class, shown_timeline
 
 EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
@@ -112,13 +112,13 @@ def _entries(kept: Kept, fails: str) -> tuple[FailingOperators | None, Sequence[
     return found, found.entries if found else kept.answer(_every, _summary(kept).releases[-1])
 
 
-def sheet(kept: Kept, fails: str = "") -> Sheet:
-    """The table of all operators, or of those that fail by an exporter, for a reader who keeps it."""
+def table_of_all(kept: Kept, fails: str = "") -> File:
+    """The table of all operators, or of those that fail by an exporter, as a file."""
     told = ("passes at opset", "since", "how it ends", "calls that pass", "it did")
     names = [f"{EXPORTER_SHORT[exporter]}: {name}" for exporter in EXPORTERS for name in told]
     found = partial(_entries, kept, fails)
-    return Sheet(
-        ("operator", "dtype", *names, "last in"), lambda: map(_entry_row, found()[1] if kept.operators() else ())
+    return table_file(
+        "op", ("operator", "dtype", *names, "last in"), lambda: map(_entry_row, found()[1] if kept.operators() else ())
     )
 
 
@@ -131,10 +131,14 @@ def _entry_row(item: ListedEntry) -> tuple[object, ...]:
     return (*found, item.torch)
 
 
-def list_sheet(kept: Kept, which: str) -> Sheet:
-    """One of the lists, for a reader who keeps it."""
+def list_file(kept: Kept, which: str) -> File:
+    """One of the lists, as a file."""
     columns = ("operator", "dtype", "form", "exporter", "opset", "torch", "how it ends")
-    return Sheet(columns, lambda: map(attrgetter(*_LIST_ROW), kept.answer(_listed, which) if kept.operators() else ()))
+    return table_file(
+        f"op-{which}",
+        columns,
+        lambda: map(attrgetter(*_LIST_ROW), kept.answer(_listed, which) if kept.operators() else ()),
+    )
 
 
 def timeline_rows(kept: Kept, ops: Sequence[str]) -> Iterator[tuple[str, str, str, str, dict[str, str]]]:

@@ -29,7 +29,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import case_names
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
-from caniexport.pages.sheet import Sheet, joined
+from caniexport.pages.sheet import joined, table_file
 from caniexport.pages.undecided import undecided
 from caniexport.profiles import PERIOD
 
@@ -99,8 +99,8 @@ def page(form: Form, kept: Kept) -> Page:
     way = f"torch {found.before.torch} to {found.after.torch}" if found else ""
     about = (way, given["packages"], named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
-    sheet = Sheet(_COLUMNS, lambda: _rows(found) if found else ())
-    return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True, sheet=sheet)
+    files = (table_file("upgrade", _COLUMNS, lambda: _rows(found) if found else ()),)
+    return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True, files=files)
 
 
 def _rows(found: Upgrade) -> Iterator[tuple[object, ...]]:

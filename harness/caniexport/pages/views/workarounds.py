@@ -29,7 +29,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import case_names
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import NAMES
-from caniexport.pages.sheet import Sheet
+from caniexport.pages.sheet import table_file
 from caniexport.pages.undecided import undecided
 from caniexport.pages.unfound import unfound
 
@@ -98,7 +98,7 @@ def page(form: Form, kept: Kept) -> Page:
         about=(query,),
         folds=True,
         searches=True,
-        sheet=Sheet(_KEPT, lambda: _rows(kept, found)),
+        files=(table_file("workarounds", _KEPT, lambda: _rows(kept, found)),),
     )
 
 

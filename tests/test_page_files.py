@@ -1,0 +1,73 @@
+"""The files that a reader saves from a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+
+import pandas as pd
+import pytest
+from dashboard_data import build
+
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
+from caniexport.pages.sheet import table_file
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return Kept.open(build(tmp_path_factory.mktemp("home")) / "results", None)
+
+
+def rows(file):
+    return list(csv.DictReader(io.StringIO(file.content())))
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "column", "value"),
+    [
+        ("upgrade", {"from": "1.10.2", "to": "2.15.0"}, "from", "torch 1.10.2"),
+        ("workarounds", {"word": "needed", "torch": "1.10.2"}, "status", "needed"),
+        ("claims", {"outcome": "reproduced"}, "outcome", "reproduced"),
+        ("declared", {"exporter": "trace"}, "exporter", "torchscript-trace"),
+        ("alerts", {"torch": "2.0.1", "state": "open"}, "torch", "2.0.1"),
+        ("op", {"op": "aten::cross", "exporter": "dynamo"}, "exporter", "dynamo"),
+    ],
+)
+def test_the_rows_of_a_page_are_a_file_as_they_are_filtered(kept, name, asked, column, value):
+    (file,) = page(name, asked, kept).files
+
+    assert file.name == f"{name}.csv"
+    assert rows(file)
+    assert all(row[column].startswith(value) for row in rows(file))
+
+
+@pytest.mark.parametrize("asked", [{}, {"by": "opset", "torch": "1.10..2.15", "fixes": "1"}, {"by": "exporter"}])
+def test_the_cells_of_a_matrix_are_those_of_the_rows_that_are_shown(kept, asked):
+    shown = page("matrix", {"rows": "cases", **asked, "status": "mismatch"}, kept)
+    text = re.sub(r"<[^>]+>", " ", shown.body)
+    as_csv, parquet = shown.files
+    counted = Counter(row["status"] for row in rows(as_csv))
+
+    assert len(counted) > 1
+    for status, number in counted.items():
+        assert re.search(rf"{'refused' if status == 'unsupported' else status}\s+{number}\b", text), status
+    assert len(pd.read_parquet(io.BytesIO(parquet.content()))) == counted.total()
+    nothing = page("matrix", {"rows": "cases", "q": "nothing-like-this"}, kept).files[0]
+    assert nothing.content().count("\n") == 1
+
+
+def test_a_page_without_a_table_has_no_file_and_an_empty_table_has_its_heads(kept):
+    assert page("glossary", {}, kept).files == ()
+    (file,) = page("claims", {"q": "nothing like this"}, kept).files
+    assert file.content().startswith("outcome,why not,the source says")
+    assert file.content().count("\n") == 1
+
+
+def test_a_text_of_the_dataset_never_becomes_a_formula():
+    given = ["=1+1", "+1", "-1", "@x", "\t=1", 'a "b", c\nd', -1, ""]
+    made = list(csv.reader(io.StringIO(table_file("x", ["text"], lambda: [[text] for text in given]).content())))
+
+    assert made == [["text"], ["'=1+1"], ["'+1"], ["'-1"], ["'@x"], ["'\t=1"], ['a "b", c\nd'], ["-1"], [""]]
