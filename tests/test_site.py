@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -260,7 +262,7 @@ def test_a_name_is_a_safe_file_name_and_two_names_are_two():
 def test_the_same_rows_give_the_same_files_and_an_earlier_copy_is_replaced_whole(copy, home, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
-    (again / "search-index.js").write_text("")
+    (again / "pagefind").mkdir()
     (again / "old.html").write_text("a page of an earlier copy")
     # sets have another order in each process
     given = {**os.environ, VARIABLE: str(home), "PYTHONHASHSEED": "7"}
@@ -322,10 +324,9 @@ def _children(parent):
 
 
 def test_the_copy_does_not_tell_where_it_was_written(copy):
-    index = (copy / "search-index.js").read_text(encoding="utf-8")
+    own = str(Path(caniexport.__file__).parent)
 
-    assert str(Path(caniexport.__file__).parent) not in index
-    assert "_OWN_FRAMES" not in index
+    assert [path for path in copy.rglob("*.*") if own.encode() in path.read_bytes()] == []
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(home, tmp_path):
@@ -347,18 +348,17 @@ def test_a_home_without_rows_says_so_and_leaves_nothing(tmp_path):
     assert not target.exists()
 
 
-def test_the_search_of_the_copy_knows_every_case_and_error(copy):
-    data = json.loads((copy / "search-index.js").read_text(encoding="utf-8").removeprefix("window.CANIEXPORT = "))
+def test_the_index_of_the_search_has_the_pages_of_cases_and_operators(copy):
+    (entry,) = json.loads((copy / "pagefind" / "pagefind-entry.json").read_text(encoding="utf-8"))["languages"].values()
 
-    assert {item["case"] for item in data["cases"]} == {*CASES, "numpy-2-breaks"}
-    assert any(line.split("|")[1].startswith("Exporting the operator cross") for line in data["lines"])
-    assert all(Path(copy / item["file"]).is_file() for item in data["cases"])
-    assert all((copy / file.partition("#")[0]).is_file() for file in data["files"].values())
-    anchors = [
-        (item["file"], anchor)
-        for item in data["cases"]
-        for at in item["fixes"].values()
-        for _, anchor, _ in data["fixes"][at]
-    ]
-    assert ("case/cross-no-symbolic.html", "form-stack_rewrite") in anchors
-    assert all(f'id="{anchor}"' in read_page(copy / file) for file, anchor in set(anchors))
+    assert entry["page_count"] == sum(len(list((copy / kind).iterdir())) for kind in ("case", "op"))
+
+
+def test_a_search_that_cannot_be_written_says_why(home, tmp_path, monkeypatch):
+    module = importlib.import_module("caniexport.pages.site.build")
+    monkeypatch.setattr(module, "get_executable", lambda: shutil.which("false"))
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["site", "-o", str(tmp_path / "site")])
+
+    assert found.exit_code == 1
+    assert "the search could not be written" in found.output
+    assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ _MACHINES = ("dask", "distributed", "fsspec")
 _OF_MODULE = {
     **dict.fromkeys(("numpy", "pandas", "pyarrow"), "frames"),
     **dict.fromkeys(("filelock", "tox", "tox_uv", "uv"), "measure"),
-    **dict.fromkeys(("altair", "jinja2", "markupsafe", "pygments", "vl_convert"), "site"),
+    **dict.fromkeys(("altair", "jinja2", "markupsafe", "pagefind_bin", "pygments", "vl_convert"), "site"),
     "streamlit": "dashboard",
     "mcp": "mcp",
     **dict.fromkeys(_MACHINES, "dask"),

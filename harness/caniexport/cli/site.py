@@ -24,7 +24,8 @@ from caniexport.cli.options import json_option
 def command(output: Path, as_json: bool) -> None:
     """Write a static copy: a page for each case, operator and release, the matrix, a search, and the tables as files.
 
-    Any file server serves it, without Python: python -m http.server -d DIR. It takes some minutes.
+    Any file server serves it, without Python: python -m http.server -d DIR. It takes about two minutes. The search
+    needs a server too.
     """
     from caniexport.pages.kept import Kept
     from caniexport.pages.site import build

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +16,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
 
+from pagefind_bin import get_executable
+
 from caniexport import home as homes
 from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
@@ -22,14 +25,14 @@ from caniexport.model.errors import CaniexportError
 from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
-from caniexport.pages.site import api, downloads, index
+from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import FEED, list_file, upgrade_file
-from caniexport.pages.site.writer import FILTERS, INDEX, SEARCH, TABLES, Opened, PageWriter
+from caniexport.pages.site.writer import FILTERS, SEARCH, TABLES, PageWriter
 from caniexport.pages.views import alerts, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
-_MARK = INDEX
+_MARK = "pagefind"
 #: pages between two words on how far it is
 _EACH = 100
 #: cases, operators or releases that are written at once; copies of fewer pages are written by one process
@@ -58,7 +61,7 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
     """
     if not kept.rows().count and not kept.rows().environment:
         raise CaniexportError("nothing has been measured yet: there is nothing to copy")
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARK).is_file())):
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARK).is_dir())):
         raise CaniexportError(f"{folder} holds something that is not a copy of this dataset: name another folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -73,6 +76,15 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
         raise
     sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
     return WrittenSite(str(folder), *written, len(sizes), sum(sizes))
+
+
+def write_index(folder: Path) -> None:
+    """Write the index of the search over the pages of cases and operators; tables of signs are left out."""
+    line = [get_executable(), "--site", folder, "--glob", "{case,op}/*.html", "--root-selector", "main"]
+    line += ["--exclude-selectors", ".kept, .back, .signs, .chart, table.matrix, table.strip, table.beside-torch"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CaniexportError(f"the search could not be written: {done.stderr.strip() or done.stdout.strip()}")
 
 
 class _Copy:
@@ -97,14 +109,12 @@ class _Copy:
         documented = {op for entry in overview.cases(self._kept) for op in entry.ops}
         ops = sorted(documented.union(torch_op.page_names(self._kept, documented).values()))
         upgrades = [upgrade_file(asked["from"], asked.get("profile", "")) for asked in upgrade.starts(self._kept)]
-        # the search names what the upgrades open with
         parts = [*_parts("upgrades", upgrades), *_parts("operators", ops), *_parts("cases", cases)]
         parts += _parts("releases", self._kept.rows().torch)
         self._pages = len(PAGES) + sum(len(part.names) for part in parts)
         self._say(f"writing the tables as files, then {self._pages} pages")
         with self._beside(parts) as written, ThreadPoolExecutor(1) as packing:
             _read_all(self._kept)
-            self._kept.read_cases(cases)
             packed = self._assets(packing)
             for name in PAGES:
                 file = "index.html" if name == "search" else f"{name}.html"
@@ -113,18 +123,17 @@ class _Copy:
                 self._writer.write_page(list_file(name), "op", {"list": name})
             self._feed()
             api.write(self._kept, self._folder)
-            searched = index.read(self._kept)
-            near = self._writer.decide_near()
-            opened = {torch: {**near.get(torch, {}), **told} for part in written for torch, told in part().items()}
-            (self._folder / INDEX).write_text(index.script(searched, opened), encoding="utf-8")
+            for write in reversed(written):
+                write()
             for each in packed:
                 each.result()
+        write_index(self._folder)
         return len(cases), len(ops)
 
     @contextmanager
-    def _beside(self, parts: Sequence[_Part]) -> Iterator[list[Callable[[], Opened]]]:
-        """Have the parts written by other processes meanwhile; where there are few pages, by this one, each when it is
-        asked for what its pages open with.
+    def _beside(self, parts: Sequence[_Part]) -> Iterator[list[Callable[[], None]]]:
+        """Have the parts written by other processes, in their order; where there are few pages, by this one. Each
+        function given ends when its part is written: this process writes those that no other has begun.
         """
         if self._pages < _FEW:
             yield [partial(part.write, self._writer) for part in parts]
@@ -137,17 +146,18 @@ class _Copy:
             written = [pool.submit(_write_part, part) for part in parts]
             for part, future in zip(parts, written, strict=True):
                 future.add_done_callback(partial(self._count_part, len(part.names)))
-            yield [partial(self._take, future) for future in written]
+            yield [partial(self._take, part, future) for part, future in zip(parts, written, strict=True)]
         except BrokenProcessPool as error:
             raise CaniexportError(f"a process that wrote pages of the copy was ended from outside: {error}") from error
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _take(self, future: Future[tuple[Opened, tuple[str, ...]]]) -> Opened:
-        """What the pages of a part open with, once another process has written them."""
-        opened, problems = future.result()
-        self._kept.add_problems(problems)
-        return opened
+    def _take(self, part: _Part, future: Future[tuple[str, ...]]) -> None:
+        """Write a part, or wait until the process that has begun it has; add what that could not read."""
+        if future.cancel():
+            part.write(self._writer)
+        else:
+            self._kept.add_problems(future.result())
 
     def _feed(self) -> None:
         found = self._kept.answer(alerts.releases, noted.read(homes.find().root))
@@ -160,7 +170,7 @@ class _Copy:
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
         return downloads.write(self._kept, self._folder / "data", packing)
 
-    def _count_part(self, pages: int, done: Future[tuple[Opened, tuple[str, ...]]]) -> None:
+    def _count_part(self, pages: int, done: Future[tuple[str, ...]]) -> None:
         if not done.cancelled() and done.exception() is None:
             self._count(pages)
 
@@ -178,17 +188,16 @@ class _Part:
     kind: str
     names: tuple[str, ...]
 
-    def write(self, writer: PageWriter) -> Opened:
-        """Write them; gives, of upgrades, what the search tells of them."""
+    def write(self, writer: PageWriter) -> None:
+        """Write them."""
         if self.kind == "upgrades":
-            return writer.write_upgrades(self.names)
-        if self.kind == "cases":
+            writer.write_upgrades(self.names)
+        elif self.kind == "cases":
             writer.write_cases(self.names)
         elif self.kind == "operators":
             writer.write_operators(self.names)
         else:
             writer.write_releases(self.names)
-        return {}
 
 
 def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
@@ -216,10 +225,11 @@ def _begin(published: Path | None, local: Path | None, folder: Path, stamp: str)
     _here.append((kept, PageWriter(kept, folder, stamp, lambda: None)))
 
 
-def _write_part(part: _Part) -> tuple[Opened, tuple[str, ...]]:
-    """Write a part in a process beside; gives what its pages open with, and what could not be read so far."""
+def _write_part(part: _Part) -> tuple[str, ...]:
+    """Write a part in a process beside; gives what could not be read so far."""
     kept, writer = _here[0]
-    return part.write(writer), kept.problems
+    part.write(writer)
+    return kept.problems
 
 
 #: what a page is asked for that has no filters: all that there is

@@ -19,13 +19,6 @@
   })
   const chosen = () => [...fields.exporter].filter(box => box.checked).map(box => box.value)
 
-  let loading
-  const search = () => loading ??= ['search-index.js', 'evidence.js', 'spelled_code.js', 'match.js'].reduce((before, name) => before.then(() => new Promise(done => {
-    const script = Object.assign(document.createElement('script'), {src: name, onload: done})
-    document.head.append(script)
-  })), Promise.resolve()).then(() => window.makeSearch(window.CANIEXPORT))
-  const matching = async query => query ? new Set((await search()).find(query).hits.map(hit => hit.case.case)) : null
-
   const rows = (block, exporters, status) => {
     const all = [...block.rows]
     const found = all.filter(row => exporters.includes(row.querySelector('th.by')?.textContent))
@@ -41,17 +34,16 @@
   const columns = document.head.appendChild(document.createElement('style'))
   const hidden = torch => heads.map((name, at) => torch && !takes(torch, name) ? at + 1 : 0).filter(Boolean)
   let before = ''
-  const apply = async () => {
+  const apply = () => {
     const exporters = chosen(), {value: theme} = fields.theme, {value: status} = fields.status
-    const torch = fields.torch.value.trim(), query = fields.q.value.trim()
-    const cases = await matching(query)
+    const torch = fields.torch.value.trim(), query = fields.q.value.trim().toLowerCase()
     const without = hidden(torch)
     columns.textContent = without.map(at =>
       `.matrix tr:not(.theme) td:nth-of-type(${at}), .matrix thead th:nth-of-type(${at + 2}) { display: none }`).join('\n')
     const themes = new Set(), names = new Set()
     for (const block of blocks) {
       const {case: name, theme: mine} = block.dataset
-      const wanted = (!theme || mine === theme) && (!cases || cases.has(name))
+      const wanted = (!theme || mine === theme) && `${name} ${block.querySelector('th.case').textContent}`.toLowerCase().includes(query)
       const shown = wanted ? rows(block, exporters, status) : []
       show(block, shown)
       if (shown.length) { themes.add(mine); names.add(name) }

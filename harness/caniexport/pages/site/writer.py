@@ -24,17 +24,13 @@ from caniexport.pages.site.paths import (
     upgrade_file,
 )
 from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import search, upgrade
+from caniexport.pages.views import upgrade
 from caniexport.pages.views.op import names_of_one
 
-#: what the search of the front page reads, as a script
-INDEX = "search-index.js"
-#: the scripts of the search, in the order in which they are loaded
-SEARCH = ("evidence.js", "spelled_code.js", "match.js", "site.js")
+#: the script of the front page
+SEARCH = ("search.js",)
 TABLES = ("cells.js", "newest.js")
 FILTERS = ("filters.js",)
-#: the files whose search is answered by the front page
-_ASKING = ("upgrade.html", "workarounds.html")
 #: a picture of numbers in a page
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
@@ -42,14 +38,6 @@ _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</
 #: a tag with what it holds, and an attribute whose value HTML needs no quotes around: 1.3 MB of 36
 _TAG = re.compile(r"<[a-z][^<>]*[^<>/]>")
 _PLAIN_VALUE = re.compile(r'="([\w.:#/?&;%+,~-]*[\w.:#?&;%+,~-])"', re.ASCII)
-
-
-#: by the release that one may come from, and the one that one moves to: the file of the upgrade, which only those to
-#: the newest have, and the sentence that it opens with
-Opened = Mapping[str, Mapping[str, tuple[str, str]]]
-#: releases before the newest that one may move to, and before each of them that one may come from: further away the
-#: search names the command
-_NEAR = 10
 
 
 class PageWriter:
@@ -70,9 +58,7 @@ class PageWriter:
             given |= self._front()
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
-            fields = (field for bar in shown.bars for field in bar if file in _ASKING)
-            given["line"] = next((field for field in fields if field.name == "q"), None)
-            scripts: tuple[str, ...] = (INDEX, *SEARCH, *TABLES) if is_front else TABLES
+            scripts: tuple[str, ...] = (*SEARCH, *TABLES) if is_front else TABLES
             if file == "matrix.html":
                 scripts += FILTERS
             template = "file_front.html" if is_front else "file.html"
@@ -80,28 +66,12 @@ class PageWriter:
         self._draw(_PICTURE.findall(text))
         self._write(file, _shortened(text))
 
-    def write_upgrades(self, files: Collection[str]) -> Opened:
-        """The pages of upgrades to the newest release that have these files; gives what the search tells of them."""
-        opened = {}
-        torch = self._kept.rows().torch
+    def write_upgrades(self, files: Collection[str]) -> None:
+        """Write the pages of upgrades to the newest release that have these files."""
         for asked in upgrade.starts(self._kept):
             file = upgrade_file(asked["from"], asked.get("profile", ""))
             if file in files:
                 self.write_page(file, "upgrade", asked)
-                if "profile" not in asked:
-                    told = upgrade.decide_between(self._kept, asked["from"], torch[-1])
-                    opened[asked["from"]] = {torch[-1]: (file, told)}
-        return opened
-
-    def decide_near(self) -> Opened:
-        """What the search tells of upgrades without a page: to releases before the newest, from those near to them."""
-        torch = self._kept.rows().torch
-        found: dict[str, dict[str, tuple[str, str]]] = {}
-        for number, after in list(enumerate(torch))[-1 - _NEAR : -1]:
-            for before in torch[max(0, number - _NEAR) : number]:
-                told = upgrade.decide_between(self._kept, before, after)
-                found.setdefault(before, {})[after] = ("", told)
-        return found
 
     def write_operators(self, ops: Iterable[str]) -> None:
         """The page of each operator, or the file that leads from another name of it to its page."""
@@ -141,8 +111,6 @@ class PageWriter:
             "entries": overview.cases(self._kept),
             "found": self._kept.answer(overview.overview),
             "files": downloads.WHAT.items(),
-            "label": search.LABEL,
-            "example": search.EXAMPLE,
         }
 
     def _draw(self, names: Iterable[str]) -> None:

@@ -122,12 +122,6 @@ def _asked_of(form: Form) -> set[str]:
     return points | {name for name, at in own.items() if not form.asked.get(at)}
 
 
-def decide_between(kept: Kept, before: str, after: str) -> str:
-    """The way from one release to another in a line each way of calling it, as their page opens with them."""
-    found = kept.answer(_ask, (("torch", before),), (("torch", after),), Filters())
-    return "\n".join(decide_each(found, short=True))
-
-
 def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
     """The newest release with a reader's packages and the newest of all, or the two newest."""
     releases, theirs = kept.rows().torch, kept.of(profile).rows().torch
