@@ -517,7 +517,8 @@ NON_FACTOR = "adaptive-avg-pool2d-non-factor"
 
 @pytest.mark.published
 def test_fixes_that_compute_other_values_come_last_and_say_so_wherever_fixes_are_listed(published):
-    error = "SymbolicValueError: ONNX export of adaptive_avg_pool2d, output size that are not factor of input size."
+    error = "ONNX export of operator adaptive_avg_pool2d, output size that are not factor of input size."
+    error = f"SymbolicValueError: {error}"
     hits = read(published, "search", q=error)
     assert "works there: matrix_product , stride_kernel_formula , pad_to_multiple , which " + OTHER_VALUES in hits
 
@@ -578,7 +579,8 @@ def test_a_file_that_refuses_other_sizes_than_the_example_says_nothing_of_a_work
 
 @pytest.mark.published
 def test_a_raised_opset_is_no_fix_of_an_error_at_that_opset(published):
-    error = "RuntimeError: Exporting 'aten::scaled_dot_product_attention' to ONNX opset version {} is not supported."
+    error = "Exporting the operator 'aten::scaled_dot_product_attention' to ONNX opset version {} is not supported."
+    error = f"RuntimeError: {error}"
     works = re.compile(r"sdpa-opset-13 .*? works there: (.*?) (?:✓|✗|≠)")
     at_14, at_13 = (works.search(read(published, "search", q=error.format(opset))) for opset in (14, 13))
     assert "formula" in at_14[1]

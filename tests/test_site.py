@@ -262,7 +262,7 @@ def test_a_name_is_a_safe_file_name_and_two_names_are_two():
 def test_the_same_rows_give_the_same_files_and_an_earlier_copy_is_replaced_whole(copy, home, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
-    (again / "pagefind").mkdir()
+    (again / "copy-files.txt").write_text("copy-files.txt\nold.html")
     (again / "old.html").write_text("a page of an earlier copy")
     # sets have another order in each process
     given = {**os.environ, VARIABLE: str(home), "PYTHONHASHSEED": "7"}
@@ -336,6 +336,18 @@ def test_a_folder_that_holds_something_else_is_left_alone(home, tmp_path):
     assert found.exit_code == 1
     assert "something that is not a copy" in found.output
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_copy_to_which_somebody_added_a_file_is_left_alone(home, tmp_path):
+    run = CliRunner(env={VARIABLE: str(home)}).invoke
+    assert run(main, ["site", "-o", str(tmp_path / "site")]).exit_code == 0
+    assert run(main, ["site", "-o", str(tmp_path / "site")]).exit_code == 0, "a copy replaces a copy"
+    (tmp_path / "site" / "CNAME").write_text("example.org")
+    found = run(main, ["site", "-o", str(tmp_path / "site")])
+
+    assert found.exit_code == 1
+    assert "something that is not a copy of this dataset (CNAME)" in " ".join(found.output.split())
+    assert (tmp_path / "site" / "CNAME").read_text() == "example.org"
 
 
 def test_a_home_without_rows_says_so_and_leaves_nothing(tmp_path):

@@ -145,8 +145,6 @@ _DTYPES = {
     "complex64": ("", ("complex64",)),
 }
 _DTYPE_OF = {word: dtypes for name, (words, dtypes) in _DTYPES.items() for word in (name, *words.split())}
-#: the words that mean types of tensors
-DTYPE_WORDS = tuple(_DTYPE_OF)
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|(?:torch\.)?nn\.utils\.(?:rnn\.)?|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
     r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_caffe2::|com\.microsoft(?:::|\.)|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",

@@ -29,8 +29,6 @@ _WITH = "with-"
 _ENDS = 2
 #: forms and dtypes that are named
 _NAMED = 4
-#: an argument that a test of its own is given, and a form
-_TEST_OF = {"dtype=": "with_dtype", "inplace": "in_place"}
 
 
 def _how(form: str) -> str:

@@ -22,6 +22,7 @@ from caniexport import home as homes
 from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
 from caniexport.model.errors import CaniexportError
+from caniexport.names import some
 from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
@@ -31,8 +32,10 @@ from caniexport.pages.site.writer import FILTERS, SEARCH, TABLES, PageWriter
 from caniexport.pages.views import alerts, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
-#: a folder that this wrote has it; no other folder is replaced
-_MARK = "pagefind"
+#: the files of a copy, a line each: a folder that has others is not replaced
+_FILES = "copy-files.txt"
+#: files of others that are named
+_NAMED = 3
 #: pages between two words on how far it is
 _EACH = 100
 #: cases, operators or releases that are written at once; copies of fewer pages are written by one process
@@ -57,17 +60,18 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
 
     ``say`` is told how far it is, a line for each hundred pages.
 
-    Raises :class:`CaniexportError` where the folder holds something that is not such a copy, or nothing was measured.
+    Raises :class:`CaniexportError` where the folder holds a file that no copy wrote, or nothing was measured.
     """
     if not kept.rows().count and not kept.rows().environment:
         raise CaniexportError("nothing has been measured yet: there is nothing to copy")
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARK).is_dir())):
-        raise CaniexportError(f"{folder} holds something that is not a copy of this dataset: name another folder")
+    _refuse_others(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         written = _Copy(kept, made, say).write()
+        (made / _FILES).write_text("\n".join([*_files(made), _FILES]), encoding="utf-8")
         if folder.exists():
+            _refuse_others(folder)
             shutil.rmtree(folder)
         made.chmod(0o755)
         made.rename(folder)
@@ -76,6 +80,24 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
         raise
     sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
     return WrittenSite(str(folder), *written, len(sizes), sum(sizes))
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raises :class:`CaniexportError` for a folder with a file that no copy wrote."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise CaniexportError(f"{folder} is something that is not a copy of this dataset: name another folder")
+    listed = folder / _FILES
+    ours = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    others = sorted(set(_files(folder)) - set(ours))
+    if others:
+        found = f"{folder} holds something that is not a copy of this dataset ({some(others, _NAMED)})"
+        raise CaniexportError(f"{found}: move it, or name another folder")
 
 
 def write_index(folder: Path) -> None:
