@@ -45,7 +45,8 @@ class ErrorAnswer:
     it names. ``leads`` are the cases that fail alike, best first, at the user's point; ``others`` names further ones.
     ``tables`` say which rules torch itself lists for the operator, ``operator`` how torch's own calls of it end at the
     point's release, where they were measured. ``notes`` tell what was assumed. ``alike`` counts the cases that share as
-    much as the first, ``ending`` are those that end with the same words.
+    much as the first, ``ending`` are those that end with the same words. ``is_whole``: the text tells its cause, and no
+    case is needed.
     """
 
     decision: str
@@ -58,6 +59,7 @@ class ErrorAnswer:
     operator: OperatorAt | None = None
     alike: int = 0
     ending: frozenset[str] = frozenset()
+    is_whole: bool = False
 
 
 def tell_only_named(match: ErrorMatch) -> str:

@@ -29,6 +29,7 @@ from caniexport.match.judged import CaseAt, judge_case
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.runtimes import runtime_span
 from caniexport.model.case import PLAIN
+from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
 from caniexport.store import Dataset
 
@@ -41,6 +42,8 @@ _NO_SENTENCE = "Nothing in this text says what failed: paste the line with the e
 _MOST = 3
 #: the opset that an error names as the one that was asked for, not one that it tells to try
 _OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+#: the release of torch that a text names
+_RELEASE = re.compile(r"\btorch(?: version)?(?:==|[ =:])v?(\d+\.\d+(?:\.\d+)?)\b", re.IGNORECASE)
 #: operators of torch itself: its tables say nothing of another package's
 _OF_TORCH = ("aten::", "prim::", "prims::", "quantized::")
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
@@ -56,6 +59,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     Raises :class:`UnknownName` for a release or exporter nobody knows.
     """
     rows, where = load(dataset), index_errors(dataset)
+    asked = {**_named_release(rows, text), **asked}
     torch = Places(rows).fill({"torch": asked["torch"]}).torch if asked.get("torch") else ""
     match = match_error(where, text)
     evidence = match.evidence
@@ -83,7 +87,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     cause = "" if leads and leads[0].lead.confidence in SURE else tell_cause(dataset, text, torch)
     if cause:
         kept = tuple(item for item in leads if item.lead.case in answer.ending)
-        return replace(answer, decision=cause, leads=kept, others=() if not kept else answer.others, notes=())
+        others = answer.others if kept else ()
+        return replace(answer, decision=cause, leads=kept, others=others, notes=(), is_whole=not kept)
     if evidence.only_named:
         return replace(answer, decision=tell_only_named(match))
     if not leads and not operator and all(only_wraps(reason.line) for reason in reasons):
@@ -124,6 +129,15 @@ def _answered(
         ways = (_other_exporter(rows, at), _works_from(rows, at), _works_above(rows, at)) if _fails(at) else ("",) * 3
         found.append(AnsweredLead(lead, at, *ways, is_alike=is_alike, span=span))
     return tuple(found), notes
+
+
+def _named_release(rows: Rows, text: str) -> dict[str, str]:
+    """The one release that a text says it is from, where that or another of its minor version was measured."""
+    named = set(_RELEASE.findall(text))
+    try:
+        return {"torch": versions.resolve_patch(versions.public("".join(named)), rows.torch)} if len(named) == 1 else {}
+    except UnknownName:
+        return {}
 
 
 def _has(dataset: Dataset, message: str | None, evidence: ErrorEvidence) -> bool:
