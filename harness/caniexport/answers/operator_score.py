@@ -18,7 +18,7 @@ from caniexport.answers.operator_grid import OF_TOLD
 from caniexport.answers.torch_operators import TOLD, OperatorsSummary
 from caniexport.operators import operator_key
 
-#: written by ``benchmarks/matcher/count_operators.py``
+#: written by ``benchmarks/models/count_operators.py``
 _USED = "used.json"
 #: of each operator in the dtype that it is told by, the calls at the newest opset that was asked
 _NEWEST = (

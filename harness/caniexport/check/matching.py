@@ -151,14 +151,12 @@ class Corpus:
             yield Lead(self._rows.catalogue[case, PLAIN], Confidence.OPERATOR, _TYPED, 0.0)
 
     def _of_errors(self, point: FailurePoint) -> Iterator[Lead]:
-        found = match_error(self._index, point.evidence)
-        for lead in found.leads:
-            # an operator that is named, and a case that only reads alike, or has one that stands beside it in the graph
-            # shown, have nothing to do with each other
-            fails = found.evidence.operator
-            is_beside = lead.confidence is Confidence.OPERATOR and not lead.why.endswith(f", {fails}")
-            is_beside = is_beside or lead.confidence is Confidence.WORDS
-            if not (is_beside or (fails and lead.confidence is Confidence.SIMILAR)):
+        fails = failing_operator(point.evidence)
+        for lead in match_error(self._index, point.evidence).leads:
+            # an operator that is named, and a case that only reads alike, or is about another one, have nothing to do
+            # with each other
+            is_other = lead.confidence is Confidence.OPERATOR and not (fails and lead.why.endswith(f", {fails}"))
+            if not (is_other or (fails and lead.confidence is Confidence.SIMILAR)):
                 yield lead
 
     def _judged(self, lead: Lead, point: FailurePoint, own: Sequence[MeasuredCell]) -> CaseAt | None:

@@ -9,12 +9,9 @@ from caniexport import versions
 from caniexport.answers.on_runtimes import ON_CPU, on_runtimes
 from caniexport.answers.reading import Rows
 from caniexport.answers.rows import MeasuredCell
-from caniexport.match.alike import speaks_alike
-from caniexport.match.error_index import KnownError
+from caniexport.match.error_index import read_known
 from caniexport.match.evidence import ErrorEvidence
-from caniexport.match.judged import CaseAt, FixAt, judge_case
-from caniexport.match.seen import SeenError
-from caniexport.match.told import tell
+from caniexport.match.judged import CaseAt, FixAt
 from caniexport.model.case import PLAIN
 from caniexport.store import Dataset
 
@@ -24,10 +21,9 @@ class RuntimeSpan:
     """The releases of a runtime that give an error for a case's file, oldest first.
 
     ``later`` is the oldest one behind them from which on the file works; empty where none is. ``fix`` works on the
-    newest of those that give the error. ``place`` is where the file was written.
+    newest of those that give the error.
     """
 
-    place: str
     runtime: str
     failing: tuple[str, ...]
     later: str
@@ -40,7 +36,7 @@ class RuntimeSpan:
         span = last if first == last else f"{first} to {last}"
         fails = f"{self.runtime} {span} {'gives' if first == last else 'give'} this error for its file"
         ways = [f"upgrade {self.runtime}"] if self.later else []
-        ways += [f"use the fix `{self.fix.variant}` ({self.fix.told})"] if self.fix else []
+        ways += [f"use the workaround `{self.fix.variant}` ({self.fix.told})"] if self.fix else []
         works = f", and from {self.later} on it works" if self.later else ""
         way = f": {', or '.join(ways)}" if ways else ""
         return f"{fails}{works}{way}."
@@ -61,26 +57,6 @@ def runtime_span(dataset: Dataset, rows: Rows, at: CaseAt, evidence: ErrorEviden
     return None
 
 
-def span_elsewhere(dataset: Dataset, rows: Rows, at: CaseAt, evidence: ErrorEvidence) -> RuntimeSpan | None:
-    """The same of the newest file of the case that a release of a runtime gives the error for, of the point's exporter
-    first.
-    """
-    cells = rows.cells(case=(at.entry.case,), variant=(PLAIN,), provider=("cpu",))
-    moved = on_runtimes(dataset, [cell for cell in cells if cell.works], rows.catalogue)
-    errors = {cell.message_id: cell for cell in moved if cell.provider in ON_CPU and not cell.works}
-    same = {message for message, cell in errors.items() if _has(dataset, cell, evidence)}
-    failing = [cell for cell in moved if cell.message_id in same and cell.provider in ON_CPU]
-    if not failing:
-        return None
-
-    def rank(cell: MeasuredCell) -> tuple[bool, int, int]:
-        return cell.exporter == at.exporter, rows.torch.index(cell.torch), cell.opset or 0
-
-    newest = max(failing, key=rank)
-    there = judge_case(rows, newest.case, newest.torch, newest.exporter, newest.opset)
-    return runtime_span(dataset, rows, there, evidence)
-
-
 def _span(
     runtime: str,
     found: list[MeasuredCell],
@@ -96,13 +72,13 @@ def _span(
         if name == runtime and any(cell.works and cell.runtime_version == failing[-1] for cell in cells)
     }
     fix = next((fix for fix in at.fixes if fix.variant in works and not fix.caution), None)
-    return RuntimeSpan(at.place, runtime, failing, "".join(later), fix)
+    return RuntimeSpan(runtime, failing, "".join(later), fix)
 
 
 def _has(dataset: Dataset, cell: MeasuredCell, evidence: ErrorEvidence) -> bool:
     """Whether a cell ends with an error of a text, but for names and numbers."""
     text = dataset.message(cell.message_id) if cell.message_id else None
-    return text is not None and speaks_alike(evidence, KnownError(SeenError(text, ()), tell(text)))
+    return text is not None and read_known(text).speaks_alike(evidence)
 
 
 def _ordered(cells: list[MeasuredCell]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Is a model ever said to be untouched by known failures, and fails? And how often is it warned of in vain?
 
-``python benchmarks/matcher/all_clears.py [--models 600] [--parts 1] [--seed 20]``
+``python benchmarks/models/all_clears.py [--models 600] [--parts 1] [--seed 20]``
 
 The models are files of the corpus: the graph of a variant as one release and exporter wrote it, of variants that work
 there. Each is asked about at a release that is drawn, with an exporter that is drawn, at the same opset where that was

@@ -1,6 +1,6 @@
 """Writes ``cases/operators/used.json``: in how many models each operator of torch is called.
 
-``python benchmarks/matcher/count_operators.py FILE`` in an environment with torch and the models' packages runs the
+``python benchmarks/models/count_operators.py FILE`` in an environment with torch and the models' packages runs the
 models of ``models.py`` and writes the functions that each calls, as torch names them. ``--write FILE`` counts them by
 the key of the operator's name, in the environment of this repository.
 """

@@ -1,6 +1,6 @@
 """``caniexport workaround --scan`` held against code of real packages whose right answers were found by hand.
 
-``python benchmarks/matcher/fragments.py [--cache DIRECTORY] [--only PACKAGE ...] [--misses]``
+``python benchmarks/fragments/fragments.py [--cache DIRECTORY] [--only PACKAGE ...] [--misses]``
 
 ``fragments.jsonl`` says of each fragment where it is (package, version, file, first and last line, the digest of those
 lines joined by newlines) and of which ``kind``:

@@ -1,9 +1,8 @@
 """Models by architecture as users export them, small and without downloads: one function each, ``(module, inputs)``.
 
-``caniexport check benchmarks/matcher/models.py:swin --with torchvision`` checks one. ``python
-benchmarks/matcher/models.py`` prints names and packages, and with ``--run`` builds and runs each model in the present
-environment; with ``--export FOLDER`` it writes each by trace at opset 18. What really fails is in ``models.jsonl``, a
-row for each model (``fill_models.py``). The models of ``benchmarks/packages.py`` are not repeated.
+``caniexport check benchmarks/models/models.py:swin --with torchvision`` checks one. ``python
+benchmarks/models/models.py`` prints names and packages, and with ``--run`` builds and runs each model in the present
+environment. The models of ``benchmarks/packages.py`` are not repeated.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import math
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -815,22 +813,9 @@ def run(name: str) -> str:
     return "ok"
 
 
-def export(name: str, folder: Path) -> str:
-    """Write a model by trace at opset 18; ``ok``, or the error."""
-    try:
-        module, inputs = MODELS[name][0]()
-        torch.onnx.export(module.eval(), inputs, str(folder / f"{name}.onnx"), dynamo=False, opset_version=18)
-    except Exception as error:  # whatever an export raises is the answer
-        return traceback.format_exception_only(error)[-1].strip()
-    return "ok"
-
-
 def main() -> int:
-    """Print the table; with ``--run`` and ``--export FOLDER`` what comes of each model."""
-    if "--export" in sys.argv:
-        said = {name: export(name, Path(sys.argv[-1])) for name in MODELS}
-    else:
-        said = {name: run(name) if "--run" in sys.argv else "" for name in MODELS}
+    """Print the table; with ``--run`` what comes of each model."""
+    said = {name: run(name) if "--run" in sys.argv else "" for name in MODELS}
     for name, (_, packages) in MODELS.items():
         print(f"{name:28} {', '.join(packages) or '-':24} {said[name]}")
     return 1 if any(word not in ("", "ok") for word in said.values()) else 0
