@@ -1,6 +1,6 @@
 """What new users typed and pasted, and what the first sentence of the answer must and must not say.
 
-Examples that other tests hold: three jobs (test_three_jobs.py), a dump alone and texts of many kinds (test_match.py),
+Examples that other tests hold: a dump alone and texts of many kinds (test_match.py),
 names and typos in a small dataset (test_planning.py, test_cli.py), what `check` says (test_check_headline.py).
 """
 
@@ -11,12 +11,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from caniexport import home as homes
-from caniexport.answers import select
 from caniexport.cli import main
-from caniexport.match.explain import tell_seen
-from caniexport.match.seen import SeenAt
-from caniexport.store import Dataset
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
@@ -290,13 +285,6 @@ def test_an_error_of_an_opset_at_which_nearly_everything_fails_is_told_as_that(o
     place = "torch 2.8.0, dynamo, opset 17"
     assert re.search(rf"At {place} it fails, as nearly everything measured does there \(\d+ of [\d,]+ cells work", said)
     assert "raise the opset to 18." in said
-
-
-def test_a_higher_opset_at_which_a_case_works_is_told_though_its_error_names_none():
-    seen = SeenAt("mha-batch-from-example", "plain", "2.7.1", "torchscript-trace", 12)
-    said = tell_seen(select.load(Dataset.open(homes.find().published, None)), seen).told
-
-    assert "it fails; from opset 13 on it works there: raise the opset." in said
 
 
 def told_of(text):

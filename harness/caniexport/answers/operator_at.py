@@ -6,10 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from caniexport import versions
-from caniexport.answers.operator_grid import OperatorCell, TimelineLine, operator_lines, told_lines
+from caniexport.answers.operator_grid import OperatorCell, TimelineLine, told_lines
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary, tell_which
 from caniexport.model.status import Exporter, Status
@@ -167,16 +166,6 @@ class OperatorAt:
         return called_in(end.exporter, self.torch)
 
 
-def passes_since(summary: OperatorsSummary, op: str, exporter: str, opset: int) -> str:
-    """The release from which on an operator's calls pass with an opset, wherever that was tried; empty where they never
-    do, or fail on a later one.
-    """
-    lines = (line.cells for line in told_lines(summary, op) if line.exporter == exporter)
-    cells = {torch: cell for by_torch in lines for torch, cell in by_torch.items() if opset in cell.asked}
-    newest_first = versions.ordered(cells)[::-1]
-    return next(reversed([*takewhile(lambda torch: opset in cells[torch].passing, newest_first)]), "")
-
-
 def operator_at(
     summary: OperatorsSummary,
     name: str,
@@ -268,31 +257,6 @@ def _tell_several(found: Sequence[OperatorAt]) -> str:
     return (
         f"On torch {torch} {' and '.join(wrong)}, without an error. {count}" if wrong else f"On torch {torch} {count}"
     )
-
-
-def tell_calls(summary: OperatorsSummary, found: OperatorAt) -> str:
-    """What the calls are given that an operator is told by, and how they end with a dynamic first axis: ``These calls
-    are of fixed sizes: f32[2, 3], 1. With a dynamic first axis TorchScript exports them at opset 20.``
-    """
-    rows = [row for row in summary.of_operator(found.op) if row.torch == found.torch and row.dtype == found.dtype]
-    written = dict.fromkeys(row.arguments for row in rows if not row.form and row.calls and row.arguments)
-    calls = [line.partition(": ")[2] for line in max(written, key=len, default="").splitlines()]
-    lines = [line for line in operator_lines(summary, found.op) if (line.dtype, line.form) == (found.dtype, _DYNAMIC)]
-    ends = [
-        _tell_dynamic(line.exporter, line.cells[found.torch], found.torch)
-        for line in lines
-        if found.torch in line.cells
-    ]
-    given = f": {'; '.join(calls)}" if calls else ""
-    told = f"These calls are of fixed sizes{given}."
-    return f"{told} With a dynamic first axis {'; '.join(ends)}." if ends else told
-
-
-def _tell_dynamic(exporter: str, cell: OperatorCell, torch: str) -> str:
-    who, opsets = called_in(exporter, torch), versions.opset_text(cell.passing or cell.asked)
-    if cell.passing:
-        return f"{who} exports them at opset {opsets}"
-    return f"{who} {f'exports them, but {cell.wrong}' if cell.wrong else 'exports none of them'} at opset {opsets}"
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:
