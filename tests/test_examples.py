@@ -13,11 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from caniexport import home as homes
-from caniexport.answers import select
 from caniexport.cli import main
-from caniexport.match.explain import tell_seen
 from caniexport.match.search import search, shorten
-from caniexport.match.seen import SeenAt
 from caniexport.store import Dataset
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
@@ -346,22 +343,6 @@ def test_what_breaks_by_its_arguments_is_named_last():
     said = ask("upgrade", "--from", "torch=2.5,opset=17", "--to", "torch=2.10").stdout
 
     assert "9 of 453 measured cases break: cdist-expansion, distance-of-matrices, " in " ".join(said.split())
-
-
-@pytest.mark.parametrize("operator", ["aten.sym_size', overload='int'", "aten.convolution', overload='default'"])
-def test_an_error_of_an_opset_at_which_nearly_everything_fails_is_told_as_that(operator):
-    said = told_of(f"DispatchError: No ONNX function found for <OpOverload(op='{operator})>.")
-
-    place = "torch 2.8.0, dynamo, opset 17"
-    assert re.search(rf"At {place} it fails, as nearly everything measured does there \(\d+ of [\d,]+ cells work", said)
-    assert "raise the opset to 18." in said
-
-
-def test_a_higher_opset_at_which_a_case_works_is_told_though_its_error_names_none():
-    seen = SeenAt("mha-batch-from-example", "plain", "2.7.1", "torchscript-trace", 12)
-    said = tell_seen(select.load(Dataset.open(homes.find().published, None)), seen).told
-
-    assert "it fails; from opset 13 on it works there: raise the opset." in said
 
 
 def told_of(text):
