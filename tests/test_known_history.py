@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from caniexport import api
 from caniexport.cli import main
-from caniexport.match.search import search
+from caniexport.match.error_index import index_errors
+from caniexport.match.errors import match_error
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
@@ -163,4 +164,4 @@ def test_the_json_of_a_policy_says_which_runtime_and_what_is_not_sure():
 )
 def test_an_error_that_many_cases_tell_finds_the_case_that_is_about_it(published, words, case):
     """Every case with a grid_sample fails with these words; few are about them."""
-    assert case in [hit.entry.case for hit in search(published, words).hits[:2]]
+    assert case in [lead.case for lead in match_error(index_errors(published), words).leads[:2]]

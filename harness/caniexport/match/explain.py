@@ -30,7 +30,8 @@ from caniexport.match.plain_causes import tell_cause
 from caniexport.match.runtimes import runtime_span
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
+from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
+from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
 _ONLY_WRAPS = (
@@ -124,7 +125,7 @@ def _answered(
         place = Places(rows).fill(_point(rows, lead, asked, called))
         notes = notes if found else place.notes
         at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
-        is_alike = not at.works and _has(dataset, at.message_id, evidence)
+        is_alike = not at.works and (_has(dataset, at.message_id, evidence) or _is_refused(evidence.operator, at))
         span = runtime_span(dataset, rows, at, evidence) if at.works and lead.confidence in SURE else None
         ways = (_other_exporter(rows, at), _works_from(rows, at), _works_above(rows, at)) if _fails(at) else ("",) * 3
         found.append(AnsweredLead(lead, at, *ways, is_alike=is_alike, span=span))
@@ -144,6 +145,12 @@ def _has(dataset: Dataset, message: str | None, evidence: ErrorEvidence) -> bool
     """Whether a message has a line of an error, but for names and numbers."""
     text = dataset.message(message) if message else None
     return text is not None and read_known(text).speaks_alike(evidence)
+
+
+def _is_refused(operator: str, at: CaseAt) -> bool:
+    """Whether a case stops at export, and is about an operator of torch: its export cannot do without that one."""
+    about = operator_key(operator) in operator_keys(at.entry.ops[:1])
+    return "::" in operator and about and at.stage == Stage.EXPORT.value
 
 
 def _placed(rows: Rows, seen: Collection[SeenAt], lead: Lead) -> Lead:
