@@ -134,7 +134,7 @@ def _there(answered: AnsweredLead) -> str:
         return f"It was not measured at {at.place}."
     last = f"It was last seen on torch {seen.torch}, {short_name(seen.exporter)}." if seen.torch else ""
     if at.works and seen.runtime:
-        return f"At {at.place} it works with the runtime measured there. It was seen on {seen.runtime}: upgrade that."
+        return f"At {at.place} it works with the runtime measured there; the error was seen on {seen.runtime}."
     if at.works:
         return f"At {at.place} it works without a workaround; an error from there has another cause. {last}".rstrip()
     otherwise = "" if answered.is_alike else f"At {at.place} it ends otherwise. {last} "
