@@ -112,12 +112,8 @@ def test_an_operator_without_a_case_is_answered_at_the_users_release(torch, has)
 def test_the_release_that_a_pasted_text_names_is_the_point_of_the_answer():
     """One release named as torch's counts, an option counts more, and of several none does."""
     text = "RuntimeError: Exporting the operator cross to ONNX opset version 13 is not supported."
-    assert "torch 1.11.0, trace, opset 13 the workaround" in first(
-        ask("why", f"PyTorch version: 1.11.0+cu113\n{text}")
-    )
-    assert "torch 1.10.2, trace, opset 13 the workaround" in first(
-        ask("why", f"{text} torch 1.11", "--torch", "1.10")
-    )
+    assert "torch 1.11.0, trace, opset 13 the workaround" in first(ask("why", f"PyTorch version: 1.11.0+cu113\n{text}"))
+    assert "torch 1.10.2, trace, opset 13 the workaround" in first(ask("why", f"{text} torch 1.11", "--torch", "1.10"))
     assert "torch 1.10.2" not in first(ask("why", f"{text} It worked on torch 1.11, on torch 1.10 too"))
 
 
