@@ -112,8 +112,7 @@ class OperatorAt:
 
     ``torch`` is the one ``asked`` for, or the nearest that was measured, an older one first; the operator is told by
     ``dtype``. ``notes`` say what was not measured of the exporters and opsets asked for, ``narrowed`` whether any were;
-    ``untried`` are exporters that it was measured by in another dtype alone. ``calls`` says what the calls are given,
-    where a case that fails is given something else.
+    ``untried`` are exporters that it was measured by in another dtype alone.
     """
 
     op: str
@@ -124,7 +123,6 @@ class OperatorAt:
     notes: tuple[str, ...] = ()
     narrowed: bool = False
     untried: tuple[str, ...] = ()
-    calls: str = ""
 
     def passes(self, opset: str) -> bool:
         """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
@@ -141,7 +139,7 @@ class OperatorAt:
         of the place asked for, where another one answers.
         """
         nearest = f"Torch {self.asked} was not measured for it. " if self.asked != self.torch else ""
-        return f"{nearest}{''.join(f'{note} ' for note in self.notes)}{self._ending} {self.calls}".rstrip()
+        return f"{nearest}{''.join(f'{note} ' for note in self.notes)}{self._ending}".rstrip()
 
     @property
     def _ending(self) -> str:
