@@ -47,7 +47,7 @@ def first(reply):
             "[TRT] [E] INVALID_NODE: QuantizeLinear (node 'q'): Assertion failed: shiftIsAllZeros(zeroPoint): Non-zero "
             "zero point is not supported. Please set kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA to enable "
             "asymmetric quantization if it is on DLA.",
-            ("2 measured cases fail for this cause", "the error was seen on tensorrt-rtx"),
+            ("2 measured cases fail for this cause", "measured there, not on tensorrt-rtx"),
             ("No measured case", "upgrade"),
         ),
         # an error of dynamo is answered at dynamo

@@ -134,7 +134,11 @@ def _there(answered: AnsweredLead) -> str:
         return f"It was not measured at {at.place}."
     last = f"It was last seen on torch {seen.torch}, {short_name(seen.exporter)}." if seen.torch else ""
     if at.works and seen.runtime:
-        return f"At {at.place} it works with the runtime measured there; the error was seen on {seen.runtime}."
+        works = f"At {at.place} it works with the runtime measured there"
+        is_older = seen.runtime.startswith("onnxruntime ")  # another runtime's newest release may refuse the file, too
+        return (
+            f"{works}. It was seen on {seen.runtime}: upgrade that." if is_older else f"{works}, not on {seen.runtime}."
+        )
     if at.works:
         return f"At {at.place} it works without a workaround; an error from there has another cause. {last}".rstrip()
     otherwise = "" if answered.is_alike else f"At {at.place} it ends otherwise. {last} "
