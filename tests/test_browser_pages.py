@@ -16,7 +16,7 @@ pytestmark = MARKS
 WIDTHS = (1440, 800, 390)
 PAGES = [
     "/",
-    "/?q=Exporting the operator cross to ONNX opset version 12 is not supported",
+    "/?q=RuntimeError: Exporting the operator cross to ONNX opset version 12 is not supported",
     "/matrix",
     "/case?case=cross-no-symbolic&torch=1.10.2&opset=14",
     "/case",

@@ -56,7 +56,7 @@ def reader(visit, request):
 
 
 def test_my_export_fails(reader):
-    box = reader.page.get_by_role("textbox", name="Ask in words, or paste your error")
+    box = reader.page.get_by_role("textbox", name="A case, an operator, or your error")
     reader.say(box, f"RuntimeError: {CROSS.format(12)}")
 
     assert reader.sees("stack_rewrite")
@@ -70,76 +70,3 @@ def test_is_my_workaround_still_needed(reader):
 
     assert reader.sees("cross-no-symbolic/stack_rewrite is obsolete at torch 2.15.0")
     assert reader.actions <= MOST
-
-
-@pytest.mark.parametrize(
-    ("query", "answer"),
-    [
-        ("is my cross workaround needed on 2.8 at opset 18", "is obsolete at torch 2.8.0, opset 18"),
-        ("cross torch 2.8 opset 18", "is obsolete at torch 2.8.0, opset 18"),
-        ("which torch may I move to from 1.10 with opset 9", "torch 2.15.0"),
-        ("1.10 to 2.8", "torch 2.8.0"),
-    ],
-)
-def test_a_question_in_one_line_is_answered_below_it(reader, query, answer):
-    reader.say(reader.page.get_by_role("textbox", name="Ask in words, or paste your error"), query)
-
-    assert reader.sees(answer)
-    assert reader.page.get_by_text("Read as:").is_visible()
-    assert reader.actions == 2
-
-
-def test_a_table_is_shown_where_one_is_asked_for(reader):
-    box = reader.page.get_by_role("textbox", name="Ask in words, or paste your error")
-    reader.say(box, "geometry table")
-    row = reader.page.locator("#root .matrix tbody tr", has_text="torch.cross before a convolution").first
-    row.wait_for()
-
-    drawn(reader.page)
-    assert row.bounding_box()["y"] < reader.page.viewport_size["height"]
-
-
-@pytest.mark.parametrize(
-    ("card", "line", "answer", "end"),
-    [
-        (
-            "Which torch may I move to?",
-            "from 1.10 to 2.8 opset 9 cross",
-            "torch 2.8.0",
-            "/upgrade?from=1.10.2&to=2.8.0&opset=9&ops=cross",
-        ),
-        ("Which torch may I move to?", "1.10", "torch 2.15.0", "/upgrade?from=1.10.2&to=2.15.0"),
-        (
-            "Is this workaround still needed?",
-            "stack_rewrite torch 2.8 opset 18 trace",
-            "is obsolete at torch 2.8.0, opset 18",
-            "/workarounds?torch=2.8.0&opset=18&exporter=trace&q=stack_rewrite",
-        ),
-        ("Is this workaround still needed?", "1.10 to 2.8", "torch 2.8.0", ""),
-    ],
-)
-def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader, card, line, answer, end):
-    reader.follows(card)
-    box = reader.page.locator(".st-key-url-q input")
-    others = reader.page.locator("[class*=st-key-bar-] :is(input, button):visible")
-    assert box.bounding_box()["y"] <= others.first.bounding_box()["y"]
-    reader.say(box, line)
-    # the page before has a sentence too
-    reader.page.wait_for_url(lambda url: url.endswith(end))
-
-    assert reader.sees(answer)
-    assert reader.actions == 3
-
-
-def test_the_page_of_the_table_takes_the_whole_question_in_its_first_box(reader):
-    reader.follows("Show me the table")
-    reader.say(reader.page.locator(".st-key-url-q input"), "geometry table 2.0 to 2.8")
-    reader.page.wait_for_url("**/matrix?torch=2.0.1..2.8.0&q=geometry")
-    row = reader.page.locator("#root .matrix tbody tr", has_text="torch.cross before a convolution").first
-    row.wait_for()
-
-    drawn(reader.page)
-    assert row.bounding_box()["y"] < reader.page.viewport_size["height"]
-    heads = reader.page.locator("#root .matrix thead th:not(.case, .by)").all_inner_texts()
-    assert heads == ["2.0.1", "2.8.0"]
-    assert reader.actions == 3

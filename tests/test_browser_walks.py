@@ -161,7 +161,7 @@ def test_is_this_workaround_still_needed(visit, dataset, width, scheme):
 @laptop_and_phone
 def test_my_error_leads_to_its_case_and_to_the_fix_that_works(visit, width, scheme):
     page = visit("/", width, scheme)
-    box = page.get_by_role("textbox", name="Ask in words, or paste your error")
+    box = page.get_by_role("textbox", name="A case, an operator, or your error")
     box.fill(f"RuntimeError: {CROSS.format(12)}")
     box.press("Enter")
     page.get_by_text("the same error").wait_for()
