@@ -127,12 +127,13 @@ def _find(dataset: Dataset, words: str) -> tuple[Hit, ...]:
     """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none, and for a
     single one that is spelled as a name (``cross-no-symbolc``).
     """
-    from caniexport.answers.select import load
+    from caniexport.answers.select import load, refuse_uncovered
     from caniexport.match.search import FullText, find_hits
 
     is_name = " " not in words and not words.isalnum()
     found = () if is_name else find_hits(FullText(dataset), words)
     if not found:
+        refuse_uncovered(words, load(dataset))
         entries = load(dataset).catalogue.values()
         known = dict.fromkeys(name for entry in entries for name in (entry.case, *entry.ops))
         raise names.unknown("case, operator or words", words, known)
