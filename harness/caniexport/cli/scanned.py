@@ -29,7 +29,7 @@ _DECISION = {
 
 _HEAPS = {
     "version-gate": "comparisons with torch's version whose sides no measured case tells apart",
-    "export-branch": "branches on exporting that no measured case speaks to",
+    "export-branch": "branches on exporting without a measured case",
 }
 _DEAD = "comparisons with torch's version that are always or never true at these releases: one side can go"
 
@@ -110,7 +110,7 @@ def _settings(found: Sequence[SiteFinding], console: Console) -> None:
 
 
 def _heaps(found: SourceScan, console: Console, *, everything: bool) -> None:
-    """Print the number of branches that no measured case speaks to."""
+    """Print the number of branches without a measured case."""
     heaps: dict[str, list[SiteFinding]] = {}
     for item in found.findings:
         if item.is_undecided:

@@ -115,7 +115,7 @@ def command(
         if len(read.cases) > 1:
             show_cases(dataset, read.text, read.cases, as_json=as_json)
             return
-    about = read.cases if kind is InputKind.OPERATOR else (read.text,)
+    about = (kind is InputKind.OPERATOR and read.cases) or (read.text,)
     asked = read_filters("why", {**given, "case": about})
     if along:
         output.answer_each(history(dataset, asked, along), show_history, as_json)
