@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from caniexport.model import plan, releases
 from caniexport.model.errors import DiskFull, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import KEPT, describe, describe_exception, message_id, tidy
-from caniexport.model.runtimes import feeds
+from caniexport.model.runtimes import UncertainInputs, feeds, sources
 from caniexport.model.status import Stage, Status
 from caniexport.model.tensors import f32, i64, materialise, values
 from caniexport.worker.compare import borrowed, compare
@@ -204,14 +205,44 @@ def test_exact_values_keep_their_dtype_and_shape():
     assert spec.shape == (1, 2)
 
 
-def test_feeds_go_by_name_then_by_position_and_leave_constants_out():
-    x, n = np.zeros(2), np.asarray(3)
+class _Input:
+    """An ``onnx.ValueInfoProto`` of a tensor, as far as feeding reads it."""
 
-    assert list(feeds(["x"], {"x": x, "n": n}, [x])) == ["x"]
-    assert feeds(["0", "1"], {"x": x, "n": n}, [x])["1"] is n
-    assert feeds(["a"], {"x": x, "n": n}, [x])["a"] is x
+    def __init__(self, name, kind=1, sizes=()):
+        self.name = name
+        dims = [SimpleNamespace(dim_value=size, HasField=lambda _, size=size: size is not None) for size in sizes]
+        tensor = SimpleNamespace(elem_type=kind, shape=SimpleNamespace(dim=dims), HasField=lambda _: True)
+        self.type = SimpleNamespace(tensor_type=tensor)
+
+
+def _fed(inputs, arguments):
+    positional = [array for array in arguments.values() if array.ndim]
+    return feeds(sources(inputs, arguments, positional), arguments, positional)
+
+
+def test_inputs_are_fed_by_name_then_in_order_and_constants_are_left_out():
+    x, n = np.zeros(2, dtype="float32"), np.asarray(3)
+
+    assert list(_fed([_Input("x")], {"x": x, "n": n})) == ["x"]
+    assert _fed([_Input("0"), _Input("1")], {"x": x, "n": n})["1"] is n
+    assert _fed([_Input("a")], {"x": x, "n": n})["a"] is x
     with pytest.raises(ValueError, match=r"takes 3 input\(s\) \(a, b, c\), the module 1"):
-        feeds(["a", "b", "c"], {"x": x, "n": n}, [x])
+        _fed([_Input("a"), _Input("b"), _Input("c")], {"x": x, "n": n})
+
+
+def test_a_file_that_drops_an_input_is_fed_by_type_and_shape_or_not_at_all(monkeypatch):
+    kinds = SimpleNamespace(Name=lambda number: {1: "FLOAT", 7: "INT64"}[number])
+    monkeypatch.setitem(sys.modules, "onnx", SimpleNamespace(TensorProto=SimpleNamespace(DataType=kinds)))
+    data, index, other = np.zeros((2, 3), "float32"), np.zeros((2, 2), "int64"), np.zeros((4, 3), "float32")
+    arguments = {"data": data, "index": index, "source": other}
+
+    # by position the second input would get the index
+    assert _fed([_Input("0", 1, (2, 3)), _Input("2", 1, (4, 3))], arguments)["2"] is other
+    assert _fed([_Input("0", 1, (None, 3)), _Input("2", 7, (2, 2))], arguments)["2"] is index
+    with pytest.raises(UncertainInputs, match="takes 1 of the module's 3 inputs, and it is not certain which"):
+        _fed([_Input("0", 1, (None, 3))], arguments)
+    with pytest.raises(ValueError, match="the file takes 1 input"):
+        _fed([_Input("0", 7, (9, 9))], arguments)
 
 
 def test_the_table_has_every_minor_release_once_with_torch_pinned():

@@ -104,18 +104,19 @@ def _wrong(
 ) -> str:
     """What is wrong for sets of inputs beside one that stops the runtime, in the words of a cell; empty for nothing."""
     from caniexport.model import runtimes
+    from caniexport.worker import onnx_file
     from caniexport.worker.compare import compare
-    from caniexport.worker.onnx_file import normalised
     from caniexport.worker.subject import positional
 
-    session = runtimes.load(normalised(model), "cpu", {})
+    session = runtimes.load(onnx_file.normalised(model), "cpu", {})
     told, is_stopped, began = [], False, time.perf_counter()
     for number, inputs in enumerate(sets):
         if number >= given and time.perf_counter() - began > _PATIENT:
             break
         named = {name: item for name, item in zip(names, inputs) if hasattr(item, "dtype")}
         try:
-            found = session.run(runtimes.feeds(session.input_names, named, positional(inputs)))
+            chosen = runtimes.sources(onnx_file.inputs(model), named, positional(inputs))
+            found = session.run(runtimes.feeds(chosen, named, positional(inputs)))
         except Exception:
             if number < given:
                 return ""  # the cell says so

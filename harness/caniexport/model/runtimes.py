@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import time
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 #: our provider names -> onnxruntime's
 PROVIDERS: Dict[str, str] = {
@@ -22,6 +23,9 @@ _QUIET: Dict[str, int] = {
     "session_thread_pool_size": 1,
     "session_log_severity_level": 3,
 }
+
+#: ONNX's element types whose name is not numpy's
+_NUMPY_TYPES = {"float": "float32", "double": "float64"}
 
 
 class WrongProvider(Exception):
@@ -92,19 +96,65 @@ def version() -> str:
     return str(onnxruntime.__version__)
 
 
-def feeds(names: Sequence[str], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
-    """Which array goes to which input of the file.
+class UncertainInputs(Exception):
+    """The file takes fewer inputs than the module, and its types and shapes leave several ways to feed it."""
 
-    ``arguments`` has the module's arguments by name, Python numbers as 0-d arrays; ``positional`` its tensors in order.
-    By name where the file has the argument's names, else by position: first the tensors alone, then with the numbers.
-    An argument the file does not take (it was written into the file as a constant) is left out: whether that was
-    right shows in the values.
+
+#: where the array of an input comes from: the argument of this name, or the tensor at this position
+Source = Union[str, int]
+
+
+def sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Source]:
+    """Return where the array of each input of a file (``onnx.ValueInfoProto``) comes from, by the input's name.
+
+    ``arguments`` has the module's arguments of the exported input set by name, Python numbers as 0-d arrays;
+    ``positional`` its tensors in order. By name where the file has the argument's names, else in order: first the
+    tensors alone, then with the numbers. An argument that the file does not take (it became a constant, or nothing
+    depends on it) is the one that no input fits by type and shape. Raises :class:`UncertainInputs` where several
+    choices fit, and ``ValueError`` where none does.
     """
+    names = [item.name for item in inputs]
     if all(name in arguments for name in names):
-        return {name: arguments[name] for name in names}
-    for candidates in (positional, list(arguments.values())):
-        if len(names) <= len(candidates):
-            return dict(zip(names, candidates))
+        return {name: name for name in names}
+    by_position: List[Tuple[Source, Any]] = list(enumerate(positional))
+    for candidates in (by_position, list(arguments.items())):
+        if len(names) == len(candidates):
+            return dict(zip(names, (source for source, _ in candidates)))
+        fitting = _fitting(inputs, candidates)
+        if len(fitting) > 1:
+            raise UncertainInputs(
+                "the file takes {} of the module's {} inputs, and it is not certain which".format(
+                    len(names), len(candidates)
+                )
+            )
+        if fitting:
+            return dict(zip(names, fitting[0]))
     raise ValueError(
         "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(positional))
+    )
+
+
+def feeds(chosen: Mapping[str, Source], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
+    """Return the array of each input, as :func:`sources` chose them."""
+    return {name: positional[key] if isinstance(key, int) else arguments[key] for name, key in chosen.items()}
+
+
+def _fitting(inputs: Sequence[Any], candidates: Sequence[Tuple[Source, Any]]) -> List[Tuple[Source, ...]]:
+    """The first two choices of candidates, in their order, that fit the inputs by type and shape."""
+    choices = itertools.combinations(candidates, len(inputs))
+    fitting = (choice for choice in choices if all(_fits(item, array) for item, (_, array) in zip(inputs, choice)))
+    return [tuple(source for source, _ in choice) for choice in itertools.islice(fitting, 2)]
+
+
+def _fits(item: Any, array: Any) -> bool:
+    """Whether an array has the element type and the fixed sizes that an input declares."""
+    import onnx
+
+    tensor = item.type.tensor_type
+    kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+    if _NUMPY_TYPES.get(kind, kind) != array.dtype.name:
+        return False
+    sizes = [size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim]
+    return not tensor.HasField("shape") or (
+        len(sizes) == array.ndim and all(size in (None, have) for size, have in zip(sizes, array.shape))
     )

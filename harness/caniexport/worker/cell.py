@@ -13,7 +13,6 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from caniexport.model import runtimes
 from caniexport.model.case import PLAIN, Variant
-from caniexport.model.errors import CorpusError
 from caniexport.model.messages import describe, describe_exception, message_id, tidy, words
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Exporter, Stage, Status
@@ -98,6 +97,9 @@ class _Work:
         self.facts: Dict[str, Any] = {}
         self.messages: Dict[str, str] = {}
         self.borrowed: List[str] = []
+        #: where the array of each input of the file comes from; or why the file cannot be fed
+        self.sources: Dict[str, runtimes.Source] = {}
+        self.unfed: Optional[ValueError] = None
         self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
 
     def go(self) -> None:
@@ -170,7 +172,8 @@ class _Work:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                with variant.patch(opset) if variant.patch is not None else _nothing(), shared(self._owner()):
+                used = exporters.default_opset() if opset is None else opset
+                with variant.patch(used) if variant.patch is not None else _nothing(), shared(self._owner()):
                     started = time.perf_counter()
                     content = exporters.export(request)
                     self.row["seconds_export"] = time.perf_counter() - started
@@ -193,12 +196,23 @@ class _Work:
         if self.variant.surgery is not None:
             model = self.variant.surgery(model)
         self._note_file(model)
-        bundle = onnx_file.Bundle(onnx_file.normalised(model), *_data(model, self.variant, eager))
+        bundle = onnx_file.Bundle(onnx_file.normalised(model), self._inputs(model, eager), eager.truth)
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
         if self.variant.case.facts is not None:
-            self.facts.update(_json_values(self.variant.case.facts(model)))
+            self.facts.update(_facts(self.variant.case.facts, model))
         self._note_checker(onnx, model)
         return bundle
+
+    def _inputs(self, model: Any, eager: Eager) -> List[List[Any]]:
+        """Each input set in the order of the file's inputs, for the bundle."""
+        given = [(subject.named(self.variant, item), subject.positional(item)) for item in eager.inputs]
+        try:
+            self.sources = runtimes.sources(onnx_file.inputs(model), *given[0])
+        except ValueError as error:
+            # the file takes more than the module gives: the cell ends when it runs
+            self.unfed = error
+            return [positional for _, positional in given]
+        return [list(runtimes.feeds(self.sources, *item).values()) for item in given]
 
     def _note_checker(self, onnx: Any, model: Any) -> None:
         """What onnx's checker says of the file. It ends no cell: whether the file runs is the runtime's word."""
@@ -215,9 +229,9 @@ class _Work:
         outputs, seconds = [], 0.0
         for index, inputs in enumerate(eager.inputs):
             with self._stage(Stage.RUN):
-                feeds = runtimes.feeds(
-                    session.input_names, subject.named(self.variant, inputs), subject.positional(inputs)
-                )
+                if self.unfed is not None:
+                    raise self.unfed
+                feeds = runtimes.feeds(self.sources, subject.named(self.variant, inputs), subject.positional(inputs))
                 started = time.perf_counter()
                 try:
                     outputs.append(session.run(feeds))
@@ -347,21 +361,6 @@ def _reference(plain: Variant, case_id: str, inputs: Sequence[Tuple[Any, ...]]) 
     return found
 
 
-def _data(model: Any, variant: Variant, eager: Eager) -> Tuple[List[List[Any]], List[List[Any]]]:
-    """Inputs in the order of the file and expected outputs, for the bundle."""
-    stored = {item.name for item in model.graph.initializer}
-    names = [item.name for item in model.graph.input if item.name not in stored]
-    inputs = []
-    for arrays in eager.inputs:
-        try:
-            feeds = runtimes.feeds(names, subject.named(variant, arrays), subject.positional(arrays))
-        except ValueError:
-            # the file wants more than the module takes; the run will say so
-            feeds = dict(enumerate(subject.positional(arrays)))  # type: ignore[arg-type]  # only the values are used
-        inputs.append(list(feeds.values()))
-    return inputs, eager.truth
-
-
 def _check_error(onnx: Any, model: Any, **strictness: bool) -> Optional[Exception]:
     """What the checker raises for a file; ``None`` where it takes it."""
     try:
@@ -374,13 +373,13 @@ def _check_error(onnx: Any, model: Any, **strictness: bool) -> Optional[Exceptio
     return None
 
 
-def _json_values(facts: Any) -> Dict[str, Any]:
-    """The facts that a case noted, if they can be written down; raises where they cannot."""
+def _facts(of_case: Callable[[Any], Dict[str, Any]], model: Any) -> Dict[str, Any]:
+    """What a case notes of its file, as JSON values; where the case's own code fails at that, the error."""
     try:
-        found: Dict[str, Any] = json.loads(json.dumps(facts, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise CorpusError("the case's facts are no JSON values: {}".format(words(error))) from error
-    return found
+        found: Dict[str, Any] = json.loads(json.dumps(of_case(model), allow_nan=False))
+        return dict(found)
+    except Exception as error:  # the case's own failure is no status of torch
+        return {"facts_error": "{}: {}".format(type(error).__name__, words(error))}
 
 
 def _status_of(stage: Stage, error: BaseException) -> Status:
@@ -391,7 +390,8 @@ def _status_of(stage: Stage, error: BaseException) -> Status:
         return Status.UNSUPPORTED
     if isinstance(error, runtimes.WrongProvider):
         return Status.UNSUPPORTED
-    return Status.INVALID if _is_full_disk(error) else Status.FAIL
+    is_ours = isinstance(error, runtimes.UncertainInputs) or _is_full_disk(error)
+    return Status.INVALID if is_ours else Status.FAIL
 
 
 def _is_full_disk(error: Optional[BaseException]) -> bool:

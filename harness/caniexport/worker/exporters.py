@@ -15,6 +15,7 @@ up to 1.9       exporting a scripted module needs ``example_outputs``
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import io
 import os
@@ -57,6 +58,19 @@ def torch_version() -> Tuple[int, int]:
 
     major, minor = torch.__version__.split("+")[0].split(".")[:2]
     return int(major), int(minor)
+
+
+def default_opset() -> Optional[int]:
+    """The opset of a call that names none; ``None`` where the release does not say (1.0)."""
+    for module in ("torch.onnx._constants", "torch.onnx.symbolic_helper", "torch.onnx.symbolic"):
+        try:
+            found = importlib.import_module(module)
+        except ImportError:
+            continue
+        for name in ("ONNX_DEFAULT_OPSET", "_default_onnx_opset_version"):
+            if isinstance(getattr(found, name, None), int):
+                return int(getattr(found, name))
+    return None
 
 
 def _torchscript(request: Request, module: Any, scripted: bool = False) -> bytes:

@@ -43,6 +43,12 @@ def read(model: Any) -> Facts:
     return Facts(opset, model.ir_version, len(model.graph.node), ops)
 
 
+def inputs(model: Any) -> List[Any]:
+    """The inputs (``onnx.ValueInfoProto``) that have to be fed: those without an initializer."""
+    stored = {item.name for item in model.graph.initializer}
+    return [item for item in model.graph.input if item.name not in stored]
+
+
 def written_by(model: Any, asked: str) -> str:
     """The exporter that wrote the file. One that was asked for by name has no fallback unless that is asked for too.
 
