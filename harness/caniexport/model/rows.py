@@ -35,7 +35,11 @@ class Column(NamedTuple):
 CELLS: Tuple[Column, ...] = (
     Column("run_id", "string", "the run that measured the row: one invocation in one environment"),
     Column("measured_at", "timestamp", "when the cell finished, UTC"),
-    Column("env_id", "string", "the environment (environments.parquet)"),
+    Column(
+        "env_id",
+        "string",
+        "the environment (environments.parquet); null for environment cases, which install their own",
+    ),
     Column("torch", "string", "torch version as the package reports it, without the local part"),
     Column("python", "string", "Python version, three parts"),
     Column("onnx", "string", "onnx version"),
