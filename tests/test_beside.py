@@ -105,14 +105,15 @@ def test_an_error_that_cuda_keeps_is_charged_to_the_bundle_that_made_it_alone(tm
     assert json.loads(found["illegal"]["facts"])["cpu"]["status"] == "pass"
 
 
-def test_a_file_without_nodes_is_run_for_every_input_set(tmp_path, packages, monkeypatch):
+def test_a_file_without_nodes_has_none_on_the_provider(tmp_path, packages, monkeypatch):
     monkeypatch.setenv("CUDA_WORKS", "1")
     archive(tmp_path / "b.zip", "folded")
 
     run(tmp_path / "b.zip", tmp_path / "out", packages, provider="cuda")
 
     found, messages = rows(tmp_path / "out")
-    assert (ends(tmp_path / "out")["folded"], found["folded"].get("placement")) == (("done", "pass"), None), messages
+    assert ends(tmp_path / "out")["folded"] == ("place", "unsupported"), messages
+    assert found["folded"].get("placement") is None
 
 
 def test_cuda_s_own_switch_of_tf32_is_off_where_the_release_has_it(monkeypatch):

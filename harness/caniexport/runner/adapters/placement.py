@@ -115,6 +115,8 @@ class _Placed(AdapterSession):
             ran = nodes(json.load(file))
         self.placement = {provider: sum(ops.values()) for provider, ops in sorted(ran.items())}
         others = {provider: ops for provider, ops in sorted(ran.items()) if provider != self._provider}
+        if not ran:
+            self.absent = "no node runs on {}: the outputs are constants or inputs".format(self._provider)
         if not others:
             return
         where = "; ".join("{}: {}".format(provider, _words(ops)) for provider, ops in others.items())
