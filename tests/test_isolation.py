@@ -352,15 +352,17 @@ class SharesSecond(SharesFirst):
 '''
 
 
-def test_cells_that_leave_nothing_behind_share_a_process(world, tmp_path):
-    """A process for each cell would be right too, and ten times as slow."""
+def test_cells_of_one_case_share_a_process_and_no_two_cases_do(world, tmp_path):
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / "shares.py").write_text(SHARES, encoding="utf-8")
     names = [part for case in ("shares-first", "shares-second") for part in ("--case", case)]
     rows = world.run(tmp_path / "cases", tmp_path / "local", "-n", "0", *names)
 
-    found = {row["facts"] for row in rows if row["case"].startswith("shares") and row["status"] == "pass"}
-    assert len(found) == 1
+    found = {
+        (row["case"], row["facts"]) for row in rows if row["case"].startswith("shares") and row["status"] == "pass"
+    }
+    assert {case for case, _ in found} == {"shares-first", "shares-second"}
+    assert len({process for _, process in found}) == len(found) == 2
 
 
 IMPORTS = '''
