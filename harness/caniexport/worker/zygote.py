@@ -4,7 +4,7 @@ A batch is all opsets of one variant with one exporter. No child serves two case
 one child, one after the other; those of its other exporters to a second one; a scripted batch has a child of its own.
 They give the same rows together as apart (``tests/`` and the second measuring of every release hold them to it). A
 symbolic that a cell leaves registered is taken back. A child is replaced when it has died, when a cell has changed it
-in another way, when a cell left a process running, when it has grown, and for cells that ask for a process of their own.
+in another way, when a cell left a process running, when it has grown, and for cells that ask for their own process.
 
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
 cells print goes to the descriptor ``--output``. Children note the cell and stage they are at in the file ``--stages``.
