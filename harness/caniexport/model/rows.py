@@ -82,7 +82,13 @@ CELLS: Tuple[Column, ...] = (
         "ops", "string", "operators of the file with counts, sorted, subgraphs and functions included: Conv*2 Loop Relu"
     ),
     Column("facts", "string", "what the case notes of the file, as a JSON object"),
-    Column("attempts", "int32", "how often the cell was run; more than 1 where a timeout was confirmed"),
+    Column(
+        "attempts",
+        "int32",
+        "how often the cell was run; more than 1 after a timeout, exhausted memory, a crash or a kill from outside: "
+        "the row is of the last attempt, and has such a status only where two attempts had it (a crash measured "
+        "before December 2026: one). Where the cell was measured apart and twice, the attempts of both runs",
+    ),
     Column("code", "string", "hash of the measuring code that made the row; null for rows made before it was kept"),
     Column("apart", "bool", "the cell had a process of its own, with nothing kept or shared"),
     Column(

@@ -54,13 +54,13 @@ class CellRows:
         return row
 
 
-def import_failed(text: str) -> Outcome:
+def import_failed(text: str, status: Status) -> Outcome:
     """A row for a cell of an environment in which torch does not even import."""
     signature, identifier, kept = describe("import", "ImportError", text)
     row = {
         "runtime": "onnxruntime",
         "stage": Stage.IMPORT.value,
-        "status": Status.FAIL.value,
+        "status": status.value,
         "signature": signature,
         "message_id": identifier,
         "attempts": 1,

@@ -22,7 +22,7 @@ _CELLS = (
     (
         _WORKER,
         (
-            *("cell", "channel", "compare", "exporters", "keeping", "onnx_file", "process", "process_tree", "probe"),
+            *("cell", "channel", "compare", "exporters", "keeping", "onnx_file", "process", "process_tree"),
             *("registrations", "settings", "sharing", "subject", "supervisor", "warm", "watch", "zygote"),
         ),
     ),

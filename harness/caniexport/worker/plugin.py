@@ -133,7 +133,7 @@ class Run:
         self.run_id = self._run_id()
         self._supervisor: Optional[Supervisor] = None
         self._journal: Optional[Journal] = None
-        self._broken = ""
+        self._broken: Optional[Broken] = None
         self._refused: Optional[StoreError] = None
         entry = self.release
         self._environment = envinfo.environment(entry.torch, entry.spec, self.provider, entry.profile, entry.as_of)
@@ -233,16 +233,17 @@ class Run:
             self._journal.close()
 
     def _outcomes(self, cells: Sequence[plan.Cell]) -> Iterator[Outcome]:
-        if not self._broken:
+        broken = self._broken
+        if broken is None:
             try:
                 for outcome in self._supervise().run(cells, not self.config.getoption("--apart")):
                     cells = cells[1:]
                     yield outcome
                 return
             except Broken as error:
-                self._broken = str(error)
+                broken = self._broken = error
         for _ in cells:
-            yield import_failed(self._broken)
+            yield import_failed(str(broken), broken.status)
 
     def _supervise(self) -> Supervisor:
         if self._supervisor is None:

@@ -67,7 +67,7 @@ def _outcomes(supervisor: Supervisor, cells: Sequence[Cell]) -> Iterator[Outcome
             yield outcome
     except Broken as error:
         for _ in left:
-            yield import_failed(str(error))
+            yield import_failed(str(error), error.status)
 
 
 def _say(message: Dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from caniexport.model.messages import describe
 from caniexport.model.plan import Cell
@@ -29,8 +29,8 @@ _TAIL = 16 * 1024
 _POLL_SECONDS = 0.25
 #: a zygote that does not tell the end of a child that was killed has been stopped: it is killed too
 _TELLS_WITHIN = 5.0
-#: these depend on the machine: measured once more with twice the limits
-_CONFIRMED = frozenset({Status.TIMEOUT.value, Status.OOM.value})
+#: may come from the machine or from outside: a row has one only after two attempts with it
+_DOUBTFUL = frozenset(item.value for item in (Status.TIMEOUT, Status.OOM, Status.CRASH, Status.INVALID))
 #: environment variable by which everything that a zygote or a case has started is found
 _MARK = "CANIEXPORT_PROCESSES"
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
@@ -56,7 +56,11 @@ class Settings(NamedTuple):
 
 
 class Broken(Exception):
-    """The zygote could not be started: torch does not import here, or warming up took too long."""
+    """The zygote could not be started; ``status`` is that of the cells it was for."""
+
+    def __init__(self, text: str, status: Status = Status.FAIL) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class Supervisor:
@@ -80,7 +84,7 @@ class Supervisor:
             self._zygote = None
 
     def run(self, cells: Sequence[Cell], together: bool = False) -> Iterator[Outcome]:
-        """One outcome a cell, in order. A timeout or exhausted memory is confirmed once with doubled limits.
+        """One outcome a cell, in order. One that may come from the machine is measured again, with doubled limits.
 
         ``together`` lets one process measure several of them in turn; where it ends before the last, a new one takes
         the rest. Raises :class:`Broken` where no zygote can be started at all.
@@ -91,7 +95,7 @@ class Supervisor:
             doubtful: List[Outcome] = []
             for outcome in outcomes:
                 # the process is at the next cell already: a second attempt waits until it has ended
-                if doubtful or outcome.row["status"] in _CONFIRMED:
+                if doubtful or outcome.row["status"] in _DOUBTFUL:
                     doubtful.append(outcome)
                 else:
                     yield self._confirmed(left.pop(0), outcome)
@@ -99,12 +103,15 @@ class Supervisor:
                 yield self._confirmed(left.pop(0), outcome)
 
     def _confirmed(self, cell: Cell, outcome: Outcome) -> Outcome:
+        """The outcome itself, or that of the last of the attempts that it takes until a doubtful status comes twice."""
+        limits = self._settings.limits
+        doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
         attempts = 1
-        if outcome.row["status"] in _CONFIRMED:
-            limits = self._settings.limits
-            doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
+        seen: Set[str] = set()
+        while outcome.row["status"] in _DOUBTFUL and outcome.row["status"] not in seen:
+            seen.add(outcome.row["status"])
             (outcome,) = self._attempt([cell], doubled, alone=True)
-            attempts = 2
+            attempts += 1
         outcome.row["attempts"] = attempts
         return outcome
 
@@ -112,9 +119,16 @@ class Supervisor:
         """Outcomes of the first of these cells as they come, at least of one."""
         if self._zygote is None or not self._zygote.usable():
             self.close()
-            self._zygote = _ZygoteProcess(self._settings)
+            self._zygote = self._start()
         self._batch += 1
         return self._zygote.measure(self._batch, cells, limits, alone)
+
+    def _start(self) -> _ZygoteProcess:
+        try:
+            return _ZygoteProcess(self._settings)
+        except Broken:
+            # a kill from outside or a busy machine; a second failure is reported
+            return _ZygoteProcess(self._settings)
 
 
 class _ZygoteProcess:
@@ -146,6 +160,8 @@ class _ZygoteProcess:
             os.set_blocking(descriptor, False)
             self._selector.register(descriptor, selectors.EVENT_READ)
         self._serves = True
+        #: whether it forks the measuring processes, or measures in its own
+        self._forks = True
         self._wait_ready(settings.limits.warm_seconds)
 
     @staticmethod
@@ -205,24 +221,24 @@ class _ZygoteProcess:
             self._process.stdin.flush()
         except OSError:
             self._serves = False
-            yield from watch.last(None, "the measuring process was gone", self._text())
+            yield from watch.last(None, self._text())
             return
         ended = yield from self._follow(watch)
-        yield from watch.last(ended, "", self._text())
+        yield from watch.last(ended, self._text())
 
     def _follow(self, watch: _Watch) -> Generator[Outcome, None, Optional[int]]:
-        """Take messages until the child has ended; returns its exit code, ``None`` where the zygote went too."""
+        """Take messages until the measuring process has ended; returns its exit code, ``None`` where its parent did."""
         while True:
             for message in self._receive(_POLL_SECONDS):
                 yield from watch.take(message, self._secret)
                 if "ended" in message:
                     return int(message["ended"])
             if self._process.poll() is not None:
-                # in-process mode ends like this; so does a cell that kills its parent
+                # without forks the measuring process ends like this; with them, no cell's own crash does
                 for message in self._receive(0):
                     yield from watch.take(message, self._secret)
                 self._serves = False
-                return self._process.returncode
+                return None if self._forks else self._process.returncode
             watch.enforce(self._process.pid)
 
     def _receive(self, timeout: float) -> List[Dict[str, Any]]:
@@ -244,6 +260,7 @@ class _ZygoteProcess:
         while time.monotonic() < deadline:
             for message in self._receive(_POLL_SECONDS):
                 if message.get("ready"):
+                    self._forks = bool(message["fork"])
                     return
                 if "error" in message:
                     self.close()
@@ -252,7 +269,8 @@ class _ZygoteProcess:
                 text = self._text()
                 code = self._process.returncode
                 self.close()
-                raise Broken("{} while importing torch and warming up\n{}".format(_ending(code), text[-2000:]))
+                problem = "{} while importing torch and warming up\n{}".format(_ending(code), text[-2000:])
+                raise Broken(problem, Status.INVALID if _is_killed(code) else Status.FAIL)
         self.close()
         raise Broken("importing torch and warming up took more than {:.0f} s".format(seconds))
 
@@ -304,14 +322,14 @@ class _Watch:
             if self._memory.exceeds(self._limits.memory_mb * 1024):
                 self._kill(Status.OOM, zygote)
 
-    def last(self, ended: Optional[int], problem: str, output: str) -> Iterator[Outcome]:
+    def last(self, ended: Optional[int], output: str) -> Iterator[Outcome]:
         """Where the process ended badly, what its end says of the cell it was at."""
         whole = self._measured == self._cells
         retired = self._measured > 0 and ended == 0 and self._killed is None
         if whole or (retired and not self._foreign):
             return
         stage = (None if self._foreign else self._stage_of(self._measured)) or Stage.EAGER
-        status, kind, text = self._explain(stage, ended, problem, output)
+        status, kind, text = self._explain(stage, ended, output)
         if output and not self._foreign:
             text += "\nlast output:\n" + output[-1500:]
         signature, identifier, kept = describe(stage.value, kind, text)
@@ -324,7 +342,7 @@ class _Watch:
         }
         yield Outcome(row, {identifier: kept})
 
-    def _explain(self, stage: Stage, ended: Optional[int], problem: str, output: str) -> Any:
+    def _explain(self, stage: Stage, ended: Optional[int], output: str) -> Tuple[Status, str, str]:
         if self._foreign:
             # what it had reached by then is as much a matter of time as what it printed
             return Status.CRASH, "ForeignReply", "its process sent what was not asked for"
@@ -334,14 +352,15 @@ class _Watch:
                 "Timeout",
                 "still in stage {} after {:g} s".format(stage.value, self._limits.seconds),
             )
-        if self._killed is Status.OOM or "bad_alloc" in output:
-            return (
-                Status.OOM,
-                "OutOfMemory",
-                "more than {} MiB in stage {}".format(self._limits.memory_mb, stage.value),
-            )
-        if problem or ended is None:
-            return Status.INVALID, "Lost", problem or "the measuring process was gone"
+        out_of_memory = "more than {} MiB in stage {}".format(self._limits.memory_mb, stage.value)
+        if self._killed is Status.OOM:
+            return Status.OOM, "OutOfMemory", out_of_memory
+        if ended is None or _is_killed(ended):
+            # no limit of ours: the machine's memory ran out, or somebody ended the process
+            who = "the parent of the measuring process" if ended is None else "the measuring process"
+            return Status.INVALID, "Killed", "{} was killed from outside in stage {}".format(who, stage.value)
+        if "bad_alloc" in output:
+            return Status.OOM, "OutOfMemory", out_of_memory
         return Status.CRASH, _SIGNALS.get(ended, "Exit"), "{} in stage {}".format(_ending(ended), stage.value)
 
     def _kill(self, status: Status, zygote: int) -> None:
@@ -388,6 +407,10 @@ def _message(line: bytes) -> Dict[str, Any]:
     except ValueError:
         message = None
     return message if isinstance(message, dict) else {}
+
+
+def _is_killed(code: int) -> bool:
+    return _SIGNALS.get(code) == "SIGKILL"
 
 
 def _ending(code: int) -> str:

@@ -3,7 +3,7 @@
 What a cell leaves behind, the next cell of the process would meet: names of modules and classes bound to something
 else, tables with other entries, settings. After every cell the narrow watch looks at what cells have been seen to
 change and at what judges them; between the batches of a process the wide one looks at the rest of what an export, a
-check or a run goes through. What neither sees shows in the canary (:mod:`caniexport.worker.warm`).
+check or a run goes through.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ class State:
         self._modules = 0
         #: those of the process that works, which is a fork of the one that took its names and tables
         self._settings: Optional[Tuple[Any, ...]] = None
-        #: whether a package was imported that the process did not have
-        self.has_imported = False
 
     def take(self) -> None:
         """Take the names and tables as they are now: before the process is forked that is paid for all children."""
@@ -77,7 +75,6 @@ class State:
         model that needs it, for as long as the process has the package: then the process is taken as it is now.
         """
         if len(sys.modules) != self._modules and not _packages() <= self._packages:
-            self.has_imported = True
             self.take()
             self._settings = self._reader.read()
         if not self._has_settings():

@@ -1,11 +1,10 @@
 """A warmed, single-threaded process that forks children to measure batches of cells.
 
-A batch is all opsets of one variant with one exporter. Batches of one case go to the same child, one after the other;
-traced ones go to another child, which stays for the traced batches of many cases; a scripted one has a child that
-serves nothing else. They give the same rows together as apart (``tests/`` and the second measuring of every release
-hold them to it). A symbolic that a cell leaves registered is taken back. A child is replaced when it has died, when a
-cell has changed it in another way, when a cell left a process running, when it has grown, and for cells that ask for a
-process of their own.
+A batch is all opsets of one variant with one exporter. No child serves two cases. The traced batches of a case go to
+one child, one after the other; those of its other exporters to a second one; a scripted batch has a child of its own.
+They give the same rows together as apart (``tests/`` and the second measuring of every release hold them to it). A
+symbolic that a cell leaves registered is taken back. A child is replaced when it has died, when a cell has changed it
+in another way, when a cell left a process running, when it has grown, and for cells that ask for their own process.
 
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
 cells print goes to the descriptor ``--output``. Children note the cell and stage they are at in the file ``--stages``.
@@ -34,7 +33,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from caniexport.model import corpus as corpus_module
 from caniexport.model.case import Case
@@ -42,7 +41,6 @@ from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter, Stage
 from caniexport.worker.cell import EagerResults, Outcome, measure
 from caniexport.worker.channel import Channel, Lines, encoded
-from caniexport.worker.probe import Sound, answer, is_sound
 from caniexport.worker.process import grown, limit_memory
 from caniexport.worker.process_tree import adopt_orphans, die_with_parent, end_children, kill_group
 from caniexport.worker.sharing import spoiled
@@ -51,17 +49,15 @@ from caniexport.worker.warm import import_before_torch, prepare_opset, threads, 
 from caniexport.worker.watch import State
 
 _POLL_SECONDS = 0.05
-#: cases that one child traces before it is replaced, whatever it says of itself; a new one costs as much as three cells
-_CASES_OF_A_TRACING_CHILD = 25
 #: what a child says: it takes the request; a row; the request is served and it takes another; or it takes no more
 _BEGUN, _ROW, _CLEAN, _RETIRED = b"begun", b"row", b"clean", b"retired"
 
 
 class Kind(enum.Enum):
-    """What a child is for: tracing many cases, the other exporters of one case, or one batch alone."""
+    """What a child is for: the traced batches of a case, those of its other exporters, or one batch alone."""
 
     TRACES = "traces"
-    CASE = "case"
+    OTHERS = "others"
     ALONE = "alone"
 
 
@@ -77,8 +73,6 @@ class _Worker(NamedTuple):
     bundles: Optional[Path]
     known: EagerResults
     state: State
-    #: what a process that measures right says of the probe
-    sound: Sound
 
     def serve(self, request: Dict[str, Any], send: Callable[[int, Outcome], None]) -> bool:
         """Measure the cells of one request; stop where one has changed the process that the next would share.
@@ -86,7 +80,6 @@ class _Worker(NamedTuple):
         Returns whether the process is still what it was.
         """
         self.state.begin()
-        self._forget_other_cases(request["cells"][0][0])
         self.stages.take()
         for index, fields in enumerate(request["cells"]):
             send(index, self._measure(request["batch"], index, Cell(*fields)))
@@ -95,18 +88,12 @@ class _Worker(NamedTuple):
                 return False
         return not spoiled() and self.state.is_kept_widely()
 
-    def takes(self, case: str, served: Set[str]) -> bool:
-        """Whether a process that has ``served`` these cases is fit for another one."""
-        if not served or case in served:
-            return True
-        return not self.state.has_imported and is_sound(self.sound)
-
     def kind(self, request: Dict[str, Any]) -> Kind:
         """Which child serves a request: what scripting leaves behind changes whether another variant scripts at all."""
         exporters = {self._exporter(Cell(*fields)) for fields in request["cells"]}
         if request["alone"] or Exporter.SCRIPT.value in exporters:
             return Kind.ALONE
-        return Kind.TRACES if exporters == {Exporter.TRACE.value} else Kind.CASE
+        return Kind.TRACES if exporters == {Exporter.TRACE.value} else Kind.OTHERS
 
     def _measure(self, batch: int, index: int, cell: Cell) -> Outcome:
         def announce(stage: Stage) -> None:
@@ -123,10 +110,6 @@ class _Worker(NamedTuple):
         exporter: str = self.loaded[cell.case].variants[cell.variant].exporter(cell.exporter)
         return exporter
 
-    def _forget_other_cases(self, case: str) -> None:
-        for key in [key for key in self.known if key[0] != case]:
-            del self.known[key]
-
 
 def _seed() -> None:
     """Random numbers that nobody seeds are the same in every cell, whatever was measured before it."""
@@ -139,16 +122,12 @@ def _seed() -> None:
 class _Child:
     """A forked process as the zygote sees it: where it takes requests, and what it says."""
 
-    def __init__(self, pid: int, requests: int, replies: int) -> None:
+    def __init__(self, pid: int, case: str, requests: int, replies: int) -> None:
         self.pid = pid
-        self.cases: Set[str] = set()
+        self.case = case
         self._requests, self._replies = requests, replies
         self._lines = Lines()
         self._ended = False
-
-    def takes(self, case: str, kind: Kind) -> bool:
-        """Whether the next batch of this case may go to it."""
-        return case in self.cases or (kind is Kind.TRACES and len(self.cases) < _CASES_OF_A_TRACING_CHILD)
 
     def send(self, line: bytes) -> None:
         try:
@@ -214,11 +193,11 @@ class _Zygote:
         ended: Union[int, str, None] = None
         if any(built):
             self._worker.state.take()
-        if kept is not None and kind is not Kind.ALONE and not any(built) and kept.takes(case, kind):
+        if kept is not None and not any(built) and kept.case == case:
             ended = self._through(kept, kind, request, is_new=False)
         if ended is None:
             self._end(kind)
-            self._children[kind] = _fork(self._worker, self._wire, list(self._children.values()))
+            self._children[kind] = _fork(self._worker, case, self._wire, list(self._children.values()))
             ended = self._through(self._children[kind], kind, request, is_new=True)
         if kind is Kind.ALONE:
             self._end(kind)
@@ -229,8 +208,7 @@ class _Zygote:
             self._say(request, ended=ended or 0)
 
     def _through(self, child: _Child, kind: Kind, request: Dict[str, Any], is_new: bool) -> Union[int, str, None]:
-        """Hand a request to a child and its rows on; ``None`` where one that had others before did not take it."""
-        child.cases.add(request["cells"][0][0])
+        """Hand a request to a child and its rows on; ``None`` where one that had others before has died since."""
         self._say(request, pid=child.pid)
         child.send((json.dumps(request) + "\n").encode("utf-8"))
         begun, cell = False, 0
@@ -301,7 +279,7 @@ def main() -> int:
     gc.freeze()
     bundles = Path(arguments.bundles) if arguments.bundles else None
     state = State()
-    worker = _Worker(loaded, Stages(arguments.stages), bundles, {}, state, answer())
+    worker = _Worker(loaded, Stages(arguments.stages), bundles, {}, state)
     state.take()
     fork = hasattr(os, "fork") and threads() == 1 and not arguments.no_fork
     wire.send({"ready": True, "fork": fork, "threads": threads()})
@@ -315,7 +293,7 @@ def main() -> int:
 
 
 def _load_sources(loaded: Dict[str, corpus_module.LoadedCase]) -> None:
-    """What a child loads itself it pays for itself, and it takes no other case afterwards."""
+    """Load the sources of the cases before any fork: no child pays for them."""
     for item in loaded.values():
         if issubclass(item.cls, Case):
             # what fails here fails in the cells, and is said there
@@ -344,7 +322,7 @@ def _serve_once(worker: _Worker, wire: Channel) -> None:
         worker.serve(request, lambda cell, outcome: wire.write(_row(request, cell, outcome) + b"\n"))
 
 
-def _fork(worker: _Worker, wire: Channel, others: Sequence[_Child]) -> _Child:
+def _fork(worker: _Worker, case: str, wire: Channel, others: Sequence[_Child]) -> _Child:
     requests, requests_write = os.pipe()
     replies, replies_write = os.pipe()
     pid = os.fork()
@@ -362,7 +340,7 @@ def _fork(worker: _Worker, wire: Channel, others: Sequence[_Child]) -> _Child:
         os.setpgid(pid, pid)
     except OSError:
         pass  # the child is already gone
-    return _Child(pid, requests_write, replies)
+    return _Child(pid, case, requests_write, replies)
 
 
 def _child(requests: int, replies: Channel, worker: _Worker) -> None:
@@ -395,14 +373,10 @@ def _have_own_output() -> None:
 
 def _take_requests(requests: int, replies: Channel, worker: _Worker) -> None:
     grown()
-    served: Set[str] = set()
     with os.fdopen(requests, "rb") as lines:
         for line in iter(lines.readline, b""):
-            request = json.loads(line.decode("utf-8"))
-            case = request["cells"][0][0]
-            if not worker.takes(case, served) or not _serve(_Replies(replies, request), worker):
+            if not _serve(_Replies(replies, json.loads(line.decode("utf-8"))), worker):
                 return
-            served.add(case)
 
 
 def _serve(replies: _Replies, worker: _Worker) -> bool:
