@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import random
 import signal
@@ -27,6 +28,9 @@ MARK = "CANIEXPORT_TEST_MARK"
 #: the faulty cells' rows: stage, status, and what the kept text must say
 FAULTS = {
     "fault-segfault": ("export", "crash", "SIGSEGV"),
+    "fault-crashes-checker": ("done", "pass", None),
+    "fault-facts": ("done", "pass", None),
+    "fault-facts-without-end": ("done", "pass", None),
     "fault-exit": ("eager", "crash", "exited with code 0"),
     "fault-system-exit": ("export", "crash", "exited with code"),
     "fault-endless-loop": ("export", "timeout", "still in stage export"),
@@ -49,6 +53,8 @@ FAULTS = {
     "fault-memory-of-children": ("eager", "oom", "more than"),
     "fault-monkeypatch": ("export", "fail", "left behind by another cell"),
 }
+#: cases whose own facts fail
+FACTS = ("fault-facts", "fault-facts-without-end")
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,18 @@ def test_what_a_cell_left_to_the_collector_is_gone_when_the_next_begins(faulty):
 
 def test_what_may_come_from_the_machine_was_tried_again_and_nothing_else_was(faulty):
     again = {case for case, (_, status, _) in FAULTS.items() if status in ("timeout", "oom", "crash", "invalid")}
-    assert {row["case"] for row in faulty.rows.values() if row["attempts"] > 1} == again
+    assert {row["case"] for row in faulty.rows.values() if row["attempts"] > 1} == {*again, "fault-crashes-checker"}
+
+
+def test_a_crash_of_onnx_s_checker_is_a_fact_of_the_checker(faulty):
+    row = faulty.rows["fault-crashes-checker", "plain", "default", None]
+    assert row["checker"] == "crash"
+    assert "SIGSEGV" in runner.messages(faulty.local)[row["checker_id"]]
+
+
+def test_a_failure_of_a_case_s_own_facts_is_noted_and_ends_nothing(faulty):
+    notes = [json.loads(faulty.rows[case, "plain", "default", None]["facts"]) for case in FACTS]
+    assert [note["facts_error"].partition(":")[0] for note in notes] == ["ValueError", "ValueError"]
 
 
 def test_a_symbolic_that_a_cell_left_behind_serves_that_cell_only(faulty):

@@ -31,7 +31,7 @@ _STATUS = tuple(Status)
 _WORD = " ".join(f"WHEN '{status.value}' THEN {4 * number}" for number, status in enumerate(_STATUS))
 _BARE = f"CASE WHEN exporter = '{Exporter.DEFAULT.value}' THEN coalesce(opset_effective, 0) ELSE 0 END"
 _PLACE = f"coalesce(opset, -1 - {_BARE})"
-_REFUSED = f"2 * CAST(coalesce(checker IN ('{Checker.STRICT.value}', '{Checker.PLAIN.value}'), false) AS INTEGER)"
+_REFUSED = f"2 * CAST(coalesce(checker <> '{Checker.OK.value}', false) AS INTEGER)"
 #: more than the numbers of all statuses
 _EACH = 64
 #: a number for each cell: its opset (below zero for a default call: the one that it wrote), its status, whether onnx's

@@ -41,7 +41,7 @@ class MeasuredCell(NamedTuple):
     @property
     def refused(self) -> bool:
         """Whether onnx's checker refuses its file, whatever the runtime makes of it."""
-        return self.checker in (Checker.STRICT.value, Checker.PLAIN.value)
+        return self.checker in (Checker.STRICT.value, Checker.PLAIN.value, Checker.CRASH.value)
 
     @property
     def works(self) -> bool:

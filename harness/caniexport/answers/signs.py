@@ -77,8 +77,12 @@ def exporter_rank(exporter: str | None) -> int:
     return EXPORTERS.index(exporter) if exporter in EXPORTERS else len(EXPORTERS)
 
 
-#: by the checker's word: which of its checks refuses
-_CHECKS = {Checker.STRICT.value: "strict check", Checker.PLAIN.value: "check"}
+#: by the checker's word: what it does with the file
+_CHECKS = {
+    Checker.STRICT.value: "strict check refuses",
+    Checker.PLAIN.value: "check refuses",
+    Checker.CRASH.value: "check crashes on",
+}
 _ASCII = dict(zip("✓✗≠⊘·●○→—≥≤…±°", "+x#0.*o>-><~%^", strict=True))
 
 
@@ -95,7 +99,7 @@ def checker_told(checker: str | None, runtime: str | None, *, works: bool) -> st
     """
     if checker not in _CHECKS:
         return ""
-    refuses = f"onnx's {_CHECKS[checker]} refuses this file"
+    refuses = f"onnx's {_CHECKS[checker]} this file"
     return f"{refuses}; {runtime or 'the runtime'} runs it" if works else f"{refuses}, too"
 
 

@@ -95,7 +95,8 @@ CELLS: Tuple[Column, ...] = (
         "checker",
         "string",
         "onnx's checker on the file: ok, strict (only its strict check refuses it), plain (its plain check "
-        "refuses it too); null where no file got that far or the row is older than the column",
+        "refuses it too), crash (it ends its process); null where no file got that far or the row is older than the "
+        "column",
     ),
     Column("checker_id", "string", "the checker's message (messages.parquet)"),
     Column(

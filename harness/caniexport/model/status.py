@@ -80,6 +80,8 @@ class Checker(str, Enum):
     STRICT = "strict"
     #: its plain check refuses it too
     PLAIN = "plain"
+    #: it ends its process with a signal
+    CRASH = "crash"
 
 
 class FixKind(str, Enum):

@@ -63,13 +63,14 @@ def measure(
     announce: Callable[[Stage], None],
     bundles: Optional[Path],
     known: Optional[EagerResults] = None,
+    checks: bool = True,
 ) -> Outcome:
     """Measure one cell. ``announce`` is told each stage before it begins, so that a crash knows where it was.
 
-    ``known`` keeps eager results between cells of one process. Never raises: whatever happens in torch, the checker
-    or the runtime is the row's content.
+    ``known`` keeps eager results between cells of one process; ``checks`` is false where onnx's checker has crashed.
+    Never raises: whatever happens in torch, the checker or the runtime is the row's content.
     """
-    work = _Work(cell, variants, announce, bundles, {} if known is None else known)
+    work = _Work(cell, variants, announce, bundles, {} if known is None else known, checks)
     try:
         work.go()
     except _Stop as stop:
@@ -87,12 +88,14 @@ class _Work:
         announce: Callable[[Stage], None],
         bundles: Optional[Path],
         known: EagerResults,
+        checks: bool,
     ) -> None:
         self.cell = cell
         self.variant = variants[cell.variant]
         self.known = known
         self.plain = variants.get(PLAIN, self.variant)
         self.announce = announce
+        self.checks = checks
         self.bundles = bundles
         self.facts: Dict[str, Any] = {}
         self.messages: Dict[str, str] = {}
@@ -200,7 +203,8 @@ class _Work:
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
         if self.variant.case.facts is not None:
             self.facts.update(_facts(self.variant.case.facts, model))
-        self._note_checker(onnx, model)
+        if self.checks:
+            self._note_checker(onnx, model)
         return bundle
 
     def _inputs(self, model: Any, eager: Eager) -> List[List[Any]]:

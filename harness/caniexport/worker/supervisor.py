@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, O
 
 from caniexport.model.messages import describe
 from caniexport.model.plan import Cell
-from caniexport.model.status import Stage, Status
+from caniexport.model.status import Checker, Stage, Status
 from caniexport.worker.cell import Outcome
 from caniexport.worker.channel import Lines
 from caniexport.worker.process_tree import Memory, kill_group, kill_marked
@@ -108,20 +108,23 @@ class Supervisor:
         doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
         attempts = 1
         seen: Set[str] = set()
+        crashed: Optional[Outcome] = None
         while outcome.row["status"] in _DOUBTFUL and outcome.row["status"] not in seen:
             seen.add(outcome.row["status"])
-            (outcome,) = self._attempt([cell], doubled, alone=True)
+            if (outcome.row["status"], outcome.row["stage"]) == (Status.CRASH.value, Stage.CHECK.value):
+                crashed = outcome
+            (outcome,) = self._attempt([cell], doubled, alone=True, checks=crashed is None)
             attempts += 1
         outcome.row["attempts"] = attempts
-        return outcome
+        return outcome if crashed is None else _with_crashed_checker(outcome, crashed)
 
-    def _attempt(self, cells: Sequence[Cell], limits: Limits, alone: bool) -> Iterator[Outcome]:
+    def _attempt(self, cells: Sequence[Cell], limits: Limits, alone: bool, checks: bool = True) -> Iterator[Outcome]:
         """Outcomes of the first of these cells as they come, at least of one."""
         if self._zygote is None or not self._zygote.usable():
             self.close()
             self._zygote = self._start()
         self._batch += 1
-        return self._zygote.measure(self._batch, cells, limits, alone)
+        return self._zygote.measure(self._batch, cells, limits, alone, checks)
 
     def _start(self) -> _ZygoteProcess:
         try:
@@ -200,7 +203,9 @@ class _ZygoteProcess:
         os.close(self._output)
         self._stages_file.close()
 
-    def measure(self, batch: int, cells: Sequence[Cell], limits: Limits, alone: bool) -> Iterator[Outcome]:
+    def measure(
+        self, batch: int, cells: Sequence[Cell], limits: Limits, alone: bool, checks: bool
+    ) -> Iterator[Outcome]:
         """Measure cells in one process; however it ends, there is an outcome for each cell that was begun.
 
         Each comes as soon as the process has sent it: what is written then is not lost with the cells behind it.
@@ -214,6 +219,7 @@ class _ZygoteProcess:
             "cells": [list(cell) for cell in cells],
             "memory_mb": limits.memory_mb,
             "alone": alone,
+            "checks": checks,
         }
         try:
             assert self._process.stdin is not None
@@ -407,6 +413,12 @@ def _message(line: bytes) -> Dict[str, Any]:
     except ValueError:
         message = None
     return message if isinstance(message, dict) else {}
+
+
+def _with_crashed_checker(outcome: Outcome, crashed: Outcome) -> Outcome:
+    """The outcome of an attempt without onnx's checker, with the crash of the attempt before as the checker's."""
+    row = dict(outcome.row, checker=Checker.CRASH.value, checker_id=crashed.row["message_id"])
+    return Outcome(row, dict(crashed.messages, **outcome.messages))
 
 
 def _is_killed(code: int) -> bool:

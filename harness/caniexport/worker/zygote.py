@@ -82,7 +82,7 @@ class _Worker(NamedTuple):
         self.state.begin()
         self.stages.take()
         for index, fields in enumerate(request["cells"]):
-            send(index, self._measure(request["batch"], index, Cell(*fields)))
+            send(index, self._measure(request, index, Cell(*fields)))
             # what a cell leaves running may change the next one, or speak for it
             if end_children() or not self.state.is_kept():
                 return False
@@ -95,15 +95,16 @@ class _Worker(NamedTuple):
             return Kind.ALONE
         return Kind.TRACES if exporters == {Exporter.TRACE.value} else Kind.OTHERS
 
-    def _measure(self, batch: int, index: int, cell: Cell) -> Outcome:
+    def _measure(self, request: Dict[str, Any], index: int, cell: Cell) -> Outcome:
         def announce(stage: Stage) -> None:
-            self.stages.note(batch, index, stage)
+            self.stages.note(request["batch"], index, stage)
 
         _seed()
         # torch 2.4 takes what an earlier export left for its own while nobody has collected it; what is shared with the
         # zygote is frozen, so that this takes about a millisecond
         gc.collect()
-        return measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
+        variants = self.loaded[cell.case].variants
+        return measure(cell, variants, announce, self.bundles, self.known, request["checks"])
 
     def _exporter(self, cell: Cell) -> str:
         """The exporter that is used: a fix may name another one than the cell's."""

@@ -36,6 +36,44 @@ class FaultSegfault(_Fault):
         return x + 1
 
 
+class FaultCrashesChecker(_Fault):
+    """onnx's checker reads address 0, whatever the file."""
+
+    @staticmethod
+    def facts(_model):
+        import onnx.checker
+
+        onnx.checker.check_model = lambda *_, **__: ctypes.string_at(0)
+        return {}
+
+    def forward(self, x):
+        return x + 1
+
+
+class FaultFacts(_Fault):
+    """Cannot note what it wants to of the file."""
+
+    @staticmethod
+    def facts(_model):
+        return {"smallest": min([])}
+
+    def forward(self, x):
+        return x + 1
+
+
+class FaultFactsWithoutEnd(_Fault):
+    """Notes what is no JSON value."""
+
+    @staticmethod
+    def facts(_model):
+        found = {}
+        found["self"] = found
+        return found
+
+    def forward(self, x):
+        return x + 1
+
+
 class FaultExit(_Fault):
     """Ends the process as if all were well."""
 
