@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +16,7 @@ from small_dataset import CROSS, write, write_operators
 from caniexport import api
 from caniexport.agents import Agent, make_server, shorten
 from caniexport.cli import main
+from caniexport.home import code_folder
 from caniexport.settings import ProjectSettings
 
 
@@ -161,6 +164,34 @@ def test_the_command_serves_over_stdio(mcp, home):
     (answer,) = ask(start, "why", case="cross", torch="1.12.1", exporter="trace", opset="14")["answers"]
 
     assert [group["status"] for group in answer["groups"]] == ["fail"]
+
+
+def test_a_call_with_half_of_a_surrogate_pair_is_answered(mcp, home):
+    """The text of an error that Python decoded with surrogateescape, as JSON has it."""
+
+    def lines():
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+        yield {"id": 1, "method": "initialize", "params": hello}
+        yield {"method": "notifications/initialized"}
+        yield {"id": 2, "method": "tools/call", "params": {"name": "why", "arguments": {"case": "cross\ud800"}}}
+        yield {
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "why", "arguments": {"case": "cross\U0001f600\\ud800"}},
+        }
+
+    command = [str(Path(sys.executable).with_name("caniexport")), "mcp"]
+    environ = {"CANIEXPORT_HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(code_folder())}
+    with subprocess.Popen(command, env=environ, stdin=PIPE, stdout=PIPE, stderr=subprocess.DEVNULL) as server:
+        for line in lines():
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n")
+            server.stdin.flush()
+        replies = sorted((json.loads(server.stdout.readline()) for _ in range(3)), key=lambda reply: reply["id"])
+        server.stdin.close()
+
+    assert [reply["result"]["isError"] for reply in replies[1:]] == [True, True]
+    said = [reply["result"]["content"][0]["text"] for reply in replies[1:]]
+    assert "unknown case 'cross\\\\ud800'" in said[0] and "😀\\\\ud800'" in said[1]
 
 
 def test_the_command_says_what_its_tools_are_called(printed):

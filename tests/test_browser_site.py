@@ -173,6 +173,36 @@ def test_a_copy_opened_from_a_disk_says_that_its_search_needs_a_server(front, co
     assert page.get_by_role("link", name="torch.cross before a convolution is refused").first.is_visible()
 
 
+def test_pages_of_the_copy_load_their_own_files_and_run_no_script_that_a_text_brings(chromium, copy, folder):
+    """Each kind of page, with its pictures and the search, logs no error; a script within a page is refused."""
+    kinds = [next(folder.glob(f"{kind}/*.html")).relative_to(folder) for kind in ("case", "op", "torch")]
+    drawn = [path.relative_to(folder) for path in folder.rglob("*.html") if "<img" in path.read_text(encoding="utf-8")]
+    files = [*folder.glob("*.html")]
+    assert all("Content-Security-Policy" in path.read_text(encoding="utf-8") for path in folder.rglob("*.html"))
+    context, errors = chromium.new_context(), []
+    page = context.new_page()
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for name in (*kinds, drawn[0], *(path.relative_to(folder) for path in files)):
+        page.goto(f"{copy}/{name}", wait_until="networkidle")
+        assert page.evaluate(
+            "[...document.images].every(image => image.loading === 'lazy' || image.naturalWidth > 0)"
+        ), name
+    page.goto(f"{copy}/index.html?q=cross")
+    found_in(page)
+    assert errors == []
+
+    page.evaluate("""() => {
+      const script = document.createElement('script')
+      script.textContent = 'window.taken = true'
+      document.body.append(script)
+    }""")
+    assert page.evaluate("window.taken") is None and "Content Security Policy" in errors[0]
+    page.goto((folder / "matrix.html").as_uri())
+    assert page.evaluate("[...document.styleSheets].length") > 1
+    context.close()
+
+
 @pytest.mark.published
 def test_operators_and_errors_find_their_pages_in_a_copy_of_the_published_dataset(front, published):
     for query, name in OPERATORS.items():

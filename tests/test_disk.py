@@ -37,14 +37,15 @@ def test_downloads_go_when_the_next_environment_might_not_fit_and_environments_s
     if shutil.disk_usage(tmp_path).free < 2 * ENVIRONMENT:
         pytest.skip("this machine's disk may be too full for one environment: that is another error")
     mine = budget(tmp_path, ENVIRONMENT + 3_000_000)
-    (mine.cache / "wheel").write_bytes(b"x" * 2_000_000)
+    (mine.cache / "wheels-v8").mkdir()
+    (mine.cache / "wheels-v8" / "wheel").write_bytes(b"x" * 2_000_000)
     (mine.environments / "library").write_bytes(b"x" * 500_000)
     said: list[str] = []
 
     mine.make_room(said.append)
-    assert (mine.cache / "wheel").exists()
+    assert (mine.cache / "wheels-v8" / "wheel").exists()
 
-    (mine.cache / "second").write_bytes(b"x" * 2_000_000)
+    (mine.cache / "wheels-v8" / "second").write_bytes(b"x" * 2_000_000)
     mine.make_room(said.append)
     assert not mine.cache.exists()
     assert (mine.environments / "library").exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from caniexport import pages
 from caniexport.alerts.group import AlertKind
@@ -147,3 +148,9 @@ def test_no_public_sentence_has_a_word_of_our_own():
 
     found = {(name, hit[0]) for name, text in texts.items() for hit in re.finditer(PRIVATE, text, re.IGNORECASE)}
     assert found == set()
+
+
+@pytest.mark.parametrize("text", [(ROOT / "README.md").read_text(encoding="utf-8"), "check"], ids=["README", "help"])
+def test_who_runs_the_file_of_a_model_is_said(text):
+    told = CliRunner().invoke(main, ["check", "--help"]).output if text == "check" else text
+    assert "with your rights: " in " ".join(told.split())

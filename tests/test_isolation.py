@@ -47,6 +47,7 @@ FAULTS = {
     "fault-fork-exits-here": ("eager", "crash", "exited with code 0"),
     "fault-session": ("done", "pass", None),
     "fault-writes-everywhere": ("eager", "crash", "its process sent what was not asked for"),
+    "fault-foreign-stage": ("eager", "crash", "exited with code 3"),
     "fault-foreign-row": ("eager", "crash", "its process sent what was not asked for"),
     "fault-does-not-wait": ("done", "pass", None),
     "fault-shared-memory": ("eager", "oom", "more than"),

@@ -224,7 +224,7 @@ def _of_json(name: str, text: str) -> tuple[list[_Entry], str]:
     """Pipfile.lock, and what ``pip list`` and ``conda list`` print as JSON."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnknownName(f"{name}: no JSON ({error})") from error
     if isinstance(data, list):
         found = [_of_table(item) for item in data if isinstance(item, dict) and item.get("name")]
@@ -240,7 +240,7 @@ def _of_toml(name: str, text: str) -> tuple[list[_Entry], str]:
     """uv.lock, poetry.lock, pdm.lock, pylock.toml."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UnknownName(f"{name}: no TOML ({error})") from error
     packages = data.get("package") or data.get("packages") or []
     found = [_of_table(item) for item in packages if isinstance(item, dict) and item.get("name")]

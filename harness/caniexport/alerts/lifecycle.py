@@ -77,7 +77,7 @@ def read(path: Path) -> list[KnownAlert]:
     try:
         data = tomllib.loads(read_list(path))
         return [_known(item) for item in data.get("alert", [])]
-    except (OSError, UnicodeDecodeError, ValueError, TypeError, AttributeError, CaniexportError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, CaniexportError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of alerts ({error})") from error
 
 

@@ -207,12 +207,16 @@ class OperatorsSummary:
 
     def read_all(self) -> None:
         """Read the rows of every operator, for a page of each: a question for each takes longer."""
+        found: dict[str, list[OperatorRow]] = {op: [] for op in self.operators}
         for row in self.rows("TRUE"):
-            self._rows_of.setdefault(row.op, []).append(row)
+            found[row.op].append(row)
+        self._rows_of = found
 
     def of_operator(self, op: str) -> list[OperatorRow]:
         """The rows of an operator."""
-        return self._rows_of[op] if op in self._rows_of else self.rows("op = ?", [op])
+        if op not in self._rows_of:
+            self._rows_of[op] = self.rows("op = ?", [op])
+        return self._rows_of[op]
 
     def rows(self, where: str, values: Sequence[Any] = ()) -> list[OperatorRow]:
         """The rows that a condition takes."""
@@ -238,12 +242,9 @@ class OperatorsSummary:
         First what the newest release has, and of that what has this very name.
         """
         key = operator_key(name)
-        found = [op for op in self.operators if key in name_keys(op)]
         # what is of another namespace (torch.cond, a higher-order operator) is no function of one of torch's parts
         is_elsewhere = "::" in key
-        found = found or [
-            op for op in self.operators if not is_elsewhere and operator_key(op.rpartition(".")[2]) == key
-        ]
+        found = self._by_name.get(key) or ([] if is_elsewhere else self._by_last_part.get(key, []))
         bare, spelled = name.removeprefix("torch."), operator_name(name)
 
         def order(op: str) -> tuple[bool, bool, bool, tuple[bool, ...], bool, int]:
@@ -252,6 +253,21 @@ class OperatorsSummary:
             return is_gone, op != bare, is_other, tuple(unlike), op.startswith(_MASKED), len(op)
 
         return sorted(found, key=order)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for op in self.operators:
+            for key in name_keys(op):
+                found[key].append(op)
+        return dict(found)
+
+    @cached_property
+    def _by_last_part(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for op in self.operators:
+            found[operator_key(op.rpartition(".")[2])].append(op)
+        return dict(found)
 
     @cached_property
     def dtypes(self) -> frozenset[str]:

@@ -173,7 +173,7 @@ def _listed(path: Path | None) -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(_KEYS, ())
     try:
         data = tomllib.loads(read_list(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of cases ({error})") from error
     for key, value in data.items():
         names.require("key", key, _KEYS)

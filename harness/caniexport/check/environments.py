@@ -50,7 +50,7 @@ def environment(release: Release, home: Home, say: Callable[[str], None], budget
         why = f"uv could not download it ({interpreters.why_none(release.python)})"
         raise NoEnvironment(f"needs Python {release.python}: none found, {why}")
     name = f"torch{release.torch}-{_PROVIDER}"
-    folder = home.root / ".tox"
+    folder = home.environments
     table = folder / f"{name}-releases.py"
     place = WorkPlace(folder / name / "bin" / "python", release.torch, home, table, code_folder(home))
     with turn(folder, name, say):
@@ -84,7 +84,7 @@ def _make(release: Release, home: Home, name: str, place: WorkPlace, say: Callab
     surprise = next(surprises(_canary_rows(release, home, place)), "")
     if surprise:
         raise NoEnvironment(f"cannot be trusted: {surprise}")
-    (home.root / ".tox" / name / _READY).write_text(json.dumps(_wanted(release)), encoding="utf-8")
+    (home.environments / name / _READY).write_text(json.dumps(_wanted(release)), encoding="utf-8")
 
 
 def _canary_rows(release: Release, home: Home, place: WorkPlace) -> Iterator[Mapping[str, Any]]:

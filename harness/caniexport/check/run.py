@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -45,6 +46,8 @@ from caniexport.worker.codehash import code_hash
 MARK = ".caniexport-check"
 #: models whose rows are kept in one folder
 _KEPT = 20
+#: how such a folder is named
+_KEY = re.compile(r"[0-9a-f]{12}")
 _PROVIDER = "cpu"
 _TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 #: before the exporter has seen the model, no other opset or exporter can change anything
@@ -119,7 +122,8 @@ def _write_files(folder: Path, files: Mapping[str, str]) -> None:
 def _remove_oldest(own: Path) -> None:
     """Keep the rows of the last models only; ``own`` is the newest."""
     os.utime(own)
-    folders = sorted(own.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    ours = (path for path in own.parent.iterdir() if _KEY.fullmatch(path.name))
+    folders = sorted(ours, key=lambda path: path.stat().st_mtime, reverse=True)
     for old in folders[_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -219,7 +223,7 @@ def measure_release(
         return MeasuredRelease(str(error))
     finally:
         if request.rolling:
-            shutil.rmtree(place.shared.root / ".tox" / f"torch{release.torch}-{_PROVIDER}", ignore_errors=True)
+            shutil.rmtree(place.shared.environments / f"torch{release.torch}-{_PROVIDER}", ignore_errors=True)
     return MeasuredRelease(measuring.problem, measuring.left)
 
 
@@ -337,8 +341,8 @@ class _Measuring:
     def _made(self) -> Environment:
         budget = None
         if self._request.rolling:
-            root = self._place.shared.root
-            budget = Budget(self._request.disk_budget, root / ".tox", root / "downloads")
+            shared = self._place.shared
+            budget = Budget(self._request.disk_budget, shared.environments, shared.root / "downloads")
             budget.check()
         return environment(self._question.release, self._place.shared, self._say, budget)
 

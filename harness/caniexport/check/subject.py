@@ -152,9 +152,10 @@ def _require_factory(source: str, where: str, factory: str) -> None:
     """The factory is among the names that the source binds; a star import may bind any."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         line = getattr(error, "lineno", None)
-        raise UnusableModel(f"{where} does not parse: {error.args[0]}{f' (line {line})' if line else ''}") from error
+        why = error.args[0] if error.args else "nested too deeply"
+        raise UnusableModel(f"{where} does not parse: {why}{f' (line {line})' if line else ''}") from error
     bound = set(_bound(body))
     first = factory.split(".")[0]
     if "*" not in bound and "__getattr__" not in bound and first not in bound:

@@ -16,6 +16,7 @@ import click
 from caniexport import __version__, names
 from caniexport.cli.extras import missing_extra
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
+from caniexport.model.printable import printable
 
 COMMANDS = (
     "measure",
@@ -91,20 +92,29 @@ class Commands(WholeSentences):
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:
+            error.message = printable(error.message)
+            raise
         except (CaniexportError, ModuleNotFoundError) as error:
             extra = missing_extra(error, ctx.invoked_subcommand)
             if isinstance(error, ModuleNotFoundError) and not extra:
                 raise
-            click.echo(f"caniexport: {extra or error}", err=True)
+            _say_error(extra or str(error))
             ctx.exit(2 if isinstance(error, UnknownName | CorpusError) and not extra else 1)
         except OSError as error:
             if error.errno is None or error.errno == errno.EPIPE:  # whoever read the output has gone: click ends then
                 raise
-            click.echo(f"caniexport: {_worded(error)}", err=True)
+            _say_error(_worded(error))
             ctx.exit(1)
         except UnicodeError as error:  # a name on the command line that is no text, or a file's
-            click.echo(f"caniexport: no text in UTF-8: {error}", err=True)
+            _say_error(f"no text in UTF-8: {error}")
             ctx.exit(2)
+
+
+def _say_error(text: str) -> None:
+    from caniexport.cli.output import say
+
+    say(f"caniexport: {text}")
 
 
 def _worded(error: OSError) -> str:

@@ -89,7 +89,7 @@ def command(
         output.answer(found, show, as_json or form == "json")
     else:
         write = {"markdown": formats.markdown, "github": formats.github, "atom": formats.atom}[form]
-        click.echo(write(found), nl=False)
+        output.echo(write(found), nl=False)
     if save or acknowledge:
         replace_file(kept, lifecycle.text(found.known).encode())
     if webhook is not None:

@@ -88,9 +88,9 @@ def command(
 
     MODULE:FACTORY (or FILE.py:FACTORY) names a function without arguments that returns (module, inputs): a tuple is one
     set of arguments, a list several sets, of which the first is exported and all are run. It is imported from the
-    working directory, in the environment of each release. A case file or a folder of them is taken as well. Exit code
-    1: wrong values, a release in which nothing works or whose default call does not, or an exporter or opset that was
-    named and does not work there.
+    working directory, in the environment of each release. A case file or a folder of them is taken as well. Such a file
+    is run with your rights: check a stranger's in a container. Exit code 1: wrong values, a release in which nothing
+    works or whose default call does not, or an exporter or opset that was named and does not work there.
     """
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest

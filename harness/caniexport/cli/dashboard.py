@@ -35,7 +35,7 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
         output.print_json({"url": f"http://{address}:{port}", "home": home.root, "command": line})
         return
     extras.require("streamlit", "jinja2")
-    click.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
+    output.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
     # a plain installation has no home to name: the app finds what this command found
     named = {homes.VARIABLE: str(home.root)} if home.cases.parent == home.root else {}
     environ = {**os.environ, **named}

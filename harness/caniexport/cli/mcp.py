@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from caniexport.cli.options import json_option, open_dataset
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+#: escapes of JSON: a backslash, a surrogate pair, and half of one
+_ESCAPES = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)")
 
 
 @click.command("mcp")
@@ -25,4 +35,30 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json({tool.__name__: tool.__doc__ for tool in Agent(dataset).tools})
         return
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(WholeCharacters(sys.stdin.buffer)))
     make_server(dataset, Path.cwd()).run("stdio")
+
+
+class WholeCharacters(io.RawIOBase):
+    """Lines of JSON in which half of a surrogate pair is spelled out: the server answers no line that has one."""
+
+    def __init__(self, lines: BinaryIO) -> None:
+        self._lines = lines
+        self._left = b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer with what is left of a line, or with the next one."""
+        room = memoryview(buffer)
+        if not self._left:
+            self._left = _ESCAPES.sub(_spelled_out, self._lines.readline())
+        given, self._left = self._left[: len(room)], self._left[len(room) :]
+        room[: len(given)] = given
+        return len(given)
+
+
+def _spelled_out(found: re.Match[bytes]) -> bytes:
+    return (b"\\" if found[1] else b"") + found[0]

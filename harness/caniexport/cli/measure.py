@@ -167,7 +167,7 @@ def command(
         **asked,
     )
     if plan:
-        reports = measure(options, say=lambda line: click.echo(line, err=as_json))
+        reports = measure(options, say=lambda line: output.echo(line, err=as_json))
         output.report(reports, [f"{sum(report.planned for report in reports)} cells in all"], as_json)
         return
     extras.require("tox", "tox_uv")
@@ -240,7 +240,7 @@ def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[
         raise UnknownName(f"{found.text}: it names nothing beside torch, which --release measures")
     chosen = of_lock(found.pins, found.python)
     for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
-        click.echo(line, err=True)
+        output.echo(line, err=True)
     return (found.packages["torch"],), chosen
 
 
@@ -287,7 +287,7 @@ def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
     wanted = set(asked) - {"all"}
     cells = frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
     if not cells:
-        click.echo("nothing is held back", err=True)
+        output.echo("nothing is held back", err=True)
         click.get_current_context().exit(0)
     return cells
 
@@ -359,7 +359,7 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     releases = tuple(report.torch for report in reports if report.torch in rows.torch)
     opsets = tuple(str(opset) for opset in options.opsets if opset in rows.opsets)
     if missing := [report.torch for report in reports if report.torch in releases and _has_nothing_new(report)]:
-        click.echo(f"Nothing was measured now of torch {', '.join(missing)}: the table has its earlier rows.")
+        output.echo(f"Nothing was measured now of torch {', '.join(missing)}: the table has its earlier rows.")
     if shown and all(known[name.partition("/")[0]].is_environment for name in shown):
         show(table(dataset, Filters(cases=shown)), output.console())
     elif releases:

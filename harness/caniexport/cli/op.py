@@ -88,7 +88,7 @@ def command(
             show_cases(dataset, name, cases, as_json=as_json)
             return
         if torch:
-            click.echo(_at(summary, dataset, name, torch), err=as_json)
+            output.echo(_at(summary, dataset, name, torch), err=as_json)
         output.answer(places, partial(_show, every=every), as_json)
     else:
         used = operator_score.read_used(home.cases)

@@ -215,7 +215,7 @@ def _print_told(context: click.Context) -> None:
     lines += [used] if used else []
     is_text = context.params.get("form", "text") == "text" and context.info_name not in _PRINT_FILES
     for line in lines:
-        click.echo(f"- {line}", err=bool(context.params.get("as_json")) or not is_text)
+        output.echo(f"- {line}", err=bool(context.params.get("as_json")) or not is_text)
 
 
 def open_dataset(home: Home | None = None) -> Dataset:

@@ -7,13 +7,14 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from caniexport.answers.plain import plain
 from caniexport.answers.signs import STATUS, Sign, ascii_only, word
+from caniexport.model.printable import printable
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
@@ -32,11 +33,20 @@ _LABEL = 10
 
 def console() -> Console:
     """Where an answer for a person goes: the terminal's width, or ``COLUMNS``, or 100 in a pipe; no colours there."""
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class PrintableConsole(Console):
+        """Escapes what a text brings along, before its own colours come to it."""
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                text = segment.text if segment.control else printable(segment.text)
+                yield segment if text == segment.text else segment._replace(text=text)
 
     _spell_out_what_cannot_be_encoded()
     width = None if sys.stdout.isatty() else _columns() or WIDTH
-    return Console(width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
+    return PrintableConsole(width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def _columns() -> int:
@@ -79,17 +89,22 @@ def report(done: Any, lines: Iterable[str], as_json: bool) -> None:
         print_json(done)
     else:
         for line in lines:
-            click.echo(line)
+            echo(line)
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text with its control characters escaped: everything leaves here or through :func:`console`."""
+    click.echo(printable(text), err=err, nl=nl)  # noqa: TID251 - the one place
 
 
 def say(line: str) -> None:
     """A line about what is going on: it goes beside the answer, to stderr."""
-    click.echo(line, err=True)
+    echo(line, err=True)
 
 
 def print_json(answer: Any) -> None:
     """The answer as one JSON document with the names of its fields."""
-    click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
+    echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
 
 
 def styled(text: str, sign: Sign) -> Text:

@@ -58,7 +58,7 @@ def command(
         tell(note)
     found = answers.policy(dataset, asked.filters, runtime_versions)
     if form == "toml" and not as_json:
-        click.echo(answers.to_toml(found), nl=False)
+        output.echo(answers.to_toml(found), nl=False)
     else:
         output.answer(found, show, as_json or form == "json")
 

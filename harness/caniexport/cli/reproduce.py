@@ -10,7 +10,7 @@ import click
 from caniexport import home as homes
 from caniexport.answers.filters import read_filters
 from caniexport.cli.options import filter_options, json_option, open_dataset
-from caniexport.cli.output import print_json
+from caniexport.cli.output import echo, print_json
 
 if TYPE_CHECKING:
     from caniexport.reproduce.find import Reproduction
@@ -35,11 +35,11 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
     _say(found)
     if output is not None:
         _write(output, found.script)
-        click.echo(f"{output}: `uv run --script {output}` runs it", err=True)
+        echo(f"{output}: `uv run --script {output}` runs it", err=True)
     if as_json:
         print_json(found)
     elif output is None:
-        click.echo(found.script, nl=False)
+        echo(found.script, nl=False)
 
 
 def _say(found: Reproduction) -> None:
@@ -48,9 +48,9 @@ def _say(found: Reproduction) -> None:
     where = f"torch {found.torch}, {found.exporter}{opset}" if found.torch else "these packages"
     if found.cells > 1:
         named = "--torch, --exporter and --opset name another"
-        click.echo(f"one of {found.cells} cells: {where} ({found.status} at {found.stage}); {named}", err=True)
+        echo(f"one of {found.cells} cells: {where} ({found.status} at {found.stage}); {named}", err=True)
     if found.stale:
-        click.echo("the case has changed since its row was measured: the result may differ", err=True)
+        echo("the case has changed since its row was measured: the result may differ", err=True)
 
 
 def _write(path: Path, text: str) -> None:

@@ -34,7 +34,7 @@ def command(output: Path, as_json: bool) -> None:
     kept = Kept.open(home.published, home.local)
     written = build(kept, output.resolve(), out.say)
     for problem in kept.problems:
-        click.echo(f"caution: {problem}", err=True)
+        out.echo(f"caution: {problem}", err=True)
     size = f"{written.files} files, {written.bytes / 1e6:.1f} MB"
     line = f"{written.cases} cases and {written.operators} operators, {size}: {output / 'index.html'}"
     out.report(written, [line], as_json)

@@ -131,13 +131,13 @@ def _scan(
     dataset, given = open_for(install, given)
     found = scan(dataset, tree, given["torch"], exporter, int(opset) if opset else None)
     if form in ("github", "sarif"):
-        click.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
+        output.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
     else:
         output.answer(found, partial(show_scan, everything=everything), form == "json")
     stopping = [item for item in found.findings if item.is_measured and item.word.value in fail_on]
     if stopping:
         told = [f"{item.site.path}:{item.site.line} ({item.word.value})" for item in stopping]
-        click.echo(f"Exit 1, by --fail-on: {some(told, 6)}", err=True)
+        output.echo(f"Exit 1, by --fail-on: {some(told, 6)}", err=True)
         click.get_current_context().exit(1)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home as homes
+from caniexport.cli import output
 from caniexport.cli.options import open_dataset
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ def command(as_matrix: bool, names: tuple[str, ...], hours: float) -> None:
     from caniexport.model import releases
 
     if not as_matrix:
-        click.echo(workflow.workflow(hours), nl=False)
+        output.echo(workflow.workflow(hours), nl=False)
         return
     table = releases.table()
     home = homes.find()
     chosen = [release for name in names or ("newest",) for release in _named(name, table)]
     found = workflow.matrix(dict.fromkeys(chosen), home.read_cases(), open_dataset(home), hours)
-    click.echo(json.dumps(found))
+    output.echo(json.dumps(found))
 
 
 def _named(name: str, table: tuple[Release, ...]) -> tuple[Release, ...]:

@@ -82,6 +82,11 @@ class Home:
         return replace(self, published=below[0], local=below[1], own_results=below[2] if below[2:] else None)
 
     @property
+    def environments(self) -> Path:
+        """The folder of tox's environments: beside an installed package, the user's project may have its own `.tox`."""
+        return (self.root / "results-local" if self.own_results else self.root) / ".tox"
+
+    @property
     def new_cases(self) -> Path:
         """The folder that a new case goes to."""
         return self.own_cases or self.cases

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ from caniexport.model.errors import CaniexportError
 GIGABYTE = 10**9
 #: what the largest environment takes (torch 2.x with its CUDA libraries: 4.5 to 7 GB), its download included
 ENVIRONMENT = 8 * GIGABYTE
+#: what uv keeps in a cache (archive-v0, wheels-v5); nothing else there is ever removed
+_OF_UV = re.compile(r"[a-z-]+-v\d+|CACHEDIR\.TAG|\.gitignore|\.lock")
 
 
 class BudgetTooSmallError(CaniexportError):
@@ -59,9 +63,9 @@ class Budget:
             say(
                 f"{taken / GIGABYTE:.1f} GB taken: the downloads are removed to stay under {self.limit / GIGABYTE:g} GB"
             )
-            shutil.rmtree(self.cache, ignore_errors=True)
+            self._remove_downloads()
         if shutil.disk_usage(self.environments.parent).free < ENVIRONMENT:
-            shutil.rmtree(self.cache, ignore_errors=True)
+            self._remove_downloads()
         free = shutil.disk_usage(self.environments.parent).free
         if free < ENVIRONMENT:
             raise BudgetTooSmallError(
@@ -71,4 +75,13 @@ class Budget:
 
     def finish(self) -> None:
         """Afterwards nothing of the downloads stays."""
-        shutil.rmtree(self.cache, ignore_errors=True)
+        self._remove_downloads()
+
+    def _remove_downloads(self) -> None:
+        for item in self.cache.iterdir() if self.cache.is_dir() else ():
+            if _OF_UV.fullmatch(item.name) and item.is_dir():
+                shutil.rmtree(item, ignore_errors=True)
+            elif _OF_UV.fullmatch(item.name):
+                item.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # something else is in it
+            self.cache.rmdir()

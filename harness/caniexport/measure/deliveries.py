@@ -7,6 +7,7 @@ same bytes.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -123,16 +124,19 @@ def append_rows(place: str, name: str, rows: bytes) -> None:
         system.pipe_file(f"{root.rstrip('/')}/{name.removesuffix('.jsonl')}-{time.time_ns()}.jsonl", rows)
 
 
-def remove_rows(place: str, pattern: str) -> None:
-    """Remove what :func:`append_rows` wrote under names that begin so."""
+def remove_rows(place: str, name: str) -> None:
+    """Remove what :func:`append_rows` wrote for the shard of this name: ``name-20261123T101500.part.jsonl``."""
+    part = re.compile(rf"{re.escape(name)}-\d{{8}}T\d{{6}}\.part(-\d+)?\.jsonl")
     if "://" not in place:
-        for file in Path(place).glob(f"{pattern}*.jsonl"):
-            file.unlink(missing_ok=True)
+        for file in Path(place).iterdir():
+            if part.fullmatch(file.name):
+                file.unlink(missing_ok=True)
         return
     with _told(place):
         system, root = _url(place)
-        for path in system.glob(f"{root.rstrip('/')}/{pattern}*.jsonl"):
-            system.rm_file(path)
+        for path in system.glob(f"{root.rstrip('/')}/{name}-*.jsonl"):
+            if part.fullmatch(path.rpartition("/")[2]):
+                system.rm_file(path)
 
 
 @contextmanager

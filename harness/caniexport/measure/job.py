@@ -97,7 +97,7 @@ class MeasureOptions(JobOptions):
     @property
     def budget(self) -> Budget:
         """What a rolling measurement may delete: a user's own cache of downloads is not ours to clean."""
-        return Budget(self.disk_budget, self.home.root / ".tox", self.home.local / "downloads")
+        return Budget(self.disk_budget, self.home.environments, self.home.local / "downloads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class Job:
     def clean(self) -> None:
         """Remove the environment, where that was asked."""
         if self.options.rolling:
-            shutil.rmtree(self.options.home.root / ".tox" / self.environment, ignore_errors=True)
+            shutil.rmtree(self.options.home.environments / self.environment, ignore_errors=True)
 
 
 @dataclass(frozen=True, kw_only=True)

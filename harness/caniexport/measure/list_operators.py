@@ -49,7 +49,7 @@ def _listed(home: Home, release: Release, removes: bool) -> tuple[str, dict[str,
     with table_with(release, home.root):
         if make_environment(home, name, log):
             raise EnvironmentUnavailable(f"torch {release.torch} could not be installed: {environment_failure(log)}")
-    folder = home.root / ".tox" / name
+    folder = home.environments / name
     out = home.local / "listed" / f"{release.torch}.json"
     try:
         _run(folder / "bin" / "python", out, home)

@@ -290,7 +290,7 @@ class Sending:
         if self.task.place is None:
             return ShardResult(reports, path.name, path.read_bytes())
         send_deliveries([path], self.task.place)
-        remove_rows(self.task.place, f"{self.task.name}-*.part")
+        remove_rows(self.task.place, self.task.name)
         return ShardResult(reports, path.name)
 
 

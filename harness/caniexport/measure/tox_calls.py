@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: names the file with the table of releases that tox reads
 _TABLE = "CANIEXPORT_RELEASES"
+#: of a user's variables: one names other environments, one a folder that tox empties
+_NOT_PASSED = ("TOXENV", "CANIEXPORT_FOLDER")
 #: how tox itself ends its log: which command it was, and that it failed
 _SUMMARY = re.compile(r"^evaluation failed|^\S+: (exit \d|FAIL|commands|OK)")
 
@@ -93,7 +95,7 @@ def make_shared_environment(job: Job) -> None:
     Where it cannot be made, the call of tox that measures says why.
     """
     home = job.options.home
-    folder = home.root / ".tox"
+    folder = home.environments
     guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
     made = folder / job.environment / f".made-{job.pins_hash}"
     with FileLock(folder / f"{job.environment}.lock"):
@@ -102,12 +104,12 @@ def make_shared_environment(job: Job) -> None:
 
 
 def _tox_line(home: Home, environment: str) -> list[str]:
-    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.environments)]
     return [*command, "-e", environment]
 
 
 def _own_variables() -> dict[str, str]:
-    return {name: text for name, text in os.environ.items() if name != "TOXENV"}
+    return {name: text for name, text in os.environ.items() if name not in _NOT_PASSED}
 
 
 def cells_variables(options: MeasureOptions) -> dict[str, str]:
@@ -129,7 +131,7 @@ def code_folder(home: Home) -> Path:
         return code
     # an installed package lies among everything else that is installed; the environment must not see that
     staged = home.local / "code"
-    shutil.rmtree(staged, ignore_errors=True)
+    shutil.rmtree(staged / "caniexport", ignore_errors=True)
     for room in ("model", "worker"):
         shutil.copytree(
             code / "caniexport" / room, staged / "caniexport" / room, ignore=shutil.ignore_patterns("__pycache__")

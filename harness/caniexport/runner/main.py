@@ -17,6 +17,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import describe
+from caniexport.model.printable import printable
 from caniexport.model.status import Status
 from caniexport.runner import adapters, chosen, own_runtime, report
 from caniexport.runner.adapters.base import Running, Unavailable
@@ -49,10 +50,10 @@ def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
         run = _Run(options, Archive(path), path, program)
         return run.go()
     except (UnknownName, CorpusError) as error:
-        sys.stderr.write("{}\n".format(error))
+        sys.stderr.write(printable("{}\n".format(error)))
         return 2
     except CaniexportError as error:
-        sys.stderr.write("{}\n".format(error))
+        sys.stderr.write(printable("{}\n".format(error)))
         return 1
 
 
@@ -153,7 +154,7 @@ class _Run:
                 Path(file).write_text(text, encoding="utf-8")
         if not options.expectations:
             return 0
-        sys.stdout.write("\n".join(report.lines(found)) + "\n")
+        sys.stdout.write(printable("\n".join(report.lines(found)) + "\n"))
         return 1 if found.stops else 0
 
     def _all(self, journal: Journal, places: List[int], environment: Dict[str, Any], running: Running) -> None:
@@ -189,7 +190,7 @@ class _Run:
         version = next((installed[name] for name in self.adapter.packages if name in installed), "")
         row = self._row(None, outcome, environment, Running(version, "none"))
         journal.run(row, outcome.messages)
-        sys.stderr.write("{}\n".format(error))
+        sys.stderr.write(printable("{}\n".format(error)))
         return 1
 
     def _row(

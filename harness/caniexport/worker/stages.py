@@ -12,6 +12,7 @@ from caniexport.model.status import Stage
 from caniexport.worker.channel import NOT_THE_OWNER
 
 _WIDTH = 64
+_STAGES = frozenset(stage.value for stage in Stage)
 # taken before any case has run, since one may replace them in their module
 _pwrite, _getpid, _exit = os.pwrite, os.getpid, os._exit
 
@@ -37,6 +38,6 @@ class Stages:
     def at(self, batch: int, cell: int) -> Optional[Stage]:
         """The last stage begun of this cell; ``None`` where it was not begun."""
         words = os.pread(self._descriptor, _WIDTH, 0).decode("ascii", "replace").split()
-        if len(words) != 3 or words[:2] != [str(batch), str(cell)]:
-            return None
+        if len(words) != 3 or words[:2] != [str(batch), str(cell)] or words[2] not in _STAGES:
+            return None  # also what a case has written there itself
         return Stage(words[2])

@@ -223,6 +223,17 @@ class FaultWritesEverywhere(_Fault):
         return x + 1
 
 
+class FaultForeignStage(_Fault):
+    """Notes a stage that there is none of, in whatever file is open, and dies."""
+
+    def forward(self, x):
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError, ValueError):
+                batch, cell, _ = os.pread(descriptor, 64, 0).split()
+                os.pwrite(descriptor, b"%s %s garbage".ljust(64) % (batch, cell), 0)
+        os._exit(3)
+
+
 class FaultForeignRow(_Fault):
     """Tells a row of its own for whatever is measured, on every pipe, line after line."""
 

@@ -31,15 +31,16 @@
     shown[0].prepend(name)
     name.rowSpan = shown.length
   }
-  const columns = document.head.appendChild(document.createElement('style'))
+  const columns = new CSSStyleSheet()
+  document.adoptedStyleSheets.push(columns)
   const hidden = torch => heads.map((name, at) => torch && !takes(torch, name) ? at + 1 : 0).filter(Boolean)
   let before = ''
   const apply = () => {
     const exporters = chosen(), {value: theme} = fields.theme, {value: status} = fields.status
     const torch = fields.torch.value.trim(), query = fields.q.value.trim().toLowerCase()
     const without = hidden(torch)
-    columns.textContent = without.map(at =>
-      `.matrix tr:not(.theme) td:nth-of-type(${at}), .matrix thead th:nth-of-type(${at + 2}) { display: none }`).join('\n')
+    columns.replaceSync(without.map(at =>
+      `.matrix tr:not(.theme) td:nth-of-type(${at}), .matrix thead th:nth-of-type(${at + 2}) { display: none }`).join('\n'))
     const themes = new Set(), names = new Set()
     for (const block of blocks) {
       const {case: name, theme: mine} = block.dataset

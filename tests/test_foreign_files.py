@@ -1,0 +1,102 @@
+"""What the program did not make itself is never removed: a foreign file beside ours stays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from caniexport import home as homes
+from caniexport.check import run
+from caniexport.machine.disk import GIGABYTE, Budget
+from caniexport.measure import tox_calls
+from caniexport.measure.deliveries import append_rows, remove_rows
+from caniexport.measure.job import CellsJob, MeasureOptions
+from caniexport.model import releases
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def foreign(path: Path) -> Path:
+    """A file of the user's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine", encoding="utf-8")
+    return path
+
+
+def installed(folder: Path) -> homes.Home:
+    """The home of an installed package in a user's folder."""
+    package = folder / "package"
+    places = (package / "cases", package / "results", folder / "results-local", package / "tox.ini")
+    return homes.Home(folder, *places, folder / "cases", folder / "results")
+
+
+def test_a_rolling_measurement_keeps_the_users_own_tox_environment_of_the_same_name(tmp_path):
+    home, release = installed(tmp_path), releases.find("2.8.0")
+    theirs = foreign(tmp_path / ".tox" / "torch2.8.0-cpu" / "bin" / "python")
+    ours = foreign(home.environments / "torch2.8.0-cpu" / "bin" / "python")
+    options = MeasureOptions(home=home, rolling=True)
+    job = CellsJob(environment="torch2.8.0-cpu", label="", options=options, release=release, corpus={}, progress=None)
+
+    job.clean()
+
+    assert theirs.exists() and not ours.exists()
+    assert options.budget.environments == home.environments
+
+
+def test_removing_downloads_keeps_what_uv_did_not_download(tmp_path):
+    cache = tmp_path / "downloads"
+    mine = [foreign(cache / "important.bin"), foreign(cache / "photos" / "one.jpg")]
+    theirs = [foreign(cache / name) for name in ("archive-v0/a/b.py", "wheels-v8/c.whl", "CACHEDIR.TAG", ".lock")]
+
+    Budget(20 * GIGABYTE, tmp_path / ".tox", cache).finish()
+
+    assert all(path.exists() for path in mine) and not any(path.exists() for path in theirs)
+
+
+def test_a_check_removes_old_models_and_no_other_folder(tmp_path):
+    home, into = homes.find(ROOT), tmp_path / "into"
+    first = run.prepare(into, home, {"a.py": "x = 0\n"}).local.parent
+    mine = foreign(into / "checks" / "my-notes" / "important.txt")
+    for path in (first, mine.parent):
+        os.utime(path, (1, 1))
+    for number in range(1, 22):
+        run.prepare(into, home, {"a.py": f"x = {number}\n"})
+
+    assert mine.exists() and not first.exists()
+
+
+def test_staging_the_code_keeps_what_lies_beside_it(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "caniexport"
+    for name in ("model", "worker"):
+        foreign(package / name / "__init__.py")
+    foreign(package / "__init__.py")
+    monkeypatch.setattr(homes, "code_folder", lambda: package.parent)
+    home = replace(installed(tmp_path), local=tmp_path / "results-local")
+    mine = foreign(home.local / "code" / "important.py")
+    old = foreign(home.local / "code" / "caniexport" / "old.py")
+
+    assert (tox_calls.code_folder(home) / "caniexport" / "model" / "__init__.py").exists()
+    assert mine.exists() and not old.exists()
+
+
+def test_a_folder_of_deliveries_loses_the_parts_of_the_shard_alone(tmp_path):
+    name = "torch2.8.0-cpu-3-of-8"
+    mine = [
+        foreign(tmp_path / f"{name}-{rest}") for rest in ("notes.part-of-mine.jsonl", "20261123T101500.part.bak.jsonl")
+    ]
+    append_rows(str(tmp_path), f"{name}-20261123T101500.part.jsonl", b"{}\n")
+
+    remove_rows(str(tmp_path), name)
+
+    assert sorted(tmp_path.iterdir()) == sorted(mine)
+
+
+def test_tox_is_not_handed_a_folder_that_it_would_empty(monkeypatch, tmp_path):
+    monkeypatch.setenv("CANIEXPORT_FOLDER", str(tmp_path))
+    handed = {}
+    monkeypatch.setattr(tox_calls.calls, "run", lambda *given: handed.update(given[3]) or 0)
+
+    tox_calls.make_environment(homes.find(ROOT), "torch2.8.0-cpu", tmp_path / "log")
+
+    assert handed and "CANIEXPORT_FOLDER" not in handed
