@@ -23,6 +23,7 @@ process and ends; the supervisor then starts a fresh one for each batch.
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import enum
 import gc
@@ -279,6 +280,8 @@ def main() -> int:
     gc.collect()
     gc.freeze()
     bundles = Path(arguments.bundles) if arguments.bundles else None
+    # every child reads /proc in this encoding: one that imports it itself takes the state of all modules again
+    codecs.lookup("ascii")
     state = State()
     worker = _Worker(loaded, Stages(arguments.stages), bundles, {}, state)
     state.take()
