@@ -36,7 +36,7 @@ def implausible(cells: pd.DataFrame) -> pd.Series[bool]:
 
     given = pa.schema([schema("cells").field(name) for name in COLUMNS])
     rows = pa.Table.from_pandas(cells[list(COLUMNS)], schema=given, preserve_index=False)
-    lines = {line for (line,) in sql.fetch_of(rows, query("incoming", "line", cells["torch"].dropna().unique()))}
+    lines = {line for (line,) in sql.fetch_of(rows, query("FROM incoming", "line", cells["torch"].dropna().unique()))}
     return pd.Series([line in lines for line in range(len(cells))], index=cells.index, dtype=bool)
 
 
@@ -48,19 +48,19 @@ def query(cells: str, wanted: str, torches: Iterable[str]) -> str:
     the releases of the relation, which has :data:`COLUMNS`.
     """
     order = enumerate(sorted(set(torches), key=versions.parse))
-    places = ", ".join(f"({sql.literal(torch)}, {place})" for place, torch in order) or "(NULL, NULL)"
+    steps = ", ".join(f"({sql.literal(torch)}, {step})" for step, torch in order) or "(NULL, NULL)"
     key = 'concat_ws(chr(0), coalesce(provider, \'\'), "case", variant, coalesce(exporter, \'\'), coalesce(opset, -1))'
     return f"""
-    WITH places(torch, place) AS (VALUES {places}),
+    WITH steps(torch, step) AS (VALUES {steps}),
     measured AS (
-        SELECT {wanted}, torch, exporter, provider, "case", status, signature, place, {key} AS cell
-        FROM ({cells}) JOIN places USING (torch) WHERE "case" IS NOT NULL
+        SELECT {wanted}, torch, exporter, provider, "case", status, signature, step, {key} AS cell
+        FROM ({cells}) JOIN steps USING (torch) WHERE "case" IS NOT NULL
     ), working AS (
-        SELECT DISTINCT cell, place FROM measured WHERE status IN ({_WORKS})
+        SELECT DISTINCT cell, step FROM measured WHERE status IN ({_WORKS})
     ), isolated AS (
         SELECT m.* FROM measured m
-        SEMI JOIN working b ON b.cell = m.cell AND b.place = m.place - 1
-        SEMI JOIN working a ON a.cell = m.cell AND a.place = m.place + 1
+        SEMI JOIN working b ON b.cell = m.cell AND b.step = m.step - 1
+        SEMI JOIN working a ON a.cell = m.cell AND a.step = m.step + 1
         WHERE m.status IN ({_BROKEN})
     ), of_one_release AS (
         SELECT signature FROM measured GROUP BY signature HAVING count(DISTINCT torch) = 1

@@ -88,7 +88,7 @@ def promote(
     moved: dict[str, set[int]] = {}
     again = set(paths)
     staging.register("environments", environments)
-    while again:
+    while True:
         for name in sorted(again):
             table, pair = name.partition("/")[0], sides(name)
             if table == "cells" and name not in moved:
@@ -105,6 +105,8 @@ def promote(
         found.unstable = staging.mark(replaced, variants)
         flaws = _flaws(staging, judged, texts, moved)
         out = [flaw for flaw in flaws if flaw.is_local or flaw.reason in held_back.FALSE]
+        if not out:
+            break
         _note(found, out)
         again = {flaw.file for flaw in out}
         for flaw in out:

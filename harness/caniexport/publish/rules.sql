@@ -12,7 +12,8 @@ WITH different(variant_of, exporter, reason) AS (VALUES
     ('trace-loop-unrolls-n3', 'torchscript-trace', 'the default call of a scripted model gives no example_outputs')
 ), usual AS (
     SELECT torch, provider, exporter_effective, opset_effective FROM cells
-    WHERE exporter = 'default' AND opset_effective IS NOT NULL GROUP BY ALL
+    WHERE exporter = 'default' AND opset_effective IS NOT NULL
+    GROUP BY torch, provider, exporter_effective, opset_effective
     QUALIFY row_number() OVER (PARTITION BY torch, provider ORDER BY count(*) DESC) = 1
 ), asked AS (
     SELECT c.*, coalesce(c.exporter_effective, u.exporter_effective) AS written_by,

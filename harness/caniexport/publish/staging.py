@@ -170,5 +170,5 @@ def _marked(table: str, relation: str) -> str:
 
 
 def _labelled(table: str, relation: str) -> str:
-    place = ", ".join(f"'{name}': {name}" for name in PLACE)
+    place = ", ".join(f"'{name}': {sql.name(name)}" for name in PLACE)
     return f"SELECT *, {{{place}}} AS place FROM (SELECT *, {_LABELS[table]} AS label FROM ({relation}))"
