@@ -49,7 +49,7 @@ def query(cells: str, wanted: str, torches: Iterable[str]) -> str:
     """
     order = enumerate(sorted(set(torches), key=versions.parse))
     steps = ", ".join(f"({sql.literal(torch)}, {step})" for step, torch in order) or "(NULL, NULL)"
-    key = 'concat_ws(chr(0), coalesce(provider, \'\'), "case", variant, coalesce(exporter, \'\'), coalesce(opset, -1))'
+    key = "concat_ws(chr(0), coalesce(provider, ''), \"case\", variant, coalesce(exporter, ''), coalesce(opset, -1))"
     return f"""
     WITH steps(torch, step) AS (VALUES {steps}),
     measured AS (

@@ -16,19 +16,18 @@ from caniexport.gate import held_back, plausible
 from caniexport.gate import moved as moving
 from caniexport.gate.moved import settled
 from caniexport.publish.rules import rules
-from caniexport.publish.staging import AT, PLACE, SIDE, Staging
+from caniexport.publish.staging import AT, NEW, PLACE, SIDE, Staging
 from caniexport.store.frames import to_frame
 from caniexport.store.merge import taken
 from caniexport.store.which_row import KEYS, PUBLISHED_REPLAY
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 _ORIGINS = ("published", "local")
 _LOCAL = _ORIGINS.index("local")
 #: one row for each of these is published
-_ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}#: columns that are looked at
+_ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}  #: columns that are looked at
 _JUDGED = {"cells": held_back.COLUMNS, "runs": ("message_id", "signature")}
 
 #: the (published, local) rows of a file, by its name
@@ -61,6 +60,7 @@ class _Flaw(NamedTuple):
     file: str
     line: int
     is_local: bool
+    is_new: bool
     at: int
     label: str
     reason: str
@@ -82,6 +82,8 @@ def promote(
     texts         error texts by id
     variants      as for :meth:`Staging.mark`
     """
+    import pyarrow as pa
+
     found, judged, replaced = Promotion(), environments.to_pylist(), dict[str, Path]()
     outdated: dict[str, Counter[str]] = {}
     gone: dict[str, list[set[int]]] = {name: [set(), set()] for name in paths}
@@ -94,17 +96,16 @@ def promote(
             if table == "cells" and name not in moved:
                 moved[name] = _moved(*pair)
             rows, outdated[name] = current(_taken(table, *_left(pair, gone[name])))
-            found.promoted.pop(name, None)
-            if new := _new(table, rows, pair[0]):
-                found.promoted[name] = new
+            new = _new(table, rows, pair[0])
+            found.promoted[name] = sum(new)
             if pair[1].num_rows or pair[0].num_rows > rows.num_rows:
-                staging.put(name, rows)
+                staging.put(name, rows.append_column(NEW, pa.array(new, pa.bool_())))
                 replaced |= {name: paths[name]} if pair[0].num_rows else {}
             elif pair[0].num_rows:
                 staging.keep(name, paths[name])
         found.unstable = staging.mark(replaced, variants)
         flaws = _flaws(staging, judged, texts, moved)
-        out = [flaw for flaw in flaws if flaw.is_local or flaw.reason in held_back.FALSE]
+        out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in held_back.FALSE]
         if not out:
             break
         _note(found, out)
@@ -112,6 +113,7 @@ def promote(
         for flaw in out:
             gone[flaw.file][flaw.is_local].add(flaw.at)
     found.doubtful = _by_reason(flaws)
+    found.promoted = {name: count for name, count in found.promoted.items() if count}
     found.dropped += sum(outdated.values(), Counter())
     return found
 
@@ -132,12 +134,12 @@ def _flaws(
         rows = to_frame(staging.part(name, [*_JUDGED[name.partition("/")[0]], *PLACE]))
         if name.startswith("cells/"):
             why = held_back.reasons(rows, environments, texts, rows["line"].isin(suspects.get(name, ())))
-            why[(why == "") & rows["is_local"] & rows["at"].isin(moved[name])] = held_back.MOVED
+            why[(why == "") & rows["is_new"] & rows["at"].isin(moved[name])] = held_back.MOVED
         else:
             why = held_back.ours(rows, texts).map({True: held_back.OURS, False: ""})
         bad = rows.loc[why != "", list(PLACE)].astype(object)
         for place, reason in zip(bad.itertuples(index=False, name=None), why[why != ""], strict=True):
-            flaw = _Flaw(*place, str(reason))
+            flaw = _Flaw(**dict(zip(PLACE, place, strict=True)), reason=str(reason))
             found[flaw.file, flaw.line] = flaw
     for rule in rules():
         for (place,) in staging.fetch(rule.query):
@@ -165,14 +167,14 @@ def _taken(table: str, published: pa.Table, local: pa.Table) -> pa.Table:
     return taken(table, list(zip(_ORIGINS, (published, local), strict=True)), _ONE_EACH[table])
 
 
-def _new(table: str, rows: pa.Table, published: pa.Table) -> int:
-    """How many of the rows were not published before."""
-    import pyarrow.compute as pc
-
+def _new(table: str, rows: pa.Table, published: pa.Table) -> list[bool]:
+    """Which of the rows were not published before."""
     key = [*KEYS[table], "env_id", "run_id", "measured_at"]
-    local = rows.filter(pc.equal(rows[SIDE], _LOCAL))
-    known = set(_values(published, key)) if local.num_rows else set()
-    return sum(item not in known for item in _values(local, key))
+    sides = rows[SIDE].to_pylist()
+    if _LOCAL not in sides:
+        return [False] * rows.num_rows
+    known = set(_values(published, key))
+    return [side == _LOCAL and row not in known for side, row in zip(sides, _values(rows, key), strict=True)]
 
 
 def _values(rows: pa.Table, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
@@ -191,8 +193,8 @@ def _moved(published: pa.Table, local: pa.Table) -> set[int]:
 def _note(found: Promotion, out: Iterable[_Flaw]) -> None:
     """Note what goes. A replay whose error is ours is counted."""
     for flaw in out:
-        if not flaw.is_local:
-            found.dropped[f"published before, and {flaw.reason}"] += 1
+        if not flaw.is_new:
+            found.dropped[f"published before, and {flaw.reason}"] += not flaw.is_local
         elif flaw.file.startswith("runs/") and flaw.reason == held_back.OURS:
             found.dropped[f"a run of a file, and {flaw.reason}"] += 1
         else:

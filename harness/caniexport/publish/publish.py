@@ -23,7 +23,7 @@ from caniexport.model.status import MEASURED, FixKind
 from caniexport.publish.current import CurrentCorpus
 from caniexport.publish.promotion import Promotion, promote
 from caniexport.publish.staging import Staging
-from caniexport.store import digests, files, graphs, sql, which_row, writer
+from caniexport.store import digests, files, graphs, sql, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import compact, dataset_lock
 from caniexport.store.declared import gather
@@ -33,7 +33,7 @@ from caniexport.store.merge import in_order, newest
 from caniexport.store.parts import WITH_FILES
 from caniexport.store.schema import schema, to_arrow
 from caniexport.store.shortening import shortened
-from caniexport.store.which_row import CELL, REPLAY
+from caniexport.store.which_row import CELL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,8 +138,8 @@ class _Publication:
             self._write(f"{table}.parquet", table, self._referenced(table, every, also=before))
         for table in WITH_FILES:
             for name in self._staging.names(table):
-                if not self._staging.is_kept(name):
-                    self._write(name, table, self._staging.rows(name))
+                if self._staging.is_changed(name, self._published / name):
+                    self._put(name, table, self._staging.rows(name))
         messages = self._referenced("messages", texts)
         self._note_missing(messages)
         self._write("messages.parquet", "messages", messages)
@@ -166,7 +166,9 @@ class _Publication:
         """Stage the rows that each file of cells and replays is to have."""
         environments = newest("environments", [self._environments[self._published], self._environments[self._local]])
         paths = {name: self._published / name for table in WITH_FILES for name in self._names(table)}
-        return promote(paths, self._sides, self._current.rows, environments, texts, self._variants(), self._staging)
+        return promote(
+            paths, self._sides, self._current.rows, environments, texts, variants_of(self._corpus), self._staging
+        )
 
     def _names(self, table: str) -> list[str]:
         """The files of a table that either side has."""
@@ -215,19 +217,6 @@ class _Publication:
         found = next((release for known, release in pairs if known == env_id and release), None)
         return f"torch {found}" if found and found[0].isdigit() else found or f"{env_id}"
 
-    def _variants(self) -> list[dict[str, Any]]:
-        """Of each variant whether its session has options of its own, and whether it has dynamic axes."""
-        return [
-            {
-                "case": case,
-                "variant": name,
-                "asks": variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION,
-                "dynamic": bool(variant.dynamic),
-            }
-            for case, loaded in self._corpus.items()
-            for name, variant in loaded.variants.items()
-        ]
-
     def _judged_environments(self) -> pa.Table:
         """The environment's row of each run that is published or was judged, with the measuring code of its rows."""
         sides = [self._environments[side] for side in (self._published, self._local)]
@@ -268,9 +257,14 @@ class _Publication:
     def _claims(self, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The claims as they are judged by the rows, those of one case after the other."""
         entered = 'SELECT torch FROM cells WHERE "case" IS NOT NULL AND torch IS NOT NULL'
-        barred = self._staging.fetch(f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NULL AND torch NOT IN ({entered})')
-        rows = self._staging.stream(f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NOT NULL ORDER BY "case", file, line')
+        barred = self._staging.fetch(
+            f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NULL AND torch NOT IN ({entered})'
+        )
+        rows = self._staging.stream(
+            f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NOT NULL ORDER BY "case", file, line'
+        )
         left, naming = dict(self._corpus), set(naming_a_runtime(self._documents))
+        self._staging.keep_replays(naming)
         for case, group in itertools.groupby(rows, key=lambda row: row[COLUMNS.index("case")]):
             if case in left:
                 cells = [dict(zip(COLUMNS, row, strict=True)) for row in (*barred, *group)]
@@ -280,10 +274,9 @@ class _Publication:
 
     def _replays(self, case: str) -> list[dict[str, Any]]:
         """The runs of a case's files, one on each release of a runtime."""
-        files_of = f'SELECT bundle FROM cells WHERE "case" = {sql.literal(case)}'
-        runs = "* EXCLUDE line, row_number() OVER (ORDER BY file, line) AS line, '' AS origin"
-        relation = which_row.taken(f"SELECT {runs} FROM runs WHERE bundle IN ({files_of})", "runs", REPLAY)
-        rows = self._staging.fetch(f"SELECT {', '.join(replays.COLUMNS)} FROM ({relation}) ORDER BY line")
+        rows = self._staging.fetch(
+            f"SELECT {', '.join(replays.COLUMNS)} FROM replays_of WHERE of = ? ORDER BY line", [case]
+        )
         return [dict(zip(replays.COLUMNS, row, strict=True)) for row in rows]
 
     def _declared(self) -> pa.Table:
@@ -333,15 +326,35 @@ class _Publication:
     def _write(self, name: str, table: str, rows: pa.Table) -> None:
         """Write a file unless it has these rows already; one without rows goes, apart from the whole tables."""
         path = self._published / name
-        if table in ("cells", "runs", "graphs") and not rows.num_rows:
-            if path.is_file():
-                writer.remove(path)
-                self._removed.append(name)
-            return
-        if path.is_file() and _same_rows(files.read(path, table), rows, table):
+        if rows.num_rows or table != "graphs":
+            same = path.is_file() and _same_rows(files.read(path, table), rows, table)
+        else:
+            same = not path.is_file()
+        if not same:
+            self._put(name, table, rows)
+
+    def _put(self, name: str, table: str, rows: pa.Table) -> None:
+        path = self._published / name
+        if table in (*WITH_FILES, "graphs") and not rows.num_rows:
+            writer.remove(path)
+            self._removed.append(name)
             return
         writer.write(path, table, rows)
         self._written.append(name)
+
+
+def variants_of(corpus: Mapping[str, LoadedCase]) -> list[dict[str, Any]]:
+    """Of each variant whether its session has options of its own, and whether it has dynamic axes."""
+    return [
+        {
+            "case": case,
+            "variant": name,
+            "asks": variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION,
+            "dynamic": bool(variant.dynamic),
+        }
+        for case, loaded in corpus.items()
+        for name, variant in loaded.variants.items()
+    ]
 
 
 def _texts(messages: pa.Table) -> dict[str, str]:

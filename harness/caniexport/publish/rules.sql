@@ -30,7 +30,7 @@ WITH different(variant_of, exporter, reason) AS (VALUES
         AND NOT (d.written_by = 'dynamo' AND coalesce(v.dynamic, false))
         AND (d."case", d.written_by) NOT IN (SELECT variant_of, exporter FROM different)
 )
-SELECT default_call FROM pairs UNION SELECT named_call FROM pairs WHERE named_call.is_local;
+SELECT default_call FROM pairs UNION SELECT named_call FROM pairs WHERE named_call.is_new;
 
 -- rule crash-stage: it crashes at a stage that is neither the exporter's nor the runtime's
 SELECT place FROM (SELECT place, status, stage FROM cells UNION ALL SELECT place, status, stage FROM runs)
@@ -50,4 +50,4 @@ WITH pairs AS (
     WHERE (r.session IS NOT NULL) = coalesce(v.asks, false)
         AND NOT list_has_any(seen(c.status, c.unstable), seen(r.status, r.unstable))
 )
-SELECT cell FROM pairs UNION SELECT replay FROM pairs WHERE replay.is_local;
+SELECT cell FROM pairs UNION SELECT replay FROM pairs WHERE replay.is_new;

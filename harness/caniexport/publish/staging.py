@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.gate import unstable
 from caniexport.model.rows import BUNDLE_DIGITS
-from caniexport.store import files, sql
+from caniexport.store import files, sql, which_row
 from caniexport.store.parts import WITH_FILES
 from caniexport.store.schema import columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: columns of a staged file: which side a row is from, and its line there
-SIDE, AT = "_side", "_at"
+#: columns of a staged file: which side a row is from, its line there, whether it was not published before
+SIDE, AT, NEW = "_side", "_at", "_new"
 #: columns of a view that say which row it is
-PLACE = ("file", "line", "is_local", "at", "label")
+PLACE = ("file", "line", "is_local", "is_new", "at", "label")
 #: names of a row, as SQL
 _LABELS = {
     "cells": "concat_ws('/', coalesce(torch, 'None'), coalesce(\"case\", 'None'), coalesce(variant, 'None'), "
@@ -33,7 +33,8 @@ class Staging:
     """Views ``cells``, ``runs`` and ``replays`` of the rows to be published. Make it with :meth:`open`.
 
     Each view has the columns of its table, with the values of :meth:`mark`, and ``file`` (``cells/….parquet``), ``line``
-    (number of the row there), ``is_local``, ``at`` (line on its side), ``label``, and ``place``, which has all of these.
+    (number of the row there), ``is_local``, ``is_new`` (not published before), ``at`` (line on its side), ``label``, and
+    ``place``, which has all of these.
     ``replays`` has those of ``others`` too.
     """
 
@@ -60,7 +61,7 @@ class Staging:
         self._paths[name] = path
 
     def put(self, name: str, rows: pa.Table) -> None:
-        """Stage rows with the columns :data:`SIDE` and :data:`AT`."""
+        """Stage rows with the columns :data:`SIDE`, :data:`AT` and :data:`NEW`."""
         import pyarrow.parquet as pq
 
         path = self._folder / name
@@ -68,10 +69,19 @@ class Staging:
         pq.write_table(rows, path, compression="zstd", row_group_size=8192)
         self._paths[name] = path
 
-    def is_kept(self, name: str) -> bool:
-        """Whether a file is staged as it is published, without another value."""
-        marked = self.fetch("SELECT 1 FROM marks WHERE file = ? LIMIT 1", [name])
-        return not (self._paths[name].is_relative_to(self._folder) or marked)
+    def is_changed(self, name: str, published: Path) -> bool:
+        """Whether a file is to hold other rows than it does at this path."""
+        table = name.partition("/")[0]
+        listed = ", ".join(map(sql.name, columns(table)))
+        if self._paths[name] == published:
+            values = f"file, line, {', '.join(unstable.MARKED)}"
+            same = f"SELECT {values} FROM staged_{table} WHERE file = ?"
+            changed = f"SELECT {values} FROM marks WHERE file = ? EXCEPT {same}"
+            return bool(self.fetch(f"SELECT 1 FROM ({changed}) LIMIT 1", [name, name]))
+        wanted = f"SELECT {listed} FROM ({self._view_of(name)})"
+        have = f"SELECT {listed} FROM ({_relation(table, [published] if published.is_file() else [])})"
+        either = f"({wanted} EXCEPT ALL {have}) UNION ALL ({have} EXCEPT ALL {wanted})"
+        return bool(self.fetch(f"SELECT 1 FROM ({either}) LIMIT 1"))
 
     def names(self, table: str) -> list[str]:
         """The staged files of a table."""
@@ -84,10 +94,13 @@ class Staging:
 
     def part(self, name: str, wanted: Sequence[str]) -> pa.Table:
         """These columns of the view of a file, in the order of its rows."""
-        table = name.partition("/")[0]
-        view = _marked(table, _relation(table, [self._paths[name]]))
         listed = ", ".join(map(sql.name, wanted))
-        return self._database.sql(f"SELECT {listed} FROM ({view}) ORDER BY line").to_arrow_table()
+        return self._database.sql(f"SELECT {listed} FROM ({self._view_of(name)}) ORDER BY line").to_arrow_table()
+
+    def _view_of(self, name: str) -> str:
+        """The part of a view that one file is."""
+        table = name.partition("/")[0]
+        return _marked(table, _relation(table, [self._paths[name]]))
 
     def mark(self, replaced: Mapping[str, Path], variants: Sequence[Mapping[str, Any]]) -> int:
         """Mark the rows whose file one runtime does not always answer alike; how many these are.
@@ -115,6 +128,20 @@ class Staging:
             self._view(table, _marked(table, f"FROM staged_{table}"))
         self._view("replays", f"SELECT * FROM runs UNION ALL {_labelled('runs', _relation('runs', self._others))}")
         return int(self.fetch("SELECT count(*) FROM marks")[0][0])
+
+    def keep_replays(self, cases: Iterable[str]) -> None:
+        """Make the table ``replays_of``: for each case (``of``) the runs of its files, one on each runtime's release."""
+        import pyarrow as pa
+
+        self.register("naming", pa.table({"case": pa.array(sorted(cases), pa.string())}))
+        files_of = 'SELECT DISTINCT "case" AS of, bundle FROM cells SEMI JOIN naming USING ("case")'
+        numbered = "SELECT *, row_number() OVER (ORDER BY file, line) AS number, '' AS origin FROM runs"
+        rows = (
+            f"SELECT * EXCLUDE (line, number), number AS line FROM ({numbered} SEMI JOIN ({files_of}) USING (bundle))"
+        )
+        taken = which_row.taken(rows, "runs", which_row.REPLAY)
+        made = f"SELECT r.*, of FROM ({taken}) r JOIN ({files_of}) USING (bundle) ORDER BY line"
+        self._database.execute(f"CREATE TABLE replays_of AS {made}")
 
     def register(self, name: str, rows: pa.Table) -> None:
         """Give the queries a further table."""
@@ -150,15 +177,19 @@ _SEEN = (
 
 def _relation(table: str, paths: Sequence[Path]) -> str:
     """The rows of these files with where they are from."""
-    found = [f"SELECT *, NULL::TINYINT AS {SIDE}, NULL::BIGINT AS {AT} FROM ({sql.empty(table)})"]
+    found = [
+        f"SELECT *, NULL::TINYINT AS {SIDE}, NULL::BIGINT AS {AT}, NULL::BOOLEAN AS {NEW} FROM ({sql.empty(table)})"
+    ]
     found.append("SELECT NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number WHERE false")
     found += [f"SELECT * FROM {sql.files(paths)}"] if paths else []
     listed = ", ".join(
         f"left(bundle, {BUNDLE_DIGITS}) AS bundle" if name == "bundle" else sql.name(name) for name in columns(table)
     )
+    file = r"replace(regexp_extract(filename, '[^/\\]+[/\\][^/\\]+$'), '\', '/')"
     return (
-        rf"SELECT {listed}, replace(regexp_extract(filename, '[^/\\]+[/\\][^/\\]+$'), '\', '/') AS file, file_row_number AS line, coalesce({SIDE}, 0) = 1 AS is_local, "
-        f"coalesce({AT}, file_row_number) AS at FROM ({' UNION ALL BY NAME '.join(found)})"
+        f"SELECT {listed}, {file} AS file, file_row_number AS line, coalesce({SIDE}, 0) = 1 AS is_local, "
+        f"coalesce({NEW}, false) AS is_new, coalesce({AT}, file_row_number) AS at "
+        f"FROM ({' UNION ALL BY NAME '.join(found)})"
     )
 
 

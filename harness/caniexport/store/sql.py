@@ -28,7 +28,7 @@ Where = Mapping[str, Collection[Any]]
 _MANY = 64
 
 #: memory of a database that is bounded
-_BOUND = "400MB"
+_BOUND = "256MB"
 
 #: what a row says happened: repetitions that differ are a word of their own, for whoever asks
 STATUS = "CASE WHEN len(unstable) > 0 THEN 'unstable' ELSE status END"
@@ -56,9 +56,9 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 def bounded(folder: Path) -> duckdb.DuckDBPyConnection:
     """A database of its own that takes little memory: what does not fit goes to files in ``folder``."""
-    duckdb = importlib.import_module("duckdb")  # its Python layer reads arrow
+    engine = importlib.import_module("duckdb")  # its Python layer reads arrow
     settings = {"memory_limit": _BOUND, "temp_directory": str(folder / "spilled"), "threads": 2}
-    made: duckdb.DuckDBPyConnection = duckdb.connect(config=settings | {"preserve_insertion_order": False})
+    made: duckdb.DuckDBPyConnection = engine.connect(config=settings | {"preserve_insertion_order": False})
     return made
 
 
