@@ -12,6 +12,7 @@ import click
 from caniexport import home as homes
 from caniexport.cli import output
 from caniexport.cli.options import corpus_option, json_option, profile_option
+from caniexport.gate.held_back import CELLS_TO_SETTLE
 from caniexport.home import Home, holds_dataset
 from caniexport.home.data_package import write_next_version
 from caniexport.model.made_cases import OPERATORS
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 #: how a cell that is held back gets in
 WAY_OUT = "measure --held-back measures them apart and twice"
-#: cells that a line names
+BROKEN_RULE = "find the cause, and measure all rows that it touches again"
+#: rows that a line names
 _SHOWN = 3
 
 
@@ -94,9 +96,10 @@ def _lines(report: PublishReport, check: bool) -> Iterator[str]:
     for run, gate in report.quarantined.items():
         yield f"{run} is held back: {gate}"
     for reason, names in report.held.items():
-        yield f"{_cells(names)} held back: {reason} ({WAY_OUT})"
+        way_out = WAY_OUT if reason in CELLS_TO_SETTLE else BROKEN_RULE
+        yield f"{_rows(names)} held back: {reason} ({way_out})"
     for reason, names in report.doubtful.items():
-        yield f"{_cells(names)} published, and doubtful: {reason}"
+        yield f"{_rows(names)} published, and doubtful: {reason}"
     if report.unstable:
         yield f"{report.unstable} rows are unstable: one runtime does not always answer their file alike"
     for problem in report.problems:
@@ -105,6 +108,6 @@ def _lines(report: PublishReport, check: bool) -> Iterator[str]:
     yield f"{sum(promoted.values())} rows {done}"
 
 
-def _cells(names: Sequence[str]) -> str:
+def _rows(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-    return f"{len(names)} cell{'s' if len(names) > 1 else ''} ({shown})"
+    return f"{len(names)} row{'s' if len(names) > 1 else ''} ({shown})"

@@ -26,7 +26,6 @@ Row = Mapping[str, Any]
 COLUMNS = (*plausible.COLUMNS, "env_id", "run_id", "message_id", "code", "apart", "attempts")
 
 QUARANTINED = "its run is quarantined"
-UNJUDGED = "no verdict on its run was kept"
 OURS = "its error names the measuring code"
 DIFFERS = "its variant came out differently when it was measured again"
 IMPLAUSIBLE = "it fails in this release alone, as a broken measurement would make it"
@@ -38,11 +37,14 @@ FALSE = (QUARANTINED, OURS, DIFFERS)
 CELLS_TO_SETTLE = (OURS, DIFFERS, IMPLAUSIBLE, MOVED)
 
 
-def reasons(cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str, str]) -> pd.Series[str]:
+def reasons(
+    cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str, str], implausible: pd.Series[bool]
+) -> pd.Series[str]:
     """By row of a frame with :data:`COLUMNS` why it is held back, the gravest reason first; empty where it is not.
 
     environments  rows of ``ENVIRONMENTS``: the verdicts on runs, and what each A/A sample saw differ
     texts         error texts by id
+    implausible   which rows :mod:`caniexport.gate.plausible` finds among those of all releases
     """
     import pandas as pd
 
@@ -50,9 +52,8 @@ def reasons(cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str
         return pd.Series(dtype=object)
     words = _words(cells, environments)
     found = pd.Series("", index=cells.index, dtype=object)
-    found[words.isna()] = UNJUDGED
     open_to_doubt = ~settled(cells)
-    found[open_to_doubt & plausible.implausible(cells)] = IMPLAUSIBLE
+    found[open_to_doubt & implausible] = IMPLAUSIBLE
     found[open_to_doubt & _differing(cells, environments)] = DIFFERS
     found[ours(cells, texts)] = OURS
     found[words.notna() & (words != GOOD)] = QUARANTINED
@@ -63,7 +64,7 @@ def cells_to_settle(dataset: Dataset, published: Path, local: Path) -> list[str]
     """Names of the cells of both folders' dataset that are held back until they are measured apart and twice."""
     cells = dataset.cells(columns=COLUMNS)
     texts = dataset.messages(cells["message_id"].dropna().unique())
-    found = reasons(cells, dataset.records("environments"), texts)
+    found = reasons(cells, dataset.records("environments"), texts, plausible.implausible(cells))
     return [*cell_names(cells[found.isin(CELLS_TO_SETTLE)]), *moved_cells(published, local)]
 
 

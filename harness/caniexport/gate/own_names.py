@@ -28,6 +28,7 @@ _FRAME = re.compile(
 )
 
 
+@cache
 def own_name(text: str) -> str:
     """The first name of our measuring code that a text blames; empty where it blames none."""
     return _named(text) or _last_frame(text)

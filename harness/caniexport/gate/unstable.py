@@ -6,61 +6,52 @@ runtime, and some work and some do not, neither is what the cell does: it does b
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
-
 from caniexport.model.status import MEASURED, WORKS, Stage, Status
+from caniexport.store import sql
 
-if TYPE_CHECKING:
-    import pandas as pd
+#: what the worst row of a bundle gives to the others
+_GIVEN = {name: name for name in ("stage", "status", "signature", "message_id")}
+_GIVEN |= {name: f"CASE WHEN NOT isnan({name}) THEN {name} END" for name in ("max_abs_error", "max_rel_error")}
+#: columns that :func:`query` changes
+MARKED = (*_GIVEN, "unstable")
+_KEY = ("bundle", "case", "variant", "runtime", "runtime_version", "provider", "device")
+#: columns that :func:`query` looks at, as SQL
+LISTED = ", ".join(sql.name(name) for name in (*_KEY, *MARKED))
 
-_KEY = ["bundle", "case", "variant", "runtime", "runtime_version", "provider", "device"]
-#: what :func:`unstable` looks at, and what the worst row of a bundle gives to the others
-COLUMNS = (*_KEY, "corpus", "stage", "status", "signature", "message_id", "max_abs_error", "max_rel_error", "unstable")
-GIVEN = ("stage", "status", "signature", "message_id", "max_abs_error", "max_rel_error")
-
-_WORKS = frozenset(status.value for status in WORKS)
-_ORDER = {status.value: place for place, status in enumerate(Status) if status in MEASURED}
+_WORKS = ", ".join(sql.literal(status.value) for status in Status if status in WORKS)
+_ORDER = ", ".join(sql.literal(status.value) for status in Status if status in MEASURED)
 #: stages that a runtime has reached
-_REACHED = frozenset(
-    stage.value for stage in (Stage.LOAD, Stage.PARSE, Stage.BUILD, Stage.PLACE, Stage.RUN, Stage.COMPARE, Stage.DONE)
+_REACHED = ", ".join(
+    sql.literal(stage.value)
+    for stage in (Stage.LOAD, Stage.PARSE, Stage.BUILD, Stage.PLACE, Stage.RUN, Stage.COMPARE, Stage.DONE)
 )
 
 
-def unstable(rows: pd.DataFrame, left_out: Collection[tuple[str, str]]) -> dict[int, dict[str, Any]]:
-    """By position in a frame with :data:`COLUMNS` the values that change: those of the worst row, the statuses seen.
+def query(rows: str, left_out: str) -> str:
+    """The rows of a relation that differ: where they are, the values of the worst, the statuses seen.
 
     Rows that others have taken the place of count too: what was seen once is not unseen by measuring again.
-    ``left_out`` are variants (case, variant) whose session has options of its own: not one runtime, but two.
+
+    rows      has the columns :data:`LISTED`, and ``part``, ``file`` and ``line``, which order and name a row
+    left_out  the variants (case, variant) whose session has options of its own: not one runtime, but two
     """
-    rows = rows.reset_index(drop=True)
-    reached = rows[rows["bundle"].notna() & rows["stage"].isin(_REACHED) & rows["status"].isin(_ORDER)]
-    reached = reached[reached["bundle"].isin(_suspects(reached))]
-    places = [reached[name].fillna("") for name in _KEY]
-    works = reached["status"].isin(_WORKS).groupby(places)
-    known = reached["unstable"].map(_has).astype(bool).groupby(places)
-    torn = reached[(works.transform("any") & ~works.transform("all")) | known.transform("any")]
-    found: dict[int, dict[str, Any]] = {}
-    for _, group in torn.groupby(_KEY, dropna=False):
-        first = group.iloc[0]
-        if (first["case"], first["variant"]) not in left_out:
-            found |= _told(group)
-    return found
-
-
-def _suspects(rows: pd.DataFrame) -> set[str]:
-    """Bundles with rows that work and rows that do not, or with one that is known to be unstable."""
-    works = rows["status"].isin(_WORKS)
-    known = rows.loc[rows["unstable"].map(_has).astype(bool), "bundle"]
-    return (set(rows.loc[works, "bundle"]) & set(rows.loc[~works, "bundle"])) | set(known)
-
-
-def _told(group: pd.DataFrame) -> dict[int, dict[str, Any]]:
-    worst = group.iloc[int(group["status"].map(_ORDER).argmax())]
-    given = {name: None if worst[name] != worst[name] else worst[name] for name in GIVEN}
-    seen = sorted(set(group["status"]) | {status for words in group["unstable"] if _has(words) for status in words})
-    return {int(position): {**given, "unstable": seen} for position in group.index}
-
-
-def _has(words: Any) -> bool:
-    return words is not None and not isinstance(words, float)
+    key = ", ".join(sql.name(name) for name in _KEY)
+    filled = ", ".join(f"coalesce({sql.name(name)}, '') AS {sql.name(name)}" for name in _KEY)
+    given = ", ".join(f"first_value({value}) OVER worst AS {name}" for name, value in _GIVEN.items())
+    return f"""
+    WITH reached AS (
+        SELECT * REPLACE ({filled}) FROM ({rows})
+        WHERE bundle IS NOT NULL AND stage IN ({_REACHED}) AND status IN ({_ORDER})
+        AND ("case", variant) NOT IN ({left_out})
+    ), torn AS (
+        SELECT {key} FROM reached GROUP BY ALL
+        HAVING (bool_or(status IN ({_WORKS})) AND NOT bool_and(status IN ({_WORKS}))) OR bool_or(unstable IS NOT NULL)
+    ), seen AS (
+        SELECT {key}, list_sort(list_distinct(list_concat(list(status), flatten(list(coalesce(unstable, [])))))) AS seen
+        FROM reached JOIN torn USING ({key}) GROUP BY ALL
+    )
+    SELECT part, file, line, {given}, seen AS unstable FROM reached JOIN seen USING ({key})
+    WINDOW worst AS (
+        PARTITION BY {key} ORDER BY list_position([{_ORDER}], status) DESC, part, file, line
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )"""

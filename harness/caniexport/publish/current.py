@@ -34,6 +34,7 @@ class CurrentCorpus:
         self._corpus = dict(corpus)
         self._variants = measured_variants(corpus)
         self._hashes = {key: corpus[key[0]].case_hash(key[1]) for key in self._variants}
+        #: of the release and provider that was asked for last: a file has rows of one
         self._planned: dict[tuple[str, str], _Planned | None] = {}
 
     def rows(self, rows: pa.Table) -> tuple[pa.Table, Counter[str]]:
@@ -66,7 +67,7 @@ class CurrentCorpus:
         if torch is None or exporter is None:
             return True
         if (torch, provider) not in self._planned:
-            self._planned[torch, provider] = self._plan(torch, provider)
+            self._planned = {(torch, provider): self._plan(torch, provider)}
         planned = self._planned[torch, provider]
         return planned is None or (*key, exporter, opset) in planned
 

@@ -1,7 +1,7 @@
 """Which rows of cells and of replays are published: of each the one that is taken, without those that are held back.
 
 A row that is held back leaves its place to the published one, so that what is to be published is judged until nothing
-of it is held back any more.
+of it is held back any more. One file's rows are held at a time; what compares files is asked of :class:`Staging`.
 """
 
 from __future__ import annotations
@@ -9,103 +9,155 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from caniexport.gate import held_back
+from caniexport.gate import held_back, plausible
 from caniexport.gate import moved as moving
-from caniexport.gate.moved import cell_names, settled
+from caniexport.gate.moved import settled
+from caniexport.publish.rules import rules
+from caniexport.publish.staging import AT, NEW, PLACE, SIDE, Staging
 from caniexport.store.frames import to_frame
 from caniexport.store.merge import taken
 from caniexport.store.which_row import KEYS, PUBLISHED_REPLAY
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 _ORIGINS = ("published", "local")
 _LOCAL = _ORIGINS.index("local")
 #: one row for each of these is published
-_ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}
-#: columns that :func:`_reasons` looks at
+_ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}  #: columns that are looked at
 _JUDGED = {"cells": held_back.COLUMNS, "runs": ("message_id", "signature")}
 
-#: (published, local) rows of each file of a table, by the file's name
-Sides = Mapping[str, tuple["pa.Table", "pa.Table"]]
+#: the (published, local) rows of a file, by its name
+Sides = Callable[[str], "tuple[pa.Table, pa.Table]"]
 #: rows of a file without those that are out of date, and how many of them, by reason
 Current = Callable[["pa.Table"], "tuple[pa.Table, Counter[str]]"]
 
 
 @dataclass
 class Promotion:
-    """What is to be published.
+    """What is to be published, beside the rows themselves.
 
-    rows      by the file's name
-    promoted  how many of them were not published before, the same
-    held      local cells that are held back: names by reason
-    doubtful  published cells of which nothing shows that they are wrong: names by reason
+    promoted  how many rows of each file were not published before, the same
+    held      local rows that are held back: labels by reason
+    doubtful  published rows of which nothing shows that they are wrong, or that break a rule: labels by reason
     dropped   rows that go, by reason
+    unstable  rows of files that one runtime does not always answer alike
     """
 
-    rows: dict[str, pa.Table] = field(default_factory=dict)
     promoted: dict[str, int] = field(default_factory=dict)
     held: dict[str, list[str]] = field(default_factory=dict)
     doubtful: dict[str, list[str]] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
+    unstable: int = 0
 
-    def add(self, other: Promotion) -> None:
-        """Add what is to be published of another table."""
-        self.rows |= other.rows
-        self.promoted |= other.promoted
-        self.held |= other.held
-        self.doubtful |= other.doubtful
-        self.dropped += other.dropped
+
+class _Flaw(NamedTuple):
+    """A row that is not as it should be, and why."""
+
+    file: str
+    line: int
+    is_local: bool
+    is_new: bool
+    at: int
+    label: str
+    reason: str
 
 
 def promote(
-    table: str,
+    paths: Mapping[str, Path],
     sides: Sides,
     current: Current,
-    environments: Sequence[Mapping[str, Any]],
+    environments: pa.Table,
     texts: Mapping[str, str],
+    variants: Sequence[Mapping[str, Any]],
+    staging: Staging,
 ) -> Promotion:
-    """What is to be published of a table.
+    """Stage what is to be published.
 
-    environments, texts  as for :func:`caniexport.gate.held_back.reasons`
+    paths         the path in the published dataset of every file that either side has
+    environments  rows of ``ENVIRONMENTS``: the verdicts on runs, and what each A/A sample saw differ
+    texts         error texts by id
+    variants      as for :meth:`Staging.mark`
     """
-    found = Promotion()
-    numbered = {name: [_numbered(rows, side) for side, rows in enumerate(pair)] for name, pair in sides.items()}
+    import pyarrow as pa
+
+    found, judged, replaced = Promotion(), environments.to_pylist(), dict[str, Path]()
     outdated: dict[str, Counter[str]] = {}
-    moved = _moved(sides) if table == "cells" else set()
-    frame, again = _frame(table, {}), set(numbered)
-    why = frame["_file"]
-    while again:
+    gone: dict[str, list[set[int]]] = {name: [set(), set()] for name in paths}
+    moved: dict[str, set[int]] = {}
+    again = set(paths)
+    staging.register("environments", environments)
+    while True:
         for name in sorted(again):
-            found.rows[name], outdated[name] = current(_taken(table, *numbered[name]))
-        frame = _frame(table, found.rows)
-        why = _reasons(table, frame, environments, texts)
-        why[(why == "") & _is_moved(frame, moved)] = held_back.MOVED
-        out = frame[(why != "") & ((frame["_side"] == _LOCAL) | why.isin(held_back.FALSE))]
-        _note(table, found, out, why[out.index])
-        again = {str(name) for name in out["_file"].unique()}
-        for name in again:
-            gone = out[out["_file"] == name]
-            numbered[name] = [_without(rows, side, gone) for side, rows in enumerate(numbered[name])]
-    found.doubtful = _by_reason(frame[why != ""], why[why != ""])
+            table, pair = name.partition("/")[0], sides(name)
+            if table == "cells" and name not in moved:
+                moved[name] = _moved(*pair)
+            rows, outdated[name] = current(_taken(table, *_left(pair, gone[name])))
+            new = _new(table, rows, pair[0])
+            found.promoted[name] = sum(new)
+            if pair[1].num_rows or pair[0].num_rows > rows.num_rows:
+                staging.put(name, rows.append_column(NEW, pa.array(new, pa.bool_())))
+                replaced |= {name: paths[name]} if pair[0].num_rows else {}
+            elif pair[0].num_rows:
+                staging.keep(name, paths[name])
+        found.unstable = staging.mark(replaced, variants)
+        flaws = _flaws(staging, judged, texts, moved)
+        out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in held_back.FALSE]
+        if not out:
+            break
+        _note(found, out)
+        again = {flaw.file for flaw in out}
+        for flaw in out:
+            gone[flaw.file][flaw.is_local].add(flaw.at)
+    found.doubtful = _by_reason(flaws)
+    found.promoted = {name: count for name, count in found.promoted.items() if count}
     found.dropped += sum(outdated.values(), Counter())
-    for name, rows in found.rows.items():
-        new = _new(table, rows, sides[name][0])
-        found.promoted |= {name: new} if new else {}
-        found.rows[name] = rows.drop_columns(["_side", "_at"])
     return found
 
 
-def _reasons(
-    table: str, rows: pd.DataFrame, environments: Sequence[Mapping[str, Any]], texts: Mapping[str, str]
-) -> pd.Series[str]:
-    """Why a row is held back; empty where it is not."""
-    if table == "cells":
-        return held_back.reasons(rows, environments, texts)
-    return held_back.ours(rows, texts).map({True: held_back.OURS, False: ""})
+def _flaws(
+    staging: Staging,
+    environments: Sequence[Mapping[str, Any]],
+    texts: Mapping[str, str],
+    moved: Mapping[str, set[int]],
+) -> list[_Flaw]:
+    """The staged rows with a reason against them, each with its gravest."""
+    found: dict[tuple[str, int], _Flaw] = {}
+    torches = [torch for (torch,) in staging.fetch("SELECT DISTINCT torch FROM cells WHERE torch IS NOT NULL")]
+    suspects: dict[str, set[int]] = {}
+    for file, line in staging.fetch(plausible.query("FROM cells", "file, line", torches)):
+        suspects.setdefault(file, set()).add(line)
+    for name in (*staging.names("cells"), *staging.names("runs")):
+        rows = to_frame(staging.part(name, [*_JUDGED[name.partition("/")[0]], *PLACE]))
+        if name.startswith("cells/"):
+            why = held_back.reasons(rows, environments, texts, rows["line"].isin(suspects.get(name, ())))
+            why[(why == "") & rows["is_new"] & rows["at"].isin(moved[name])] = held_back.MOVED
+        else:
+            why = held_back.ours(rows, texts).map({True: held_back.OURS, False: ""})
+        bad = rows.loc[why != "", list(PLACE)].astype(object)
+        for place, reason in zip(bad.itertuples(index=False, name=None), why[why != ""], strict=True):
+            flaw = _Flaw(**dict(zip(PLACE, place, strict=True)), reason=str(reason))
+            found[flaw.file, flaw.line] = flaw
+    for rule in rules():
+        for (place,) in staging.fetch(rule.query):
+            found.setdefault((place["file"], place["line"]), _Flaw(**place, reason=rule.sentence))
+    return list(found.values())
+
+
+def _left(pair: tuple[pa.Table, pa.Table], gone: Sequence[set[int]]) -> list[pa.Table]:
+    """The rows of both sides that are not gone, with their side and their place on it."""
+    import numpy as np
+    import pyarrow as pa
+
+    found = []
+    for side, (rows, out) in enumerate(zip(pair, gone, strict=True)):
+        numbered = rows.append_column(SIDE, pa.array(np.full(rows.num_rows, side, dtype="int8")))
+        numbered = numbered.append_column(AT, pa.array(np.arange(rows.num_rows)))
+        found.append(numbered.filter(pa.array(~np.isin(np.arange(rows.num_rows), list(out)))) if out else numbered)
+    return found
 
 
 def _taken(table: str, published: pa.Table, local: pa.Table) -> pa.Table:
@@ -115,77 +167,42 @@ def _taken(table: str, published: pa.Table, local: pa.Table) -> pa.Table:
     return taken(table, list(zip(_ORIGINS, (published, local), strict=True)), _ONE_EACH[table])
 
 
-def _new(table: str, rows: pa.Table, published: pa.Table) -> int:
-    """How many of the rows were not published before."""
-    import pyarrow.compute as pc
-
+def _new(table: str, rows: pa.Table, published: pa.Table) -> list[bool]:
+    """Which of the rows were not published before."""
     key = [*KEYS[table], "env_id", "run_id", "measured_at"]
-    local = rows.filter(pc.equal(rows["_side"], _LOCAL))
-    known = set(_values(published, key)) if local.num_rows else set()
-    return sum(item not in known for item in _values(local, key))
+    sides = rows[SIDE].to_pylist()
+    if _LOCAL not in sides:
+        return [False] * rows.num_rows
+    known = set(_values(published, key))
+    return [side == _LOCAL and row not in known for side, row in zip(sides, _values(rows, key), strict=True)]
 
 
 def _values(rows: pa.Table, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
     return zip(*(rows[name].to_pylist() for name in names), strict=True)
 
 
-def _moved(sides: Sides) -> set[tuple[str, int]]:
-    """File and place of the local cells with another outcome than was published, as far as they are not settled."""
-    found: set[tuple[str, int]] = set()
-    for name, (published, local) in sides.items():
-        if published.num_rows and local.num_rows:
-            before, after = (to_frame(rows.select([*moving.COLUMNS])) for rows in (published, local))
-            out = moving.moved(before, after) & ~settled(to_frame(local.select(["apart", "attempts"])))
-            found |= {(name, int(place)) for place in out.index[out]}
+def _moved(published: pa.Table, local: pa.Table) -> set[int]:
+    """Places of the local cells with another outcome than was published, as far as they are not settled."""
+    if not (published.num_rows and local.num_rows):
+        return set()
+    before, after = (to_frame(rows.select([*moving.COLUMNS])) for rows in (published, local))
+    out = moving.moved(before, after) & ~settled(to_frame(local.select(["apart", "attempts"])))
+    return {int(place) for place in out.index[out]}
+
+
+def _note(found: Promotion, out: Iterable[_Flaw]) -> None:
+    """Note what goes. A replay whose error is ours is counted."""
+    for flaw in out:
+        if not flaw.is_new:
+            found.dropped[f"published before, and {flaw.reason}"] += not flaw.is_local
+        elif flaw.file.startswith("runs/") and flaw.reason == held_back.OURS:
+            found.dropped[f"a run of a file, and {flaw.reason}"] += 1
+        else:
+            found.held.setdefault(flaw.reason, []).append(flaw.label)
+
+
+def _by_reason(flaws: Iterable[_Flaw]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for flaw in sorted(flaws, key=lambda flaw: (flaw.reason, flaw.label)):
+        found.setdefault(flaw.reason, []).append(flaw.label)
     return found
-
-
-def _is_moved(frame: pd.DataFrame, moved: set[tuple[str, int]]) -> pd.Series[bool]:
-    """Which rows of a frame of :func:`_frame` are among them."""
-    import pandas as pd
-
-    local = frame[frame["_side"] == _LOCAL]
-    places = zip(local["_file"], local["_at"], strict=True)
-    hit = [at for at, place in zip(local.index, places, strict=True) if place in moved]
-    return pd.Series(frame.index.isin(hit), index=frame.index)
-
-
-def _numbered(rows: pa.Table, side: int) -> pa.Table:
-    """The rows with their side and their place on it."""
-    import numpy as np
-    import pyarrow as pa
-
-    rows = rows.append_column("_side", pa.array(np.full(rows.num_rows, side, dtype="int8")))
-    return rows.append_column("_at", pa.array(np.arange(rows.num_rows)))
-
-
-def _without(rows: pa.Table, side: int, out: pd.DataFrame) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    gone = pa.array(out.loc[out["_side"] == side, "_at"], pa.int64())
-    return rows.filter(pc.invert(pc.is_in(rows["_at"], value_set=gone)))
-
-
-def _frame(table: str, rows: Mapping[str, pa.Table]) -> pd.DataFrame:
-    """Every row with the columns that are judged, and where it is from."""
-    import pandas as pd
-
-    names = [*_JUDGED[table], "_side", "_at"]
-    frames = [to_frame(part.select(names)).assign(_file=name) for name, part in rows.items()]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*names, "_file"])
-
-
-def _note(table: str, found: Promotion, out: pd.DataFrame, why: pd.Series[str]) -> None:
-    """Note what goes; a replay has no cell's name, and is counted."""
-    local = out["_side"] == _LOCAL
-    if table == "cells":
-        for reason, names in _by_reason(out[local], why[local]).items():
-            found.held.setdefault(reason, []).extend(names)
-    else:
-        found.dropped += Counter(f"a run of a file, and {reason}" for reason in why[local])
-    found.dropped += Counter(f"published before, and {reason}" for reason in why[~local])
-
-
-def _by_reason(rows: pd.DataFrame, why: pd.Series[str]) -> dict[str, list[str]]:
-    return {str(reason): sorted(cell_names(rows[why == reason])) for reason in sorted(set(why))}

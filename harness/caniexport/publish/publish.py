@@ -7,6 +7,7 @@ own. What may not be published, and why, is in :mod:`caniexport.gate.held_back`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,22 +16,24 @@ from typing import TYPE_CHECKING, Any
 from caniexport.corpus import replays, upstream
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
+from caniexport.home import PROFILES
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
 from caniexport.model.status import MEASURED, FixKind
 from caniexport.publish.current import CurrentCorpus
-from caniexport.publish.promotion import Promotion, Sides, promote
-from caniexport.publish.repeated import marked
-from caniexport.store import digests, files, graphs, writer
+from caniexport.publish.promotion import Promotion, promote
+from caniexport.publish.staging import Staging
+from caniexport.store import digests, files, graphs, sql, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import compact, dataset_lock
 from caniexport.store.declared import gather
 from caniexport.store.gates import GOOD, Gates, mask
 from caniexport.store.journal_reader import journals
-from caniexport.store.merge import in_order, newest, taken
+from caniexport.store.merge import in_order, newest
+from caniexport.store.parts import WITH_FILES
 from caniexport.store.schema import schema, to_arrow
 from caniexport.store.shortening import shortened
-from caniexport.store.which_row import CELL, REPLAY
+from caniexport.store.which_row import CELL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,10 +43,8 @@ _SILENT = "nothing was measured (invalid, skipped, not run, or a release that ca
 #: what a row is about, in whatever environment and on whatever version of a runtime
 _THING = {"cells": CELL, "runs": ("bundle", "session", "runtime", "runtime_version", "provider")}
 _RUN = ("env_id", "run_id")
-_REFERENCES = ("message_id", "warning_id", "checker_id")
-
-#: rows by the name of their file: ``cells/torch-2.8.0-cpu.parquet``
-Files = Mapping[str, "pa.Table"]
+#: rows of a claim's columns, as SQL
+_OF_CLAIMS = ", ".join(map(sql.name, COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class PublishReport:
     promoted     rows taken from the local dataset, by file
     dropped      published and local rows left out, by reason
     quarantined  runs left out: ``release (run)`` and the gate's word, or that nobody judged them
-    held         local cells held back, by reason: names of :func:`caniexport.gate.held_back.cell_names`
-    doubtful     published cells that stay, though nothing shows that they are right: names by reason
+    held         local rows held back, by reason: labels as :class:`caniexport.publish.staging.Staging` makes them
+    doubtful     published rows that stay, though nothing shows that they are right, or they break a rule: the same
     unstable     rows of files that one runtime does not always answer alike
     problems     files and lines that could not be read
     """
@@ -86,18 +87,27 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase], *, w
     its rows.
     """
     compacted = compact(local)
-    with dataset_lock(local):
-        publication = _Publication(local, published, corpus, write)
+    with dataset_lock(local), Staging.open(_other_replays(published)) as staging:
+        publication = _Publication(local, published, corpus, write, staging)
         publication.problems += compacted.problems
         publication.run()
     return publication.report()
 
 
+def _other_replays(published: Path) -> list[Path]:
+    """The files of replays of ``newest``, for another profile: they are of the same bundles."""
+    of_profile = published.parent.name == PROFILES
+    return sorted((published.parent.parent / "runs").glob("*.parquet")) if of_profile else []
+
+
 class _Publication:
     """One promotion, step by step; what it did is gathered on the way."""
 
-    def __init__(self, local: Path, published: Path, corpus: Mapping[str, LoadedCase], write: bool) -> None:
+    def __init__(
+        self, local: Path, published: Path, corpus: Mapping[str, LoadedCase], write: bool, staging: Staging
+    ) -> None:
         self._writes = write
+        self._staging = staging
         self.problems: list[str] = []
         self._local = local
         self._published = published
@@ -109,10 +119,9 @@ class _Publication:
         self._gates = Gates(self._environments[local].to_pylist())
         self._written: list[str] = []
         self._removed: list[str] = []
-        self._silent = 0
+        self._silent: dict[str, int] = {}
         self._quarantined: dict[str, str] = {}
         self._found = Promotion()
-        self._unstable = 0
 
     def run(self) -> None:
         """Read everything, then write: a dataset that cannot be read is not half rewritten."""
@@ -120,65 +129,60 @@ class _Publication:
             raise StoreError(f"{sentence} before publishing")
         self.problems += [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
         texts = newest("messages", [self._table(side, "messages") for side in (self._published, self._local)])
-        rows = self._promote(_texts(texts))
+        self._found = self._promote(_texts(texts))
         if not self._writes:
             return
-        environments = self._judged_environments(rows)
+        environments = self._judged_environments()
         for table, every in (("messages", texts), ("environments", environments)):
             before = self._table(self._published, table)
-            self._write(f"{table}.parquet", table, self._referenced(table, every, rows, also=before))
-        for name, part in rows.items():
-            self._write(name, _table_of(name), part)
-        messages = self._referenced("messages", texts, rows)
-        self._note_missing(rows, messages)
+            self._write(f"{table}.parquet", table, self._referenced(table, every, also=before))
+        for table in WITH_FILES:
+            for name in self._staging.names(table):
+                if self._staging.is_changed(name, self._published / name):
+                    self._put(name, table, self._staging.rows(name))
+        messages = self._referenced("messages", texts)
+        self._note_missing(messages)
         self._write("messages.parquet", "messages", messages)
-        self._write("environments.parquet", "environments", self._referenced("environments", environments, rows))
-        self._write_rest(rows, messages)
+        self._write("environments.parquet", "environments", self._referenced("environments", environments))
+        self._write_rest(_texts(messages))
         self.problems += writer.list_files(self._published)
 
     def report(self) -> PublishReport:
         """What :meth:`run` did."""
+        silent = sum(self._silent.values())
         return PublishReport(
             tuple(dict.fromkeys(self._written)),
             tuple(self._removed),
             self._found.promoted,
-            {**({_SILENT: self._silent} if self._silent else {}), **self._found.dropped},
+            {**({_SILENT: silent} if silent else {}), **self._found.dropped},
             self._quarantined,
             self._found.held,
             self._found.doubtful,
-            self._unstable,
-            tuple(self.problems),
+            self._found.unstable,
+            tuple(dict.fromkeys(self.problems)),
         )
 
-    def _promote(self, texts: Mapping[str, str]) -> dict[str, pa.Table]:
-        """The rows that each file of cells and replays is to have."""
+    def _promote(self, texts: Mapping[str, str]) -> Promotion:
+        """Stage the rows that each file of cells and replays is to have."""
         environments = newest("environments", [self._environments[self._published], self._environments[self._local]])
-        sides: dict[str, tuple[pa.Table, pa.Table]] = {}
-        for table in ("cells", "runs"):
-            mine: Sides = {name: self._sides(table, name) for name in self._names(table)}
-            sides |= mine
-            self._found.add(promote(table, mine, self._current.rows, environments.to_pylist(), texts))
-        rows = self._found.rows
-        replaced = {
-            name: before
-            for name, (before, local) in sides.items()
-            if local.num_rows or before.num_rows > rows[name].num_rows
-        }
-        marked_rows, self._unstable = marked(rows, replaced, self._variants_with_options())
-        return marked_rows
+        paths = {name: self._published / name for table in WITH_FILES for name in self._names(table)}
+        return promote(
+            paths, self._sides, self._current.rows, environments, texts, variants_of(self._corpus), self._staging
+        )
 
     def _names(self, table: str) -> list[str]:
         """The files of a table that either side has."""
         folders = [side / table for side in (self._published, self._local)]
         return sorted({f"{table}/{path.name}" for folder in folders for path in folder.glob("*.parquet")})
 
-    def _sides(self, table: str, name: str) -> tuple[pa.Table, pa.Table]:
+    def _sides(self, name: str) -> tuple[pa.Table, pa.Table]:
         """The published rows of a file, and the local ones that may take their place."""
+        table = name.partition("/")[0]
         before = self._table(self._published, table, name)
-        good = self._good(table, self._table(self._local, table, name))
+        good = self._good(name, table, self._table(self._local, table, name))
         return (shortened(before), shortened(good)) if table == "cells" and good.num_rows else (before, good)
 
-    def _good(self, table: str, rows: pa.Table) -> pa.Table:
+    def _good(self, name: str, table: str, rows: pa.Table) -> pa.Table:
         """Rows that say something and whose run the gate has passed; the others are noted.
 
         Environment cases install packages of their own and have no run for the gate to judge.
@@ -188,7 +192,7 @@ class _Publication:
 
         measured = pc.is_in(rows["status"], value_set=pa.array([status.value for status in MEASURED]))
         speaking = rows.filter(pc.and_(measured, rows["case" if table == "cells" else "bundle"].is_valid()))
-        self._silent += rows.num_rows - speaking.num_rows
+        self._silent[name] = rows.num_rows - speaking.num_rows
         bad = mask(speaking, lambda *run: self._gates.word(*run) != GOOD)
         if bad is None:
             return speaking
@@ -213,52 +217,69 @@ class _Publication:
         found = next((release for known, release in pairs if known == env_id and release), None)
         return f"torch {found}" if found and found[0].isdigit() else found or f"{env_id}"
 
-    def _variants_with_options(self) -> set[tuple[str, str]]:
-        """Variants whose session has options of its own."""
-        return {
-            (case, name)
-            for case, loaded in self._corpus.items()
-            for name, variant in loaded.variants.items()
-            if variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION
-        }
-
-    def _judged_environments(self, every: Files) -> pa.Table:
+    def _judged_environments(self) -> pa.Table:
         """The environment's row of each run that is published or was judged, with the measuring code of its rows."""
         sides = [self._environments[side] for side in (self._published, self._local)]
         known = newest("environments", sides).to_pylist()
-        codes = _codes(every.values())
+        codes: dict[tuple[str | None, str | None], set[str]] = {}
+        for env_id, run_id, code in self._distinct(("env_id", "run_id", "code")):
+            codes.setdefault((env_id, run_id), set()).add(code)
         for row in known:
-            found = codes.get((row["env_id"], row["run_id"]))
+            found = codes.get((row["env_id"], row["run_id"]), set()) - {None}
             row["codes"] = sorted(found) if found else row["codes"]
         return to_arrow("environments", known)
 
-    def _referenced(self, table: str, rows: pa.Table, every: Files, also: pa.Table | None = None) -> pa.Table:
+    def _distinct(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """What these columns hold in the rows of cells and of replays."""
+        listed = ", ".join(names)
+        return self._staging.fetch(f"SELECT {listed} FROM cells UNION SELECT {listed} FROM runs")
+
+    def _texts_referred(self) -> set[str]:
+        ids = self._distinct(("message_id",))
+        ids += self._staging.fetch("SELECT DISTINCT unnest([warning_id, checker_id]) FROM cells")
+        return {text for (text,) in ids} - {None}
+
+    def _referenced(self, table: str, rows: pa.Table, also: pa.Table | None = None) -> pa.Table:
         """The texts or environments that rows refer to, and those that ``also`` has."""
-        key, references = ("message_id", _REFERENCES) if table == "messages" else ("run_id", ("run_id",))
-        ids = _referred(every, references)
+        key = "message_id" if table == "messages" else "run_id"
+        ids = self._texts_referred() if table == "messages" else {run for (run,) in self._distinct(("run_id",))}
         return rows.filter(_one_of(rows[key], ids | (set() if also is None else set(also[key].to_pylist()))))
 
-    def _write_rest(self, every: Files, messages: pa.Table) -> None:
+    def _write_rest(self, texts: Mapping[str, str]) -> None:
         """The tables that are written anew from the corpus and the rows."""
-        cells = {name: part for name, part in every.items() if _table_of(name) == "cells"}
-        runs = [part for name, part in every.items() if _table_of(name) == "runs"]
         records = {case: documented.records for case, documented in self._documents.items()}
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus, records)))
         self._write("sources.parquet", "sources", self._sources)
-        self._write("declared.parquet", "declared", self._declared(cells))
-        self._write("graphs.parquet", "graphs", self._graphs(cells))
-        rows = [row for part in cells.values() for row in part.select(COLUMNS).to_pylist()]
-        claims = adjudicate(self._corpus, self._documents, rows, _texts(messages), self._replays(rows, runs))
-        self._write("claims.parquet", "claims", to_arrow("claims", claims))
+        self._write("declared.parquet", "declared", self._declared())
+        self._write("graphs.parquet", "graphs", self._graphs())
+        self._write("claims.parquet", "claims", to_arrow("claims", self._claims(texts)))
 
-    def _replays(self, cells: Iterable[Mapping[str, Any]], runs: Sequence[pa.Table]) -> list[dict[str, Any]]:
-        """The runs of the files that claims about versions of a runtime are judged on."""
-        cases = set(naming_a_runtime(self._documents))
-        bundles = {row["bundle"] for row in cells if row["case"] in cases}
-        parts = [("", part.filter(_one_of(part["bundle"], bundles))) for part in runs]
-        return taken("runs", parts, REPLAY).select(replays.COLUMNS).to_pylist() if parts else []
+    def _claims(self, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """The claims as they are judged by the rows, those of one case after the other."""
+        entered = 'SELECT torch FROM cells WHERE "case" IS NOT NULL AND torch IS NOT NULL'
+        barred = self._staging.fetch(
+            f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NULL AND torch NOT IN ({entered})'
+        )
+        rows = self._staging.stream(
+            f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NOT NULL ORDER BY "case", file, line'
+        )
+        left, naming = dict(self._corpus), set(naming_a_runtime(self._documents))
+        self._staging.keep_replays(naming)
+        for case, group in itertools.groupby(rows, key=lambda row: row[COLUMNS.index("case")]):
+            if case in left:
+                cells = [dict(zip(COLUMNS, row, strict=True)) for row in (*barred, *group)]
+                runs = self._replays(case) if case in naming else []
+                yield from adjudicate({case: left.pop(case)}, self._documents, cells, texts, runs)
+        yield from adjudicate(left, self._documents, [dict(zip(COLUMNS, row, strict=True)) for row in barred], texts)
 
-    def _declared(self, cells: Files) -> pa.Table:
+    def _replays(self, case: str) -> list[dict[str, Any]]:
+        """The runs of a case's files, one on each release of a runtime."""
+        rows = self._staging.fetch(
+            f"SELECT {', '.join(replays.COLUMNS)} FROM replays_of WHERE of = ? ORDER BY line", [case]
+        )
+        return [dict(zip(replays.COLUMNS, row, strict=True)) for row in rows]
+
+    def _declared(self) -> pa.Table:
         """The tables of the published releases; a newly read one takes the place of that release's older one."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -267,21 +288,25 @@ class _Publication:
         before = self._table(self._published, "declared")
         kept = before.filter(pc.invert(_one_of(before["release"], set(fresh["release"].to_pylist()))))
         both = pa.concat_tables([kept, fresh])
-        return both.filter(_one_of(both["release"], _referred(cells, ("torch",))))
+        torches = self._staging.fetch("SELECT DISTINCT torch FROM cells")
+        return both.filter(_one_of(both["release"], {torch for (torch,) in torches}))
 
-    def _graphs(self, cells: Files) -> pa.Table:
+    def _graphs(self) -> pa.Table:
         """The graphs of files to be drawn: those published before, and those whose bundles lie in the local dataset."""
         import pyarrow as pa
 
-        wanted = set().union(*(graphs.drawn(part.select(graphs.DRAWN).to_pylist()) for part in cells.values()))
+        rows = self._staging.stream(f"SELECT {', '.join(map(sql.name, graphs.DRAWN))}, file FROM cells ORDER BY file")
+        wanted: set[str] = set()
+        for _, group in itertools.groupby(rows, key=lambda row: row[-1]):
+            wanted |= graphs.drawn(dict(zip(graphs.DRAWN, row[:-1], strict=True)) for row in group)
         before = self._table(self._published, "graphs")
         kept = before.filter(_one_of(before["bundle"], wanted))
         fresh, problems = graphs.gathered(self._local, wanted - set(kept["bundle"].to_pylist()))
         self.problems += problems
         return pa.concat_tables([kept, to_arrow("graphs", fresh)])
 
-    def _note_missing(self, every: Files, messages: pa.Table) -> None:
-        missing = len(_referred(every, _REFERENCES) - set(messages["message_id"].to_pylist()))
+    def _note_missing(self, messages: pa.Table) -> None:
+        missing = len(self._texts_referred() - set(messages["message_id"].to_pylist()))
         if missing:
             self.problems.append(f"{missing} error texts that rows refer to are in neither dataset")
 
@@ -301,40 +326,39 @@ class _Publication:
     def _write(self, name: str, table: str, rows: pa.Table) -> None:
         """Write a file unless it has these rows already; one without rows goes, apart from the whole tables."""
         path = self._published / name
-        if table in ("cells", "runs", "graphs") and not rows.num_rows:
-            if path.is_file():
-                writer.remove(path)
-                self._removed.append(name)
-            return
-        if path.is_file() and _same_rows(files.read(path, table), rows, table):
+        if rows.num_rows or table != "graphs":
+            same = path.is_file() and _same_rows(files.read(path, table), rows, table)
+        else:
+            same = not path.is_file()
+        if not same:
+            self._put(name, table, rows)
+
+    def _put(self, name: str, table: str, rows: pa.Table) -> None:
+        path = self._published / name
+        if table in (*WITH_FILES, "graphs") and not rows.num_rows:
+            writer.remove(path)
+            self._removed.append(name)
             return
         writer.write(path, table, rows)
         self._written.append(name)
 
 
+def variants_of(corpus: Mapping[str, LoadedCase]) -> list[dict[str, Any]]:
+    """Of each variant whether its session has options of its own, and whether it has dynamic axes."""
+    return [
+        {
+            "case": case,
+            "variant": name,
+            "asks": variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION,
+            "dynamic": bool(variant.dynamic),
+        }
+        for case, loaded in corpus.items()
+        for name, variant in loaded.variants.items()
+    ]
+
+
 def _texts(messages: pa.Table) -> dict[str, str]:
     return dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
-
-
-def _table_of(name: str) -> str:
-    """``cells`` or ``runs``, by the name of a file."""
-    return name.partition("/")[0]
-
-
-def _codes(tables: Iterable[pa.Table]) -> dict[tuple[str | None, str | None], set[str]]:
-    """The measuring code of the rows of each (env_id, run_id), where it was kept."""
-    found: dict[tuple[str | None, str | None], set[str]] = {}
-    for table in tables:
-        for row in table.group_by(["env_id", "run_id", "code"]).aggregate([]).to_pylist():
-            if row["code"]:
-                found.setdefault((row["env_id"], row["run_id"]), set()).add(row["code"])
-    return found
-
-
-def _referred(every: Files, columns: Iterable[str]) -> set[str]:
-    """What these columns, as far as each file has them, refer to."""
-    names = [(part, name) for part in every.values() for name in columns if name in part.column_names]
-    return {item for part, name in names for item in part[name].unique().to_pylist()} - {None}
 
 
 def _one_of(column: pa.ChunkedArray, values: Iterable[str | None]) -> pa.ChunkedArray:

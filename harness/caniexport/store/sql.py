@@ -27,6 +27,9 @@ Where = Mapping[str, Collection[Any]]
 #: so many values of a filter that they are given as a list: each placeholder is parsed by itself
 _MANY = 64
 
+#: memory of a database that is bounded
+_BOUND = "256MB"
+
 #: what a row says happened: repetitions that differ are a word of their own, for whoever asks
 STATUS = "CASE WHEN len(unstable) > 0 THEN 'unstable' ELSE status END"
 
@@ -48,6 +51,14 @@ def connection() -> duckdb.DuckDBPyConnection:
     made: duckdb.DuckDBPyConnection = _engine().connect()
     # nothing is ever fetched, and a file that has changed is read anew: only footers are kept
     made.execute("SET autoinstall_known_extensions = false; SET parquet_metadata_cache = true")
+    return made
+
+
+def bounded(folder: Path) -> duckdb.DuckDBPyConnection:
+    """A database of its own that takes little memory: what does not fit goes to files in ``folder``."""
+    engine = importlib.import_module("duckdb")  # its Python layer reads arrow
+    settings = {"memory_limit": _BOUND, "temp_directory": str(folder / "spilled"), "threads": 2}
+    made: duckdb.DuckDBPyConnection = engine.connect(config=settings | {"preserve_insertion_order": False})
     return made
 
 

@@ -1,0 +1,240 @@
+"""The rules for publishing: a new row that breaks one is held back and named, a published one is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from store_rows import cell, environment, write_cells
+from test_publish import CASE, Home
+
+from caniexport.model.rows import RUNS
+from caniexport.publish.publish import publish
+from caniexport.publish.rules import rules
+from caniexport.publish.staging import Staging
+from caniexport.store import Dataset, writer
+from caniexport.store.schema import to_arrow
+
+SENTENCES = {rule.name: rule.sentence for rule in rules()}
+BUNDLE = "b" * 24
+NAMED = {"opset_effective": 9, "exporter_effective": "torchscript-trace"}
+FAILED = {"status": "fail", "stage": "load", "signature": "load|Fail|x"}
+#: the bare call of 1.10.2, which writes opset 9
+DEFAULT = {"exporter": "default", "opset": None, **NAMED}
+#: the same where the release writes by dynamo
+BY_DYNAMO = {"torch": "2.8.0", "exporter_effective": "dynamo", "opset_effective": 18}
+DYNAMO = {**BY_DYNAMO, "exporter": "dynamo", "opset": 18}
+DYNAMIC = CASE.replace('    sources = ("seed:000",)', '    sources = ("seed:000",)\n    dynamic = {"x": {0: "n"}}')
+#: a variant whose session has options of its own
+WITH_OPTIONS = CASE.replace(
+    "    newer = fix(",
+    '    plainly = fix("runtime-option", "o", session={"graph_optimization_level": 0})\n    newer = fix(',
+)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder with a corpus; ``publish`` promotes its local rows."""
+    return Home(tmp_path)
+
+
+def replay(**changes):
+    """A run of the file of a cell on the runtime of the cell."""
+    row = {name.name: value for name in RUNS if (value := cell().get(name.name)) is not None}
+    return {**row, "bundle": BUNDLE, "device": "cpu", "run_id": "replays", **changes}
+
+
+def write_replays(folder, *rows, gate="good", run="replays"):
+    """Replays of a run as files of a dataset, beside the environments that it has."""
+    writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", to_arrow("runs", rows))
+    path = folder / "environments.parquet"
+    known = [row for row in Dataset.open(folder, None).records("environments") if row["run_id"] != run]
+    writer.write(path, "environments", to_arrow("environments", [*known, environment(run_id=run, gate=gate)]))
+
+
+def bare(home, **changes):
+    return home.cell(**{**DEFAULT, **changes})
+
+
+def named(home, **changes):
+    return home.cell(**{"opset": 9, **NAMED, **changes})
+
+
+@pytest.mark.parametrize(
+    ("default_call", "named_call", "text", "held"),
+    [
+        (FAILED, {}, CASE, True),
+        ({}, FAILED, CASE, True),
+        ({"status": "fail", "stage": "export", "exporter_effective": None, "opset_effective": None}, {}, CASE, True),
+        ({"status": "pass"}, {"status": "degraded"}, CASE, False),
+        ({"unstable": ["fail", "pass"], **FAILED}, {}, CASE, False),
+        ({"runtime_version": "1.0.0", **FAILED}, {}, CASE, False),
+        ({"opset_effective": 11, **FAILED}, {}, CASE, False),
+        (BY_DYNAMO | FAILED, DYNAMO, CASE, True),
+        (BY_DYNAMO | FAILED, DYNAMO, DYNAMIC, False),
+        (FAILED, {}, DYNAMIC, True),
+    ],
+)
+def test_a_default_call_that_ends_otherwise_than_the_named_call_is_held_back(
+    home, default_call, named_call, text, held
+):
+    home.write_corpus(text)
+    others = [bare(home, variant="rewrite")]
+    home.measure(bare(home, **default_call), named(home, **named_call), *others)
+
+    report = home.publish()
+
+    torch, name = ("2.8.0", "dynamo/18") if named_call is DYNAMO else ("1.10.2", "torchscript-trace/9")
+    both = [f"{torch}/cross-no-symbolic/plain/{call}" for call in ("default/default", name)]
+    assert {reason: sorted(names) for reason, names in report.held.items()} == (
+        {SENTENCES["default-call"]: both} if held else {}
+    )
+    assert len(home.answers().cells()) == (1 if held else 3)
+
+
+@pytest.mark.parametrize(
+    ("stage", "held"), [("check", True), ("eager", True), ("export", False), ("load", False), ("run", False)]
+)
+def test_a_crash_that_is_neither_the_exporters_nor_the_runtimes_is_held_back(home, stage, held):
+    home.measure(home.cell(status="crash", stage=stage, signature=f"{stage}|SIGSEGV"), home.cell(opset=9))
+
+    report = home.publish()
+
+    name = "1.10.2/cross-no-symbolic/plain/torchscript-trace/14"
+    assert report.held == ({SENTENCES["crash-stage"]: [name]} if held else {})
+    assert len(home.answers().cells()) == (1 if held else 2)
+
+
+def test_a_published_cell_or_replay_without_a_verdict_on_its_run_is_named_and_stays(home):
+    home.measure(home.cell())
+    home.publish()
+    write_cells(home.published, [home.cell(torch="2.0.1", run_id="gone")])
+    write_replays(home.published, replay(), gate=None)
+
+    report = publish(home.local.with_name("empty"), home.published, home.corpus)
+
+    assert report.doubtful == {
+        SENTENCES["no-gate"]: [
+            "2.0.1/cross-no-symbolic/plain/torchscript-trace/14",
+            f"cross-no-symbolic/plain (file {BUNDLE}) on onnxruntime 1.19.2 cpu",
+        ]
+    }
+    assert report.is_whole
+    assert len(home.answers().cells()) == 2
+    assert len(home.answers().runs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "held"),
+    [
+        ({"status": "fail", "stage": "check"}, {}, True),
+        (FAILED, {"status": "mismatch", "stage": "compare"}, True),
+        ({"status": "degraded"}, {}, False),
+        ({"status": "fail", "stage": "check"}, {"runtime_version": "1.20.0"}, False),
+        ({"status": "fail", "stage": "check"}, {"provider": "cuda"}, False),
+        ({"status": "fail", "stage": "check"}, {"bundle": "c" * 24}, False),
+        ({"status": "fail", "stage": "check"}, {"session": "{}"}, False),
+        ({"status": "fail", "stage": "check", "variant": "plainly"}, {"session": "{}"}, True),
+        ({"status": "fail", "stage": "check", "unstable": ["fail", "pass"]}, {}, False),
+    ],
+)
+def test_a_cell_that_ends_otherwise_than_its_own_files_replay_is_held_back(home, mine, theirs, held):
+    home.write_corpus(WITH_OPTIONS)
+    write_replays(home.published, replay(**theirs))
+    row = home.cell(bundle=BUNDLE, **mine)
+    home.measure(row, home.cell(opset=9))
+
+    report = home.publish()
+
+    name = f"1.10.2/cross-no-symbolic/{row['variant']}/torchscript-trace/14"
+    assert report.held == ({SENTENCES["own-replay"]: [name]} if held else {})
+
+
+def test_a_replay_that_ends_otherwise_than_a_published_cell_is_held_back_by_name(home):
+    home.measure(home.cell(bundle=BUNDLE, status="fail", stage="load"))
+    home.publish()
+    write_replays(home.local, replay(status="mismatch", stage="compare"))
+
+    report = home.publish()
+
+    assert report.held == {
+        SENTENCES["own-replay"]: [f"cross-no-symbolic/plain (file {BUNDLE}) on onnxruntime 1.19.2 cpu"]
+    }
+    assert home.answers().runs().empty
+
+
+def test_a_cell_of_another_profile_is_compared_with_the_replays_of_newest(home):
+    write_replays(home.published, replay())
+    home.local, home.published = (folder / "profiles" / "period" for folder in (home.local, home.published))
+    home.measure(home.cell(bundle=BUNDLE, status="fail", stage="check"))
+
+    report = home.publish()
+
+    assert list(report.held) == [SENTENCES["own-replay"]]
+
+
+def test_names_of_bundles_of_either_length_are_the_same_file(home):
+    """Older rows have all 64 digits."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    write_replays(home.published, replay())
+    path = home.published / "runs" / "onnxruntime-cpu.parquet"
+    table = pq.read_table(path)
+    column = table.schema.get_field_index("bundle")
+    pq.write_table(table.set_column(column, "bundle", pa.array(["b" * 64])), path)
+    home.measure(home.cell(bundle="b" * 64, status="fail", stage="check"))
+
+    report = home.publish()
+
+    assert list(report.held) == [SENTENCES["own-replay"]]
+    home.measure(home.cell(bundle="b" * 64), run="run-2")
+    home.publish()
+    (row,) = pq.read_table(home.published / "cells").to_pylist()
+    assert row["bundle"] == BUNDLE, "what is written has 24 digits"
+
+
+def test_published_rows_that_break_a_rule_are_named_until_they_are_measured_again(home):
+    write_cells(home.published, [bare(home, **FAILED), named(home)])
+    at = "2026-05-01T00:00:00Z"
+    home.measure(named(home, variant="rewrite"), run="run-1", at=at)
+
+    report = home.publish()
+
+    assert report.held == {}
+    assert report.doubtful == {SENTENCES["default-call"]: ["1.10.2/cross-no-symbolic/plain/default/default"]}
+    assert len(home.answers().cells()) == 3
+
+    settled = {"apart": True, "attempts": 2, "measured_at": at}
+    home.measure(bare(home, **settled), run="run-2", at=at)
+    assert home.publish().doubtful == {}
+
+
+#: rows of November 2026 that break a rule, by profile: each number may only fall
+KNOWN = {
+    "newest": {"default-call": 84, "crash-stage": 18, "no-gate": 20577, "own-replay": 0},
+    "period": {"default-call": 78, "crash-stage": 200, "no-gate": 0, "own-replay": 25},
+}
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.published
+@pytest.mark.parametrize("profile", sorted(KNOWN))
+def test_no_further_published_row_breaks_a_rule(profile):
+    assert {name: count for name, count in broken(profile).items() if count > KNOWN[profile][name]} == {}
+
+
+def broken(profile):
+    """How many published rows of a profile break each rule."""
+    from caniexport.model import corpus
+    from caniexport.publish.publish import variants_of
+
+    newest = ROOT / "results"
+    folder = newest if profile == "newest" else newest / "profiles" / profile
+    others = [] if profile == "newest" else sorted((newest / "runs").glob("*.parquet"))
+    with Staging.open(others) as staging:
+        for path in (*folder.glob("cells/*.parquet"), *folder.glob("runs/*.parquet")):
+            staging.keep(f"{path.parent.name}/{path.name}", path)
+        staging.register("environments", to_arrow("environments", Dataset.open(folder, None).records("environments")))
+        staging.mark({}, variants_of(corpus.load([ROOT / "cases"], stand_in=True)))
+        return {rule.name: len(staging.fetch(rule.query)) for rule in rules()}
