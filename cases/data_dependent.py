@@ -265,3 +265,115 @@ class PythonRoundOfSize(Case):
     @fix("rewrite", "integers only", documented=False)
     def integers(self, x):
         return x[:, : (2 * x.shape[1] + 3) // 6]
+
+
+def alignment(durations, frames):
+    """Which frames belong to which token: a one for each token's frames, one token after the other."""
+    before = (frames[None, :, None] < torch.cumsum(durations, 1)[:, None, :]).float()
+    return before - F.pad(before, (1, 0))[:, :, :-1]
+
+
+def regulated(x, durations):
+    """Repeat each token for its duration; the longest row says how many frames there are."""
+    frames = torch.arange(durations.sum(1).max())
+    return torch.matmul(alignment(durations, frames), x)
+
+
+class _Regulated(Case):
+    sources = ("OHF-Voice/piper1-gpl#148", "OHF-Voice/piper1-gpl#101", "OHF-Voice/piper1-gpl#287")
+    inputs = (
+        (f32(2, 4, 3), values([[1, 3, 2, 4], [2, 2, 1, 1]], "int64")),
+        (f32(2, 4, 3), values([[3, 1, 1, 0], [1, 1, 1, 2]], "int64")),
+        (f32(3, 5, 3), values([[2, 1, 1, 1, 3], [5, 2, 1, 3, 1], [1, 1, 1, 1, 2]], "int64")),
+    )
+    dynamic = {"x": {0: "batch", 1: "tokens"}, "durations": {0: "batch", 1: "tokens"}}
+
+    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace")
+
+
+class LengthRegulator(_Regulated):
+    """arange of summed durations: the length regulator of a text-to-speech model."""
+
+    aten_ops = ("aten::arange", "aten::cumsum", "aten::matmul")
+    onnx_ops = ("Range", "CumSum", "MatMul")
+
+    def forward(self, x, durations):
+        return regulated(x, durations)
+
+    @fix("rewrite", "a fixed number of frames, the rest zeros", changes_values=True, documented=False)
+    def fixed_frames(self, x, durations):
+        return torch.matmul(alignment(durations, torch.arange(16)), x)
+
+
+class LstmOfDataDependentLength(_Regulated):
+    """LSTM over a length that the input's values say, as after a length regulator."""
+
+    aten_ops = ("aten::lstm", "aten::arange")
+    onnx_ops = ("LSTM", "Range")
+
+    def setup(self):
+        self.lstm = torch.nn.LSTM(3, 2, batch_first=True)
+
+    def forward(self, x, durations):
+        return self.lstm(regulated(x, durations))[0]
+
+    @fix("rewrite", "a fixed number of frames, the rest zeros", changes_values=True, documented=False)
+    def fixed_frames(self, x, durations):
+        return self.lstm(torch.matmul(alignment(durations, torch.arange(16)), x))[0]
+
+
+class ChunkOfDataDependentLength(_Regulated):
+    """chunk in two of an axis whose length the input's values say."""
+
+    aten_ops = ("aten::chunk", "aten::arange")
+    onnx_ops = ("Split", "Slice", "Range")
+
+    def forward(self, x, durations):
+        return regulated(x, durations).chunk(2, 1)[1]
+
+    @fix("rewrite", "a slice from the middle on", documented=False)
+    def sliced(self, x, durations):
+        frames = regulated(x, durations)
+        return frames[:, (frames.shape[1] + 1) // 2 :]
+
+    @fix("rewrite", "only the frames of the second half, by arange", documented=False)
+    def second_half(self, x, durations):
+        length = durations.sum(1).max()
+        return torch.matmul(alignment(durations, torch.arange((length + 1) // 2, length)), x)
+
+
+class PadOfDataDependentLength(_Regulated):
+    """pad up to a window, where the length that the input's values say is below it."""
+
+    aten_ops = ("aten::pad", "aten::arange")
+    onnx_ops = ("Pad", "Range")
+
+    def forward(self, x, durations):
+        frames = regulated(x, durations)
+        missing = 8 - frames.shape[1]
+        return F.pad(frames, (0, 0, 0, missing)) if missing > 0 else frames
+
+    @fix("rewrite", "arange up to the window at least", documented=False)
+    def window_of_arange(self, x, durations):
+        length = durations.sum(1).max().clamp(min=8)
+        return torch.matmul(alignment(durations, torch.arange(length)), x)
+
+
+class SoftmaxOfMaskedValues(Case):
+    """softmax of x[mask]: an axis whose length the mask's values say."""
+
+    sources = ("caniexport",)
+    aten_ops = ("aten::softmax", "aten::index")
+    onnx_ops = ("Softmax", "NonZero", "GatherND")
+    inputs = ((f32(6),), (f32(6, low=0.5, high=2.0),), (f32(9),))
+    dynamic = {"x": {0: "length"}}
+
+    def forward(self, x):
+        return torch.softmax(x[x > -0.5], 0)
+
+    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace", documented=False)
+
+    @fix("rewrite", "softmax with -inf where the mask is false, masked afterwards", documented=False)
+    def masked_afterwards(self, x):
+        kept = x > -0.5
+        return torch.softmax(x.masked_fill(~kept, float("-inf")), 0)[kept]

@@ -294,3 +294,102 @@ class MeanOfManyHalves(Case):
     @fix("rewrite", "the mean in float32, cast back", documented=False)
     def in_float(self, x):
         return x.float().mean((1, 2)).to(x.dtype)
+
+
+def root_mean_square(x, weight):
+    """An RMS norm as models write it out."""
+    return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * weight
+
+
+class _TwoHalfNorms(Case):
+    needs_torch = ">=2.1"  # before, the CPU has too few operators of half floats
+    rtol, atol = HALF_TOLERANCE, HALF_TOLERANCE
+    inputs = ((f16(2, 5, 8, high=2.0),), (f16(2, 5, 8, high=2.0),), (f16(3, 5, 8, low=0.5, high=4.0),))
+    dynamic = {"x": {0: "batch"}}
+
+    def setup(self):
+        self.first = torch.nn.Parameter(torch.zeros(8).half())
+        self.second = torch.nn.Parameter(torch.zeros(8).half())
+
+    basic_only = fix(
+        "runtime-option",
+        "graph_optimization_level=1: basic optimizations only",
+        session={"graph_optimization_level": 1},
+    )
+    extended = fix(
+        "runtime-option",
+        "graph_optimization_level=2: all optimizations but those of layout",
+        session={"graph_optimization_level": 2},
+    )
+
+
+class RmsNormHalfTwice(_TwoHalfNorms):
+    """RMS norm of half floats, written out twice: onnxruntime 1.23 to 1.26 cannot load the file.
+
+    Its fusion into SimplifiedLayerNormalization removes a cast that the second norm still reads.
+    """
+
+    sources = ("microsoft/onnxruntime#26717", "microsoft/onnxruntime#29153")
+    aten_ops = ("aten::pow", "aten::mean", "aten::sqrt", "aten::div")
+    onnx_ops = ("Pow", "ReduceMean", "Sqrt", "Div")
+
+    def forward(self, x):
+        return root_mean_square(root_mean_square(x, self.first), self.second)
+
+    @fix("rewrite", "both norms in float32, cast back", documented=False)
+    def norms_in_float(self, x):
+        y = root_mean_square(root_mean_square(x.float(), self.first.float()), self.second.float())
+        return y.to(x.dtype)
+
+
+class RmsNormHalfRsqrtTwice(_TwoHalfNorms):
+    """RMS norm of half floats with rsqrt, twice: onnxruntime 1.23 to 1.26 cannot load the file.
+
+    Only the TorchScript exporter writes it in a form that the runtime fuses.
+    """
+
+    sources = ("microsoft/onnxruntime#26717", "microsoft/onnxruntime#29153")
+    aten_ops = ("aten::rsqrt", "aten::pow", "aten::mean")
+    onnx_ops = ("Pow", "ReduceMean", "Sqrt", "Div")
+
+    def forward(self, x):
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.first
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.second
+
+    @fix("rewrite", "both norms in float32, cast back", documented=False)
+    def norms_in_float(self, x):
+        y = x.float()
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5) * self.first.float()
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5) * self.second.float()
+        return y.to(x.dtype)
+
+
+class LayerNormHalfWrittenOutTwice(_TwoHalfNorms):
+    """Layer norm of half floats, written out twice: onnxruntime 1.23 to 1.26 cannot load the file.
+
+    From opset 17 on the runtime fuses it into LayerNormalization, and the file loads.
+    """
+
+    sources = ("microsoft/onnxruntime#29153", "microsoft/onnxruntime#26717")
+    aten_ops = ("aten::mean", "aten::pow", "aten::sqrt", "aten::div")
+    onnx_ops = ("ReduceMean", "Pow", "Sqrt", "Div")
+
+    def forward(self, x):
+        x = x - x.mean(-1, keepdim=True)
+        x = root_mean_square(x, self.first)
+        x = x - x.mean(-1, keepdim=True)
+        return root_mean_square(x, self.second)
+
+    opset_17 = fix("raise-opset", "opset 17, which has LayerNormalization", opset=17, documented=False)
+
+    @fix("rewrite", "torch.nn.functional.layer_norm", documented=False)
+    def layer_norm(self, x):
+        return F.layer_norm(F.layer_norm(x, (8,), self.first), (8,), self.second)
+
+    @fix("rewrite", "both norms in float32, cast back", documented=False)
+    def norms_in_float(self, x):
+        y = x.float()
+        y = y - y.mean(-1, keepdim=True)
+        y = root_mean_square(y, self.first.float())
+        y = y - y.mean(-1, keepdim=True)
+        return root_mean_square(y, self.second.float()).to(x.dtype)

@@ -155,6 +155,37 @@ class DropoutReferenceInTraining(Case):
         return self.dropout(self.linear(x))
 
 
+class BatchNorm2dOfOlderTorch(Case):
+    """BatchNorm2d in evaluation mode: dynamo of torch 2.6 fails with onnxscript 0.5 and newer.
+
+    The translation of newer onnxscript returns one value; torch 2.6 expects three. onnxscript 0.1.0 has the old form.
+    """
+
+    id = "batch-norm-2d-of-older-torch"
+    sources = ("microsoft/onnxscript#2651",)
+    aten_ops = ("aten::batch_norm",)
+    onnx_ops = ("BatchNormalization",)
+    inputs = IMAGES
+    dynamic = BATCH
+
+    def setup(self):
+        self.norm = with_statistics(torch.nn.BatchNorm2d(3))
+
+    def forward(self, x):
+        return self.norm(x)
+
+    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace", documented=False)
+
+    newer_torch = fix("version-upgrade", "torch 2.7 or later", torch=">=2.7")
+
+    @fix("rewrite", "a scale and a shift for each channel", documented=False)
+    def scale_and_shift(self, x):
+        norm = self.norm
+        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        shift = norm.bias - norm.running_mean * scale
+        return x * scale.reshape(1, -1, 1, 1) + shift.reshape(1, -1, 1, 1)
+
+
 class ConvBatchNormFused(Case):
     """A convolution and its batch norm, fused by the exporter: wrong in TensorRT 7, right in ONNX Runtime."""
 

@@ -99,3 +99,68 @@ class FakeQuantiseLearnable(_FakeQuantise):
     @fix("module-swap", "fake quantisation with the learnt numbers, fixed", documented=False)
     def fixed(self, x):
         return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
+
+
+def value_info(model):
+    """Whether the shapes in the file agree with inferred ones, and how many of its weights have a shape there."""
+    import onnx
+
+    try:
+        onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        is_consistent = True
+    except onnx.shape_inference.InferenceError:
+        is_consistent = False
+    weights = {item.name for item in model.graph.initializer}
+    return {
+        "value_info_consistent": is_consistent,
+        "weights_in_value_info": sum(item.name in weights for item in model.graph.value_info),
+    }
+
+
+def without_value_info(model):
+    """Remove the shapes of inner values."""
+    del model.graph.value_info[:]
+    return model
+
+
+class _ThenQuantizeDynamic(Case):
+    sources = ("microsoft/onnxruntime#25890",)
+    needs_torch = ">=2.5"  # the first with value_info of weights
+    dynamic = {"x": {0: "batch"}}
+    facts = staticmethod(value_info)
+
+    remove_value_info = fix("graph-surgery", "delete value_info from the file", surgery=without_value_info)
+    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace", documented=False)
+
+
+class LinearThenQuantizeDynamic(_ThenQuantizeDynamic):
+    """Linear by dynamo, then quantize_dynamic: onnxruntime 1.22 to 1.28 refuses the shapes.
+
+    The file is right and runs. It has the shape of the weight in value_info, too; quantize_dynamic transposes the weight
+    and keeps that shape. Measured is what the file has, not the quantization.
+    """
+
+    aten_ops = ("aten::linear",)
+    onnx_ops = ("Gemm",)
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
+
+    def setup(self):
+        self.linear = torch.nn.Linear(4, 6)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class Conv2dThenQuantizeDynamic(_ThenQuantizeDynamic):
+    """Conv2d by dynamo, then quantize_dynamic: its weight has a shape in value_info and stays as it is."""
+
+    id = "conv2d-then-quantize-dynamic"
+    aten_ops = ("aten::conv2d",)
+    onnx_ops = ("Conv",)
+    inputs = ((f32(1, 2, 5, 5),), (f32(1, 2, 5, 5),), (f32(3, 2, 5, 5),))
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(2, 3, 3)
+
+    def forward(self, x):
+        return self.conv(x)

@@ -183,3 +183,60 @@ class CondOnMean(Case):
     @fix("rewrite", "torch.where on both results", documented=False)
     def where(self, x):
         return torch.where(x.mean() > 0, doubled(x), halved(x))
+
+
+class Cube(torch.autograd.Function):
+    """A cube with a symbolic."""
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("Mul", x, g.op("Mul", x, x))
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * x * x
+
+
+def cube(x):
+    return x * x * x
+
+
+class TracedFunctionInScriptedBranch(_Scripted):
+    """autograd.Function with symbolic, traced, then called in a branch of a scripted module."""
+
+    sources = ("pytorch/pytorch#113652", "pytorch/pytorch#146035")
+    aten_ops = ("prim::PythonOp", "prim::If")
+    onnx_ops = ("If", "Mul")
+    inputs = ((f32(2, 3, low=0.1),), (f32(2, 3, low=-1.0, high=-0.1),))
+
+    def setup(self):
+        self.traced = torch.jit.trace(Cube.apply, torch.ones(2, 3))
+        self.traced_cube = torch.jit.trace(cube, torch.ones(2, 3))
+
+    def forward(self, x):
+        # TorchScript writes an If for the statement
+        if bool(x.sum() > 0):  # noqa: SIM108
+            y = x + 1.0
+        else:
+            y = self.traced(x)
+        return y
+
+    @fix("rewrite", "a traced function without the autograd.Function", documented=False)
+    def traced_without_it(self, x):
+        if bool(x.sum() > 0):  # noqa: SIM108
+            y = x + 1.0
+        else:
+            y = self.traced_cube(x)
+        return y
+
+    @fix("rewrite", "the function's mathematics, scripted with the module", documented=False)
+    def scripted_too(self, x):
+        if bool(x.sum() > 0):  # noqa: SIM108
+            y = x + 1.0
+        else:
+            y = x * x * x
+        return y
+
+    @fix("rewrite", "torch.where on both results", documented=False)
+    def where(self, x):
+        return torch.where(x.sum() > 0, x + 1.0, self.traced(x))
