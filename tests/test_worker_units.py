@@ -397,3 +397,15 @@ def test_an_output_that_keeps_its_input_alive_is_the_callers():
     given = np.arange(6.0)
 
     assert borrowed([given, given[1:], given.reshape(2, 3)], {"x": given, "part": given[2:]}) == []
+
+
+@pytest.mark.parametrize(("names", "files"), [((), 1), (("model.onnx.data",), 2)])
+def test_a_model_says_how_many_files_the_export_call_wrote_and_its_bundle_does_not(tmp_path, names, files):
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([], "empty", [], [])), str(path))
+    for name in names:
+        (tmp_path / name).touch()
+    model = onnx_file.parse(exporters._read(str(path)))
+    case = homes.find().read_cases()["default-call-writes-two-files"].cls
+    assert case.facts(model) == {"files": files}
+    assert onnx_file.normalised(model) == onnx_file.normalised(onnx.load(str(path)))
