@@ -105,9 +105,10 @@ def _wrong(
     """What is wrong for sets of inputs beside one that stops the runtime, in the words of a cell; empty for nothing."""
     from caniexport.model import runtimes
     from caniexport.worker.compare import compare
-    from caniexport.worker.onnx_file import normalised
+    from caniexport.worker.onnx_file import normalised, quanta
     from caniexport.worker.subject import positional
 
+    steps = quanta(model)
     session = runtimes.load(normalised(model), "cpu", {})
     told, is_stopped, began = [], False, time.perf_counter()
     for number, inputs in enumerate(sets):
@@ -124,6 +125,9 @@ def _wrong(
         told.append((number, inputs, found))
     if not is_stopped:
         return ""  # the cell compares them
-    problems = ((number, compare(outputs(inputs), found, *tolerance, "onnxruntime")) for number, inputs, found in told)
+    problems = (
+        (number, compare(outputs(inputs), found, *tolerance, "onnxruntime", quanta=steps))
+        for number, inputs, found in told
+    )
     lines = [(number, line) for number, difference in problems for line in difference.problem.split("\n") if line]
     return "\n".join("input set {}, {}".format(*line) for line in lines)

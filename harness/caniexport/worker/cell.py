@@ -98,6 +98,7 @@ class _Work:
         self.facts: Dict[str, Any] = {}
         self.messages: Dict[str, str] = {}
         self.borrowed: List[str] = []
+        self.quanta: List[float] = []
         self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
 
     def go(self) -> None:
@@ -193,6 +194,7 @@ class _Work:
         if self.variant.surgery is not None:
             model = self.variant.surgery(model)
         self._note_file(model)
+        self.quanta = onnx_file.quanta(model)
         bundle = onnx_file.Bundle(onnx_file.normalised(model), *_data(model, self.variant, eager))
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
         if self.variant.case.facts is not None:
@@ -234,7 +236,14 @@ class _Work:
             _located(
                 index,
                 compare.compare(
-                    want, got, variant.rtol, variant.atol, "onnxruntime", variant.compares_values, variant.by_largest
+                    want,
+                    got,
+                    variant.rtol,
+                    variant.atol,
+                    "onnxruntime",
+                    variant.compares_values,
+                    variant.by_largest,
+                    self.quanta,
                 ),
             )
             for index, (want, got) in enumerate(zip(truth, outputs))
