@@ -448,3 +448,29 @@ class SdpaOneHeadOfKeys(_Attention):
         key = key.expand(-1, query.size(1), -1, -1)
         value = value.expand(-1, query.size(1), -1, -1)
         return F.scaled_dot_product_attention(query, key, value)
+
+
+def biased(score, _batch, _head, query, key):
+    return score + (query - key) * 0.1
+
+
+class FlexAttentionOperator(Case):
+    """torch's flex_attention: no exporter translates the operator."""
+
+    sources = ("caniexport",)
+    aten_ops = ("higher_order::flex_attention",)
+    onnx_ops = ("MatMul", "Softmax")
+    needs_torch = ">=2.5"
+    exporters = ("dynamo", "torchscript-trace", "default")
+    inputs = ((f32(1, 2, 4, 8),) * 3, (f32(1, 2, 4, 8, low=-2.0, high=2.0),) * 3)
+
+    def forward(self, query, key, value):
+        from torch.nn.attention.flex_attention import flex_attention
+
+        return flex_attention(query, key, value, score_mod=biased)
+
+    @fix("rewrite", "the product with its bias, its softmax, the second product", documented=False)
+    def formula(self, query, key, value):
+        scores = query @ key.transpose(-2, -1) / 8.0**0.5
+        at = torch.arange(4.0)
+        return torch.softmax(scores + (at.unsqueeze(1) - at.unsqueeze(0)) * 0.1, -1) @ value

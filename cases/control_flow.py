@@ -89,3 +89,57 @@ class TraceTensorTripCountBaked(Case):
             return i + 1, y * 1.5 + 0.25
 
         return while_loop(before_last, one_round, (torch.zeros_like(n), x))[1]
+
+
+def decayed(carry, item):
+    carry = carry * 0.5 + item
+    return carry, carry * 2.0
+
+
+class ScanOperator(Case):
+    """torch's scan operator: dynamo writes a Scan node, TorchScript fails.
+
+    TorchScript traces with torch.jit.trace, which refuses what scan compiles.
+    """
+
+    sources = ("pytorch/pytorch#151327", "pytorch/pytorch#146674")
+    aten_ops = ("higher_order::scan",)
+    onnx_ops = ("Scan",)
+    needs_torch = ">=2.6"
+    exporters = ("dynamo", "torchscript-trace", "default")
+    inputs = ((f32(3, 4),), (f32(3, 4, low=-2.0, high=2.0),))
+
+    def forward(self, x):
+        from torch._higher_order_ops.scan import scan
+
+        return scan(decayed, torch.zeros_like(x[0]), x)
+
+    @fix("rewrite", "a Python loop over the steps: the file has one length only", documented=False)
+    def unrolled(self, x):
+        carry, items = torch.zeros_like(x[0]), []
+        for step in x.unbind(0):
+            carry, item = decayed(carry, step)
+            items.append(item)
+        return carry, torch.stack(items)
+
+
+class WhileLoopOperator(Case):
+    """torch's while_loop operator: dynamo writes a Loop node, TorchScript fails."""
+
+    sources = ("pytorch/pytorch#146674",)
+    aten_ops = ("higher_order::while_loop",)
+    onnx_ops = ("Loop",)
+    needs_torch = ">=2.3"
+    exporters = ("dynamo", "torchscript-trace", "default")
+    inputs = ((f32(2, 3, low=0.1),), (f32(2, 3, low=0.01, high=0.02),), (f32(2, 3, low=8.0, high=9.0),))
+
+    def forward(self, x):
+        from torch._higher_order_ops.while_loop import while_loop
+
+        return while_loop(lambda x: x.sum() < 10.0, lambda x: (x * 2.0,), (x,))[0]
+
+    @fix("rewrite", "torch.where in a fixed number of rounds: right up to that number", documented=False)
+    def fixed_rounds(self, x):
+        for _ in range(10):
+            x = torch.where(x.sum() < 10.0, x * 2.0, x)
+        return x

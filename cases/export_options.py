@@ -102,3 +102,30 @@ class AtenFallbackExportsNotParsed(Case):
     @fix("rewrite", "no fallback: an average pool whose windows are the same ones", export={}, documented=False)
     def same_windows(self, x):
         return torch.nn.functional.avg_pool2d(x, 3, 2)
+
+
+def files_written(model):
+    """How many files the export call wrote."""
+    return {"files": next((int(item.value) for item in model.metadata_props if item.key == "files"), 1)}
+
+
+class DefaultCallWritesTwoFiles(Case):
+    """The default call writes two files since torch 2.9: model.onnx.data beside model.onnx, even without weights.
+
+    external_data=False puts everything into one .onnx file. A file of 2 GB or more needs the second one.
+    """
+
+    sources = ("painebenjamin/hey-buddy#29",)
+    aten_ops = ("aten::relu",)
+    onnx_ops = ("Relu",)
+    exporters = ("default",)
+    inputs = ((f32(2, 3),), (f32(2, 3, low=-2.0, high=2.0),))
+    facts = staticmethod(files_written)
+
+    def forward(self, x):
+        return torch.relu(x)
+
+    one_file = fix("export-option", "external_data=False: a single file", export={"external_data": False})
+    torchscript = fix(
+        "export-option", "dynamo=False: the TorchScript exporter", export={"dynamo": False}, documented=False
+    )

@@ -350,9 +350,9 @@ def test_arrays_in_nests_are_changed_where_they_are():
 
 def test_the_newest_release_is_the_default_and_all_means_all():
     table = releases.table()
-    assert [item.torch for item in run.chosen(())] == [table[-1].torch]
-    assert [item.torch for item in run.chosen(("all",))] == [item.torch for item in reversed(table)]
-    assert [item.torch for item in run.chosen(("1.13", "2.15.0"))] == ["2.15.0", "1.13.1"]
+    assert [item.torch for item in run.chosen(run.CheckRequest())] == [table[-1].torch]
+    assert [item.torch for item in run.chosen(run.CheckRequest(("all",)))] == [item.torch for item in reversed(table)]
+    assert [item.torch for item in run.chosen(run.CheckRequest(("1.13", "2.15.0")))] == ["2.15.0", "1.13.1"]
 
 
 @pytest.mark.parametrize(

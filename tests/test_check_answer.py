@@ -150,6 +150,17 @@ def test_of_what_there_was_no_time_for_it_is_not_said_that_it_does_not_work(chec
     assert found.findings == (f"torch {TORCH}: no measured cell works, and there was no time for dynamo and trace",)
 
 
+def test_a_file_of_another_opset_than_the_named_one_is_in_the_first_line(tmp_path, results):
+    rows = [row(exporter, 12, end) for exporter, end in ((TRACE, PASSED), (DYNAMO, ("degraded", "done", None)))]
+    written = [rows[0] | {"opset_effective": 12}, rows[1] | {"opset_effective": 18}]
+    append(tmp_path / "rows", *written, texts=TEXTS, environments=[environment(TORCH)])
+    asked = Filters(("m",), torch=(TORCH,), opsets=("12",))
+    found = answer("m", Dataset.open(None, tmp_path / "rows"), results, asked, {}, ModelNotes(), {})
+    assert found.headline == (
+        "works by trace and by dynamo; asked for opset 12 dynamo writes opset 18 without an error"
+    )
+
+
 def test_another_exporter_is_the_way_out_of_a_default_call_without_a_fix(checked):
     ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (14, 18, 26))}
     found = checked(ends | by_exporter(TRACE, failed("complex"), (7, 8)) | by_exporter(TRACE, PASSED, (9, 18, 23)))

@@ -122,6 +122,11 @@ def test_a_number_that_cannot_be_fed_as_the_file_wants_it_is_no_failure_of_the_m
     assert [(failure.stage, failure.differs) for failure in wrong] == [("compare", ("factor = 4.0 instead of 1.5",))]
 
 
+def test_an_opset_that_dynamo_replaces_is_measured_and_the_first_line_names_what_the_file_has(run):
+    found = run("models:warp", (12,), {}, exporters=(DYNAMO,))
+    assert found.headline == "works by dynamo; asked for opset 12 dynamo writes opset 18 without an error"
+
+
 def test_what_a_package_registers_when_it_is_imported_is_there_at_every_opset(run):
     """By trace torchvision's symbolics; by dynamo torchlib's functions, which are found once it is imported."""
     found = run("boxes:chosen", (16, 17, 18), {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from caniexport.check.run import CheckRequest, chosen
 from caniexport.check.widen import ReleaseQuestion
 from caniexport.model import releases
 from caniexport.model.status import Status
@@ -80,3 +81,19 @@ def test_a_trace_that_works_as_its_first_inputs_decide_is_held_against_the_scrip
     seen = {(TRACE, opset): (PASS,) for opset in (7, 18, 23)}
     assert asked.next_points(lane, seen) == []
     assert asked.next_points(lane, seen, is_fixed=True) == [(SCRIPT, 18)]
+
+
+@pytest.mark.parametrize(
+    ("torch", "exporters", "asked"),
+    [
+        ("2.15.0", (DYNAMO,), [(DYNAMO, 12)]),
+        ("2.15.0", (), [(DYNAMO, 12), (TRACE, 12), (SCRIPT, 12)]),
+        # dynamo_export takes no opset, and 1.13 has no dynamo
+        ("2.4.1", (), [(TRACE, 12), (SCRIPT, 12)]),
+        ("1.13.1", (), [(TRACE, 12), (SCRIPT, 12)]),
+    ],
+)
+def test_dynamo_is_asked_for_an_opset_that_it_silently_replaces_where_that_is_named(torch, exporters, asked):
+    request = CheckRequest((torch,), exporters, (12,))
+    (release,) = chosen(request)
+    assert measured(ReleaseQuestion(release, exporters, (12,)), lambda *_: PASS) == asked

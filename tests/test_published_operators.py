@@ -258,3 +258,10 @@ def test_an_operator_that_is_not_measured_is_a_dead_end_neither_of_op_nor_of_why
     assert eye.exit_code == 2
     assert "it has no sample with a tensor; torch itself lists rules for opsets: trace 7-23" in eye.output
     assert "caniexport op eye" not in eye.output
+
+
+def test_the_release_since_which_dynamo_passes_is_named_with_its_companion_packages():
+    told = " ".join(CliRunner().invoke(main, ["op", "irfft2"]).output.split())
+    assert re.search(
+        r"dynamo since torch 2\.6\.0 with onnxscript [\d.]+, onnx-ir [\d.]+, onnx [\d.]+, onnxruntime [\d.]+", told
+    )

@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from caniexport import home as homes
+from caniexport.answers.reading import load
+from caniexport.answers.select import cases_about
 from caniexport.cli import main
 from caniexport.match.search import FullText, find_hits, is_error, split_filters
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
+from caniexport.store import Dataset, writer
+from caniexport.store.catalogue import case_rows
+from caniexport.store.schema import to_arrow
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +35,16 @@ ERRORS = (
 @pytest.fixture(scope="module")
 def published():
     return Kept.open(ROOT / "results", None)
+
+
+@pytest.fixture(scope="module")
+def with_corpus(tmp_path_factory):
+    """The published rows with the corpus as it is in this tree."""
+    local = tmp_path_factory.mktemp("local")
+    corpus = homes.find(ROOT).read_cases()
+    rows = case_rows(corpus, dict.fromkeys(corpus, ()))
+    writer.write(local / "cases.parquet", "cases", to_arrow("cases", rows))
+    return Dataset.open(ROOT / "results", local)
 
 
 def why(*given):
@@ -130,3 +146,24 @@ def test_the_search_page_gives_no_verdict_on_words_and_the_nearest_names_of_noth
     assert "lstm-dynamic-batch" in words
     assert "needed" not in words
     assert "Nothing measured has these words. The nearest names: grid_sample" in nothing
+
+
+@pytest.mark.parametrize("words", ["onnx.data two files", "two files since torch 2.9", "single file external_data"])
+def test_a_report_of_two_files_finds_the_case_of_the_default_call_first(with_corpus, words):
+    hits = find_hits(FullText(with_corpus), words)
+    assert hits[0].case == "default-call-writes-two-files"
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("scan", "scan-operator"),
+        ("torch._higher_order_ops.scan", "scan-operator"),
+        ("while_loop", "while-loop-operator"),
+        ("torch.cond", "cond-on-mean"),
+        ("flex_attention", "flex-attention-operator"),
+        ("torch.nn.attention.flex_attention", "flex-attention-operator"),
+    ],
+)
+def test_a_higher_order_operator_is_known_by_its_case(with_corpus, name, case):
+    assert case in cases_about(name, load(with_corpus))

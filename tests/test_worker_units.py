@@ -428,3 +428,16 @@ def test_an_output_that_keeps_its_input_alive_is_the_callers():
     given = np.arange(6.0)
 
     assert borrowed([given, given[1:], given.reshape(2, 3)], {"x": given, "part": given[2:]}) == []
+
+
+def test_only_a_quantized_output_is_compared_within_one_step_of_its_quantization():
+    want = [np.zeros(3, np.float32), np.zeros(3, np.float32)]
+
+    def problem(place, steps):
+        got = [item.copy() for item in want]
+        got[place][1] = np.float32(0.002) * steps
+        return compare(want, got, None, None, "onnxruntime", quanta=[0.002, 0.0]).problem
+
+    assert not problem(0, 1)
+    assert problem(0, 2).startswith("output 0: 1 of 3 values differ")
+    assert problem(1, 1).startswith("output 1: 1 of 3 values differ")

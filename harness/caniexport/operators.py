@@ -98,6 +98,11 @@ _FAMILIES = (
     ("reflection_pad2d", "mirror_pad", "reflection_pad1d", "reflection_pad3d", "reflection_pad", "pad.reflect"),
     ("replication_pad2d", "replication_pad1d", "replication_pad3d", "replication_pad", "pad.replicate"),
     ("higher_order::cond", "torch.cond", "cond"),
+    ("higher_order::scan", "scan", "torch._higher_order_ops.scan"),
+    ("higher_order::while_loop", "while_loop", "torch._higher_order_ops.while_loop"),
+    (
+        "higher_order::flex_attention", "flex_attention", "flex attention", "torch.nn.attention.flex_attention",
+    ),
     ("prim::pythonop", "pythonop", "autograd function"),
     ("copy_", "copy", "aten::copy"),
     ("rotaryembedding", "rotary_embedding", "rope"),

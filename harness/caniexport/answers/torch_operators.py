@@ -18,6 +18,7 @@ from caniexport.answers import declared as tables
 from caniexport.answers.reading import load
 from caniexport.answers.shown import Answers, Shown
 from caniexport.answers.wrong_outputs import tell_wrong
+from caniexport.home import NEWEST
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
@@ -152,7 +153,8 @@ class OperatorPlace(Shown):
     ``runs_on`` from which onnxruntime on the documented cases' files with each of these run; ``declared`` the opsets
     with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes;
     ``findings`` what looking by hand found, with a call that shows it; ``meant`` whether the name means this operator
-    as much as the first.
+    as much as the first; ``companions`` the companion packages that dynamo was measured with on the first release that
+    passes.
     """
 
     op: str
@@ -167,6 +169,7 @@ class OperatorPlace(Shown):
     findings: tuple[str, ...] = ()
     meant: bool = True
     exported: str = ""
+    companions: str = ""
 
     @property
     def becomes(self) -> str:
@@ -390,7 +393,19 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         _fixes(dataset, cases),
         exported=next((row.first for row in files if row.first), ""),
     )
-    return replace(place, decision=_decision(place, newest, newest == releases[-1]))
+    return replace(
+        place, decision=_decision(place, newest, newest == releases[-1]), companions=_companions(dataset, place.told)
+    )
+
+
+def _companions(dataset: Dataset, told: Sequence[OperatorHistory]) -> str:
+    """``since torch 2.6.0 with onnxscript 0.7.2, onnx-ir 1.1.0, …``: an older onnxscript has fewer translations.
+
+    Empty where dynamo does not pass, or where the environment of that release is not known.
+    """
+    since = next((line.since for line in told if line.exporter == Exporter.DYNAMO.value and line.works), "")
+    own = (item for item in load(dataset).installed if (item.torch, item.profile) == (since, NEWEST))
+    return next((f"since torch {since} with {item.text}" for item in own if item.text), "")
 
 
 def _line(

@@ -111,7 +111,15 @@ def answer(
     fixed = _fixed(mine, cells, notes)
     return Checked(
         target,
-        headline(works, failures, lost, is_rough=notes.is_rough, fixed=fixed, goes_on=notes.goes_on),
+        headline(
+            works,
+            failures,
+            lost,
+            is_rough=notes.is_rough,
+            fixed=fixed,
+            goes_on=notes.goes_on,
+            other_opsets=_other_opsets(cells) if asked.opsets else (),
+        ),
         notes.module,
         notes.sets,
         notes.refused,
@@ -144,6 +152,14 @@ def _notes(notes: ModelNotes, cells: Sequence[MeasuredCell], asked: Filters) -> 
         yield "no axis is dynamic, so that no other size was tried: --dynamic x:0=batch names an axis that varies"
     if not asked.opsets and notes.sets:
         yield from _gaps(cells)
+
+
+def _other_opsets(cells: Iterable[MeasuredCell]) -> list[str]:
+    """``asked for opset 12 dynamo writes opset 18 without an error``, for each file that works and is of another."""
+    moved = [cell for cell in cells if cell.works and cell.opset is not None and cell.opset_effective != cell.opset]
+    told = "asked for opset {} {} writes opset {} without an error"
+    words = (told.format(cell.opset, EXPORTER_SHORT[cell.exporter], cell.opset_effective) for cell in moved)
+    return list(dict.fromkeys(words))
 
 
 def _gaps(cells: Sequence[MeasuredCell]) -> Iterable[str]:

@@ -46,7 +46,7 @@ def check(
     """
     for text in request.packages:
         run.requirement(text)
-    chosen = run.chosen(request.releases)
+    chosen = run.chosen(request)
     run.require_opsets(request, chosen)
     asked = subject(target, cwd, options)
     place = prepare(into, home, asked.files, request.packages)

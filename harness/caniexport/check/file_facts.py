@@ -108,6 +108,7 @@ def _wrong(
     from caniexport.worker.compare import compare
     from caniexport.worker.subject import positional
 
+    steps = onnx_file.quanta(model)
     session = runtimes.load(onnx_file.normalised(model), "cpu", {})
     told, is_stopped, began = [], False, time.perf_counter()
     for number, inputs in enumerate(sets):
@@ -125,6 +126,9 @@ def _wrong(
         told.append((number, inputs, found))
     if not is_stopped:
         return ""  # the cell compares them
-    problems = ((number, compare(outputs(inputs), found, *tolerance, "onnxruntime")) for number, inputs, found in told)
+    problems = (
+        (number, compare(outputs(inputs), found, *tolerance, "onnxruntime", quanta=steps))
+        for number, inputs, found in told
+    )
     lines = [(number, line) for number, difference in problems for line in difference.problem.split("\n") if line]
     return "\n".join("input set {}, {}".format(*line) for line in lines)

@@ -61,10 +61,12 @@ def headline(
     is_rough: bool = False,
     fixed: str = "",
     goes_on: bool = False,
+    other_opsets: Sequence[str] = (),
 ) -> str:
     """One line, without an end; ``problems`` are those of releases of which nothing was measured. ``is_rough`` says
     that rounding alone moves the outputs by as much as they may differ, ``fixed`` what the tracer warned of that it
-    fixes where it works, ``goes_on`` that a second call gives other values than the first.
+    fixes where it works, ``goes_on`` that a second call gives other values than the first. ``other_opsets`` names the
+    files of another opset than the named one.
     """
     if not works:
         return problems[0] if problems else "nothing was measured"
@@ -74,7 +76,7 @@ def headline(
     decided = (_FIXED.format(fixed),) if fixed else ()
     kept = (_GOES_ON,) if goes_on and any(line.status in WORKS for item in works for line in item.lines) else ()
     told = _of_one(works[0], failures, fixed) if len(works) == 1 else _of_several(works)
-    return "; ".join((told, *decided, *kept, *rough, *problems))
+    return "; ".join((told, *other_opsets, *decided, *kept, *rough, *problems))
 
 
 def _of_one(works: Works, failures: Sequence[Failure], fixed: str) -> str:

@@ -151,14 +151,22 @@ class CheckRequest:
     keep_files: bool = False
 
 
-def chosen(names: Sequence[str]) -> list[Release]:
+def chosen(request: CheckRequest) -> list[Release]:
     """The releases asked for, newest first: what is wrong with a model is often seen in the first of them."""
-    if not names:
-        return [releases.table()[-1]]
+    names = request.releases
     if "all" in names:
-        return list(reversed(releases.table()))
-    found = {release.torch: release for release in map(releases.find, names)}
-    return [found[torch] for torch in reversed(versions.ordered(found))]
+        found = list(releases.table())
+    else:
+        by_torch = {release.torch: release for release in map(releases.find, names)}
+        found = [by_torch[torch] for torch in versions.ordered(by_torch)] or [releases.table()[-1]]
+    return [_with_lower(release, request.opsets) for release in reversed(found)]
+
+
+def _with_lower(release: Release, opsets: Sequence[int]) -> Release:
+    """The release with these opsets for dynamo too: it takes any lower one without an error, and writes another."""
+    low, high = release.dynamo or (0, 0)
+    # dynamo_export of 2.1 to 2.4 takes no opset at all
+    return release._replace(dynamo=(min(low, *opsets), high)) if opsets and low < high else release
 
 
 def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:

@@ -85,7 +85,7 @@ def command(
             cases = cases_about(name, load(dataset))
             if not cases:
                 raise
-            show_cases(dataset, name, cases, as_json=as_json)
+            show_cases(dataset, name, cases, as_json=as_json, has_samples=False)
             return
         if torch:
             output.echo(_at(summary, dataset, name, torch), err=as_json)
@@ -216,6 +216,7 @@ def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
     found = {
         "seen": "\n".join(place.findings),
         "fails": "\n".join(f"{', '.join(where)}: {reason}" for reason, where in reasons.items()),
+        "dynamo": place.companions,
         "becomes": place.becomes,
         "onnxruntime": "; ".join(f"{op}: {words}" for op, words in place.runs_on.items()),
         "declared": "; ".join(declared),

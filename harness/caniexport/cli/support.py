@@ -37,7 +37,9 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     output.answer(supported(dataset, asked), show, as_json)
 
 
-def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], *, as_json: bool) -> None:
+def show_cases(
+    dataset: Dataset, operator: str, cases: Sequence[str], *, as_json: bool, has_samples: bool = True
+) -> None:
     """Show how the cases of an operator stand, a line for each exporter, and how to ask about one of them."""
     from caniexport.answers.supported import supported
 
@@ -45,8 +47,8 @@ def show_cases(dataset: Dataset, operator: str, cases: Sequence[str], *, as_json
     one = f"caniexport why {found[0].case}"
 
     def show_all(items: Answers[CaseSupport], console: Console) -> None:
-        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`. "
-        lead += f"Torch's own samples of it: `caniexport op {operator}`."
+        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`."
+        lead += f" Torch's own samples of it: `caniexport op {operator}`." if has_samples else ""
         console.print(lead, soft_wrap=True)
         show(items, console)
 

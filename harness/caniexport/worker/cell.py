@@ -103,6 +103,7 @@ class _Work:
         #: where the array of each input of the file comes from; or why the file cannot be fed
         self.sources: Dict[str, runtimes.Source] = {}
         self.unfed: Optional[ValueError] = None
+        self.quanta: List[float] = []
         self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
 
     def go(self) -> None:
@@ -199,6 +200,7 @@ class _Work:
         if self.variant.surgery is not None:
             model = self.variant.surgery(model)
         self._note_file(model)
+        self.quanta = onnx_file.quanta(model)
         bundle = onnx_file.Bundle(onnx_file.normalised(model), self._inputs(model, eager), eager.truth)
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
         if self.variant.case.facts is not None:
@@ -252,7 +254,14 @@ class _Work:
             _located(
                 index,
                 compare.compare(
-                    want, got, variant.rtol, variant.atol, "onnxruntime", variant.compares_values, variant.by_largest
+                    want,
+                    got,
+                    variant.rtol,
+                    variant.atol,
+                    "onnxruntime",
+                    variant.compares_values,
+                    variant.by_largest,
+                    self.quanta,
                 ),
             )
             for index, (want, got) in enumerate(zip(truth, outputs))

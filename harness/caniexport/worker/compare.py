@@ -46,18 +46,21 @@ def compare(
     who: str,
     values: bool = True,
     by_largest: bool = False,
+    quanta: Sequence[float] = (),
 ) -> Difference:
     """Compare two lists of arrays; ``who`` names the side that is judged (``onnxruntime``).
 
     Without ``values`` only count, dtype and shape are compared: those of random operators differ every time.
     ``by_largest`` allows an absolute error of a tenth of rtol of the largest value: what is left of a sum whose terms
-    cancel out is as exact as these terms.
+    cancel out is as exact as these terms. ``quanta`` widens the absolute tolerance of each output by one step of its
+    quantization: the last bit before it may decide to which step a value is rounded.
     """
     if len(expected) != len(actual):
         problem = "{} output(s) expected, {} gave {}".format(len(expected), who, len(actual))
         return Difference(problem, 0.0, 0.0, *tolerance("float32", rtol, atol))
+    quanta = quanta if len(quanta) == len(expected) else [0.0] * len(expected)
     parts = [
-        _compare_one("output {}".format(i), want, got, rtol, atol, who, values, by_largest)
+        _compare_one("output {}".format(i), want, got, rtol, atol, who, values, by_largest, quanta[i])
         for i, (want, got) in enumerate(zip(expected, actual))
     ]
     return worst(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
@@ -115,11 +118,13 @@ def _compare_one(
     who: str,
     values: bool,
     by_largest: bool,
+    quantum: float,
 ) -> Difference:
     import numpy as np
 
     want, got = np.asarray(want), np.asarray(got)
     rtol_used, atol_used = tolerance(str(want.dtype), rtol, atol)
+    atol_used += quantum
     problems: List[str] = []
     if want.dtype != got.dtype:
         problems.append("{}: dtype {} expected, {} gave {}".format(name, want.dtype, who, got.dtype))

@@ -147,14 +147,17 @@ def _default(request: Request) -> bytes:
 
 
 def _read(path: str) -> bytes:
-    """A file with its external data (``model.onnx.data``) taken in."""
+    """A file with its external data (``model.onnx.data``); ``files`` in its metadata is how many there were."""
     import onnx
 
     with open(path, "rb") as file:
         content = file.read()
-    if len(os.listdir(os.path.dirname(path))) == 1:
+    written = len(os.listdir(os.path.dirname(path)))
+    if written == 1:
         return content
-    return _content(onnx.load(path).SerializeToString())
+    model = onnx.load(path)
+    model.metadata_props.add(key="files", value=str(written))
+    return _content(model.SerializeToString())
 
 
 def _content(serialised: Any) -> bytes:

@@ -60,6 +60,28 @@ def written_by(model: Any, asked: str) -> str:
     return Exporter.DYNAMO.value if _has_dynamo_marks(model) else Exporter.TRACE.value
 
 
+def quanta(model: Any) -> List[float]:
+    """The quantum of each output: the one scale of the DequantizeLinear that gives it, 0 for any other output."""
+    from onnx import numpy_helper
+
+    makers = {name: node for node in model.graph.node for name in node.output}
+    stored = {item.name: item for item in model.graph.initializer}
+    stored.update(
+        (name, item.t)
+        for name, node in makers.items()
+        if node.op_type == "Constant"
+        for item in node.attribute
+        if item.name == "value"
+    )
+    found = []
+    for output in model.graph.output:
+        node = makers.get(output.name)
+        scale = stored.get(node.input[1]) if node is not None and node.op_type == "DequantizeLinear" else None
+        array = None if scale is None else numpy_helper.to_array(scale)
+        found.append(float(array.item()) if array is not None and array.size == 1 else 0.0)
+    return found
+
+
 def normalised(model: Any) -> bytes:
     """The file without what says only when and where it was written: producer, doc strings, stack traces.
 
