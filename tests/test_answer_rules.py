@@ -143,13 +143,13 @@ def test_a_fraction_counts_what_passes_and_never_what_is_degraded():
 # --- a fix's word and its sentence
 
 
-def test_the_word_of_a_fix_is_at_one_opset_and_its_sentence_ranges_over_all(local):
-    """grid-sample needs opset 16: at 13 the fix is needed, and the sentence says what a higher opset would do."""
+def test_the_sentence_of_a_fix_is_about_the_span_that_holds_the_point(local):
+    """grid-sample needs opset 16: at 13 the fix is needed, and the sentence says up to which opset."""
     asked = Filters(cases=("grid-sample",), torch=("1.12.1",), exporters=("trace",))
     (standing,) = workarounds(Dataset.open(None, local), asked).standings
 
     assert (standing.opset, standing.word) == (13, Workaround.NEEDED)
-    assert standing.statement == "obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)"
+    assert standing.statement == "needed since 1.12.1 with opset <= 15 (broken at 1.10.2)"
 
 
 # --- the axis that an upgrade names

@@ -213,7 +213,7 @@ def test_a_workaround_that_a_higher_opset_replaces_names_the_opset(dataset):
     found = workarounds(dataset, Filters(cases=("grid-sample",), torch=("2.0.1",)))
     item = standing(found, "opset_16")
     assert (item.opset, item.word.value) == (14, "needed")
-    assert item.statement == "obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)"
+    assert item.statement == "needed since 1.12.1 with opset <= 15 (broken at 1.10.2)"
     assert any("its own default, 14 in 2.0.1" in note for note in found.notes)
 
 

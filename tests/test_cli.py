@@ -183,9 +183,7 @@ def test_an_operator_that_no_case_is_about_is_told_apart_from_a_typo(run, comman
 
 def test_workaround_says_since_when_and_at_which_opset(run):
     shown = run("workaround", "grid-sample/opset_16", "--torch", "2.0.1").stdout
-    assert "needed at torch 2.0.1, opset 14; obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)" in " ".join(
-        shown.split()
-    )
+    assert "needed since 1.12.1 with opset <= 15 (broken at 1.10.2)" in " ".join(shown.split())
 
 
 def test_workaround_stops_a_build_only_for_the_words_that_it_is_told(run):

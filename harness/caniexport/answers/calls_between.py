@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from caniexport.answers.torch_operators import OperatorsSummary
     from caniexport.answers.upgrade import Upgrade
 
-#: what is more than some calls
-_ALL = 2
 #: from one place to another
 _PLACES = 2
 #: leads on from what is said here to what comes of the cases
@@ -63,20 +61,16 @@ def _ends(
 
 def _is_lost(found: Mapping[str, OperatorAt], places: Sequence[MeasuredPoint]) -> bool:
     """Whether all calls pass at the first place and not all of them at the second, or some and none."""
-    shares = [
-        _share(end, place.opset)
+    ends = [
+        (end, place.opset)
         for place in places[:2]
         for end in (found[place.torch].ends if place.torch in found else ())
         if end.exporter == place.exporter
     ]
-    return len(shares) == _PLACES and shares[1] < shares[0]
-
-
-def _share(end: ExporterEnd, opset: int | None) -> int:
-    """Two where all calls pass at an opset or at an older one, one where some do, and nothing where none does."""
-    if end.passes(opset) and not end.fails_at(opset):
-        return _ALL
-    return int(bool(end.share))
+    if len(ends) != _PLACES:
+        return False
+    (old, before), (new, after) = ends
+    return new.fails_at(after) and (old.passes(before) or (bool(old.share) and not new.share))
 
 
 def _used(places: Iterable[MeasuredPoint], torch: str) -> list[str]:

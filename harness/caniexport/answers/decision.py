@@ -13,7 +13,7 @@ from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.reasons import FailureGroup, Why
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.targets import UpgradeTarget
-from caniexport.answers.touching import ModelStanding, TouchWord
+from caniexport.answers.touching import ENOUGH, ModelStanding, TouchWord
 from caniexport.answers.upgrade import Upgrade
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Status
@@ -117,6 +117,9 @@ def _decide_least(found: Plan) -> str:
     refused = "".join(f" {said}" for said in found.file_refused)
     if not found.held:
         return f"Stay at torch {found.before.torch}: it is the newest release that was measured.{refused}"
+    unknown = next((item for item in found.held if item.model and item.model.word is TouchWord.NOT_ENOUGH), None)
+    if unknown is not None:
+        return f"At torch {unknown.place.torch}{_called(unknown)}: {_told(unknown)}.{refused}"
     newer = [item for item in found.held if item.place.torch != found.before.torch and (item.breaks or item.lost)]
     stay = f"no release newer than torch {found.before.torch} is known where nothing breaks"
     if not newer:
@@ -356,10 +359,23 @@ def _inferred(target: UpgradeTarget, found: ModelStanding, named: str) -> str:
             looked = f"no known failure touches it ({base})"
             unseen = some(found.unseen, _NAMED)
             return f"{looked}; nothing is known of {unseen}, which none of them has" if unseen else looked
+        case TouchWord.NOT_ENOUGH:
+            unseen = f"; nothing is known of {some(found.unseen, _NAMED)}" if found.unseen else ""
+            return f"{found.word.value}: {_inside(found)}{unseen}"
         case TouchWord.NOTHING_WORKS:
             return f"no such file works there{_why_nothing(found)}"
         case TouchWord.NOT_KNOWN:
             return "nothing was measured there, so nothing is known"
+
+
+def _inside(found: ModelStanding) -> str:
+    """``2 measured cases join operators as it does (a, b), fewer than 5, of 757 graphs looked for; …``."""
+    number = len(found.inside)
+    cases = plural(number, "measured case") if number else "no measured case"
+    named = f" ({some(found.inside, _NAMED)})" if number else ""
+    joined = f"{cases} join{'s' if number < 2 else ''} operators as it does{named}"
+    looked = f"{joined}, fewer than {ENOUGH}, of {plural(found.compared, 'graph')} looked for"
+    return f"{looked}; only `--measure FILE.py:make` tells"
 
 
 def _why_nothing(found: ModelStanding) -> str:

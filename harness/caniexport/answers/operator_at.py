@@ -46,19 +46,25 @@ class ExporterEnd:
     moved: str = ""
 
     def passes(self, opset: int | None) -> bool:
-        """Whether all of them pass at an opset, or at an older one; dynamo's files are made at its own."""
-        if self.first is None:
-            return False
-        return opset is None or self.exporter == Exporter.DYNAMO.value or self.first <= opset
+        """Whether all of them pass at an opset, where it was not tried at the nearest ones that were, below and above
+        it; without one, whether at any.
+        """
+        if opset is None:
+            return self.first is not None
+        nearest = self._nearest(opset)
+        return bool(nearest) and nearest <= {*self.opsets}
 
     def fails_at(self, opset: int | None) -> bool:
-        """Whether not all of them pass at an opset, where it was not tried at the nearest ones that were, below and
-        above it; without one, whether at none.
+        """Whether not all of them pass at an opset, where it was not tried at none of the nearest ones that were;
+        without one, whether at none.
         """
         if opset is None or self.first is None:
             return self.first is None
-        below, above = [at for at in self.tried if at <= opset][-1:], [at for at in self.tried if at >= opset][:1]
-        return not {*below, *above} & {*self.opsets}
+        return not self._nearest(opset) & {*self.opsets}
+
+    def _nearest(self, opset: int) -> set[int]:
+        """The opset itself where it was tried, else the nearest ones that were, below and above it."""
+        return {*[at for at in self.tried if at <= opset][-1:], *[at for at in self.tried if at >= opset][:1]}
 
     @property
     def opsets(self) -> list[int]:
@@ -123,10 +129,6 @@ class OperatorAt:
     notes: tuple[str, ...] = ()
     narrowed: bool = False
     untried: tuple[str, ...] = ()
-
-    def passes(self, opset: str) -> bool:
-        """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
-        return all(end.passes(int(opset) if opset.isdigit() else None) for end in self.ends)
 
     @property
     def is_later(self) -> bool:
@@ -258,9 +260,7 @@ def _tell_several(found: Sequence[OperatorAt]) -> str:
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:
-    """Whether all of torch's own calls of an operator were measured to pass in a release by an exporter, at an opset or
-    an older one.
-    """
+    """Whether all of torch's own calls of an operator pass in a release by an exporter at an opset."""
     found = operator_at(summary, name, torch) if summary is not None else None
     if found is None or found.torch != torch:
         return False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import repeat
-from typing import TypeVar
 
 from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
@@ -27,8 +26,6 @@ _Grid = Mapping[tuple[str, str | None, str, str, int | None], MeasuredCell]
 #: what a runtime says of an input of a size that the file has not
 _SIZES = "Got invalid dimensions for input"
 _REFUSED_SIZES = "the file refuses other sizes than the example's there, which is not what the case is about"
-
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,20 @@ class Standing:
     title: str = ""
     changed: str = ""
     aside: str = ""
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Releases in a row with one word, newest first, and the word on the measured release before them."""
+
+    releases: tuple[str, ...]
+    before: str | None = None
+    word_before: Workaround | None = None
+
+    @property
+    def first(self) -> str:
+        """The oldest of them."""
+        return self.releases[-1]
 
 
 @dataclass(frozen=True)
@@ -156,20 +167,46 @@ class _FixJudge:
         word = workaround(plain.status if plain else None, fix.status if fix else None)
         told = self._texts(self.along.line(entry.case, PLAIN, exporter, provider))
         if upgrade:
-            fixed = told
-            statement = _upgrade_statement(self.releases, told, entry.needs_torch, self.torch)
+            words = self._upgrade_words(entry, exporter, provider, told)
         else:
-            fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
-            statement = _statement(self.releases, told, fixed, self.torch, self._asked_opsets(exporter))
+            words = tuple(
+                map(_words, told, self._texts(self.along.line(entry.case, entry.variant, exporter, provider)))
+            )
+        span = self._span(word, words, told, exporter)
         along = _range(self.releases, told, self._opsets[exporter])
-        since, before = None, None
-        if word is Workaround.OBSOLETE:
-            since, before = _since(*map(self._upto, (told, fixed, self._judged_opsets(exporter), self.releases)))
+        is_obsolete = word is Workaround.OBSOLETE
+        since, before = (span.first, span.word_before) if is_obsolete else (None, None)
         place = (exporter, provider, self.torch, opset, why)
         aside = self._aside(plain) if word is Workaround.BROKEN else ""
+        clause = (
+            ""
+            if self.asked
+            else _opset_clause(span.releases, dict(zip(self.releases, words, strict=True)), word, opset)
+        )
+        statement = _statement(word, span, clause)
         statement = f"{statement}; {aside}" if aside else statement
         about = (since, before, entry.title, entry.changed, aside)
         return Standing(*_named(entry), *place, word, statement, along, plain, fix, *about)
+
+    def _span(
+        self, word: Workaround, words: Sequence[Mapping[int | None, Workaround]], told: Sequence[str], exporter: str
+    ) -> _Span:
+        """The releases up to the one asked for that have its word; one without a word is passed over.
+
+        A release that does not take the opset has the word of those that it takes.
+        """
+        found = _Span((self.torch,))
+        index = self.releases.index(self.torch)
+        every = zip(self.releases[:index], words, told, self._judged_opsets(exporter), strict=False)
+        for torch, here, text, opset in reversed([*every]):
+            is_refused = opset == _EVERY or statuses(text).get(opset) is Status.UNSUPPORTED
+            other = _settled(here) if is_refused else here.get(opset, Workaround.UNKNOWN)
+            if other is Workaround.UNKNOWN:
+                continue
+            if other is not word:
+                return replace(found, before=torch, word_before=other)
+            found = replace(found, releases=(*found.releases, torch))
+        return found
 
     def _aside(self, plain: MeasuredCell | None) -> str:
         """That a file refuses the sizes of further inputs, where that is not how its case mostly fails; else empty."""
@@ -180,24 +217,15 @@ class _FixJudge:
         alike = [cell for cell in failing if _SIZES in (cell.signature or "")]
         return _REFUSED_SIZES if len(alike) * 2 < len(failing) else ""
 
-    def _asked_opsets(self, exporter: str) -> tuple[int | None, ...]:
-        """By release the opset asked for, ``_EVERY`` where none was or the release does not take it."""
+    def _judged_opsets(self, exporter: str) -> tuple[int | None, ...]:
+        """By release the opset that it is judged at, ``_EVERY`` where it does not take the one asked for."""
         if not self.asked or exporter == Exporter.DEFAULT.value:
-            return (_EVERY,) * len(self.releases)
+            return self._opsets[exporter]
         offers = self._selection.rows.offers
         return tuple(
             opset if opset in offers.get((torch, exporter), ()) else _EVERY
             for torch, opset in zip(self.releases, self._opsets[exporter], strict=True)
         )
-
-    def _judged_opsets(self, exporter: str) -> tuple[int | None, ...]:
-        """By release the opset that it is judged at, ``_EVERY`` where it does not take the one asked for."""
-        is_own = not self.asked or exporter == Exporter.DEFAULT.value
-        return self._opsets[exporter] if is_own else self._asked_opsets(exporter)
-
-    def _upto(self, along: tuple[_Item, ...]) -> tuple[_Item, ...]:
-        """What of something along the releases is not behind the one asked for."""
-        return along[: self.releases.index(self.torch) + 1]
 
     def _beside(self, entry: CatalogueEntry) -> Standing:
         """The standing of an environment fix, which is about no release: both environments were made and tried."""
@@ -240,10 +268,28 @@ class _FixJudge:
         named = [torch for torch in self.releases if versions.within(torch, entry.needs_torch)]
         for torch in [self.torch] * (self.torch in named) + named[::-1]:
             opset = self._choose(torch, exporter).opset
-            status = self.along.at(torch, exporter, provider, entry.case, PLAIN).get(opset)
-            if works(status) is not None:
+            if works(self._status(torch, exporter, provider, entry, opset)) is not None:
                 return self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
         return None
+
+    def _upgrade_words(
+        self, entry: CatalogueEntry, exporter: str, provider: str | None, told: Sequence[str]
+    ) -> tuple[Mapping[int | None, Workaround], ...]:
+        """By release the words of a fix that is another release: one that has it is judged by itself."""
+        named = [versions.within(torch, entry.needs_torch) for torch in self.releases]
+        own = zip(self.releases, named, self._opsets[exporter], strict=True)
+        ends = [self._status(torch, exporter, provider, entry, opset) for torch, has_it, opset in own if has_it]
+        newest = next((status for status in reversed(ends) if works(status) is not None), None)
+        return tuple(
+            _words(text, text) if has_it else _words_beside(text, newest)
+            for text, has_it in zip(told, named, strict=True)
+        )
+
+    def _status(
+        self, torch: str, exporter: str, provider: str | None, entry: CatalogueEntry, opset: int | None
+    ) -> Status | None:
+        """How the failing form ends."""
+        return self.along.at(torch, exporter, provider, entry.case, PLAIN).get(opset)
 
 
 def _named(entry: CatalogueEntry) -> tuple[str, str, str, str, bool, bool]:
@@ -267,28 +313,9 @@ def _words(plain: str, fixed: str) -> Mapping[int | None, Workaround]:
 
 
 @lru_cache(maxsize=65536)
-def _statement(
-    releases: tuple[str, ...], plain: tuple[str, ...], fixed: tuple[str, ...], torch: str, at: tuple[int | None, ...]
-) -> str:
-    """Along torch, at these opsets of the releases; one that does not take the opset is told by those that it takes."""
-    every = zip(releases, map(_words, plain, fixed), at, strict=True)
-    return statement(
-        {
-            name: words if opset == _EVERY else {opset: words[opset]} if opset in words else {}
-            for name, words, opset in every
-        },
-        torch,
-    )
-
-
-@lru_cache(maxsize=65536)
-def _upgrade_statement(releases: tuple[str, ...], plain: tuple[str, ...], needs_torch: str, torch: str) -> str:
-    """Of a version upgrade: a release either has it or has not."""
-    words: dict[str, Mapping[int | None, Workaround]] = {}
-    for name, told in zip(releases, plain, strict=True):
-        has_it = versions.within(name, needs_torch)
-        words[name] = {opset: _upgrade_word(status, has_it) for opset, status in statuses(told).items()}
-    return statement(words, torch)
+def _words_beside(plain: str, fix: Status | None) -> Mapping[int | None, Workaround]:
+    """By opset: the word on one release of a fix that ends so at every opset."""
+    return {opset: workaround(status, fix) for opset, status in statuses(plain).items()}
 
 
 @lru_cache(maxsize=65536)
@@ -302,67 +329,18 @@ def _range(releases: tuple[str, ...], plain: tuple[str, ...], opsets: tuple[int 
     )
 
 
-@lru_cache(maxsize=65536)
-def _since(
-    plain: tuple[str, ...], fixed: tuple[str, ...], opsets: tuple[int | None, ...], releases: tuple[str, ...]
-) -> tuple[str | None, Workaround | None]:
-    """Counted back from the last release, the first on which both work, and the word on the one before; one that was
-    not measured is passed over.
-    """
-    since = None
-    for one, other, opset, torch in zip(*(side[::-1] for side in (plain, fixed, opsets, releases)), strict=True):
-        word = _words(one, other).get(opset, Workaround.UNKNOWN)
-        if opset == _EVERY or statuses(one).get(opset) is Status.UNSUPPORTED:
-            word = _settled(_words(one, other))
-        if word is Workaround.UNKNOWN:
-            continue
-        if word is not Workaround.OBSOLETE:
-            return since, word
-        since = torch
-    return since, None
-
-
 def _works_unless_refused(status: Status | None) -> bool | None:
     return None if status is Status.UNSUPPORTED else works(status)
 
 
-def _upgrade_word(status: Status, has_it: bool) -> Workaround:
-    alive = works(status)
-    if alive is None or status is Status.UNSUPPORTED:
-        return Workaround.UNKNOWN
-    if alive:
-        return Workaround.OBSOLETE
-    return Workaround.BROKEN if has_it else Workaround.NEEDED
-
-
-def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) -> str:
-    """One sentence along torch and opset: ``obsolete since 2.0.1 with opset >= 10 (needed at 1.12.1)``.
-
-    ``words`` is by release (oldest first), then by opset. ``since`` counts back from ``torch`` over releases that say
-    the same; a release that was not measured neither ends the run nor begins it.
-    """
-    releases = list(words)
-    upto = releases[: releases.index(torch) + 1]
-    # most releases say the same, and are then one object
-    settled = {key: _settled(found) for key, found in {id(found): found for found in words.values()}.items()}
-    known = [(name, settled[id(words[name])]) for name in upto]
-    known = [(name, word) for name, word in known if word is not Workaround.UNKNOWN]
-    if not known or known[-1][0] != torch:
-        return "not measured" if not known else f"not measured at {torch}; {known[-1][1].value} at {known[-1][0]}"
-    word = known[-1][1]
-    run = [known[-1][0]]
-    before = None
-    for name, earlier in reversed(known[:-1]):
-        if earlier is not word:
-            before = f"{earlier.value} at {name}"
-            break
-        run.append(name)
-    if before:
-        since = f"since {run[-1]}"
+def _statement(word: Workaround, span: _Span, clause: str) -> str:
+    """The word and where it holds: ``obsolete since 2.0.1 with opset >= 10 (needed at 1.12.1)``."""
+    if len(span.releases) == 1 and (word is Workaround.UNKNOWN or span.before is None):
+        where = f"at {span.first}"
     else:
-        since = f"on every measured release from {run[-1]}" if len(run) > 1 else f"at {torch}"
-    text = f"{word.value} {since}{_opset_clause({name: words[name] for name in run}, word)}"
-    return f"{text} ({before})" if before else text
+        where = f"since {span.first}" if span.before else f"on every measured release from {span.first}"
+    before = f" ({span.word_before.value} at {span.before})" if span.word_before else ""
+    return f"{word.value} {where}{clause}{before}"
 
 
 def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
@@ -374,26 +352,27 @@ def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
     return Workaround.UNKNOWN
 
 
-def _opset_clause(run: Mapping[str, Mapping[int | None, Workaround]], word: Workaround) -> str:
-    """At which opsets the word holds on every release of the run, the newest first, that takes them; empty where at
-    all.
+def _opset_clause(
+    releases: Sequence[str], words: Mapping[str, Mapping[int | None, Workaround]], word: Workaround, opset: int | None
+) -> str:
+    """At which opsets the word holds on every one of the releases, newest first, that takes them; empty where at all.
+
+    The newest has the word at ``opset``.
     """
     everywhere: dict[int, bool] = {}
-    for words in {id(words): words for words in run.values()}.values():
-        for opset, found in words.items():
-            if opset is not None and found is not Workaround.UNKNOWN:
-                everywhere[opset] = everywhere.get(opset, True) and found is word
-    holding = sorted(opset for opset, holds in everywhere.items() if holds)
+    run = [words[release] for release in releases]
+    for here in {id(here): here for here in run}.values():
+        for at, found in here.items():
+            if at is not None and found is not Workaround.UNKNOWN:
+                everywhere[at] = everywhere.get(at, True) and found is word
+    holding = sorted(at for at, holds in everywhere.items() if holds)
     if not everywhere or len(holding) == len(everywhere):
         return ""
-    if not holding:
-        return _SOME_OPSETS
-    if holding == [opset for opset in sorted(everywhere) if opset >= holding[0]]:
+    if opset in holding and holding == [at for at in sorted(everywhere) if at >= holding[0]]:
         return f" with opset >= {holding[0]}"
-    if holding == [opset for opset in sorted(everywhere) if opset <= holding[-1]]:
+    if opset in holding and holding == [at for at in sorted(everywhere) if at <= holding[-1]]:
         return f" with opset <= {holding[-1]}"
-    newest = next(iter(run))
-    shared = [opset for opset in holding if all(words.get(opset) is word for words in run.values())]
-    there = [opset for opset in holding if run[newest].get(opset) is word]
-    more = f" ({versions.opset_text(there)} at {newest})" if there != shared else ""
+    shared = [at for at in holding if all(here.get(at) is word for here in run)]
+    there = [at for at in sorted(everywhere) if run[0].get(at) is word]
+    more = f" ({versions.opset_text(there)} at {releases[0]})" if there != shared else ""
     return f"{f' with opset {versions.opset_text(shared)}' if shared else _SOME_OPSETS}{more}"

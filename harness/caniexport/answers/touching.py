@@ -29,6 +29,8 @@ from caniexport.store.onnx_graph import Graph
 
 #: of cases with a pattern, the share that fails from which it touches a model that has it, and may touch it
 _TOUCHES, _MAY = 0.5, 0.2
+#: measured cases that join operators as a model does, from which on no failure among them is an answer
+ENOUGH = 5
 #: fixes that are no other model: their files are written at another place than the one asked for
 _ELSEWHERE = {
     kind.value for kind in (FixKind.EXPORT_OPTION, FixKind.RAISE_OPSET, FixKind.RUNTIME_OPTION, FixKind.VERSION_UPGRADE)
@@ -48,6 +50,7 @@ class TouchWord(StrEnum):
     TOUCHED = "known failures touch it"
     MAY_BE_TOUCHED = "known failures may touch it"
     NOT_TOUCHED = "no known failure touches it"
+    NOT_ENOUGH = "not enough measured"
     NOTHING_WORKS = "no such file works there"
     NOT_KNOWN = "not measured there"
 
@@ -84,7 +87,8 @@ class ModelStanding:
     does. ``unseen`` are operators of the model that none of the graphs compared has, and of which
     torch's own calls are not measured to pass: nothing is known of them. ``failing`` counts the graphs compared that
     fail there. ``written_by`` is the exporter that wrote the model's file where the target has another one, which reads
-    what no file has: the program, gradients, numbers that are read off tensors.
+    what no file has: the program, gradients, numbers that are read off tensors. ``inside`` are the measured cases that
+    join operators on values as the model does.
     """
 
     word: TouchWord
@@ -100,6 +104,7 @@ class ModelStanding:
     failing: int = 0
     written_by: str = ""
     refused: str = ""
+    inside: tuple[str, ...] = ()
 
     @property
     def is_seen(self) -> bool:
@@ -153,8 +158,9 @@ class TouchJudge:
         found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
         touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
         may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
+        inside = self._joined(measured)
         return ModelStanding(
-            _word(list(equal.values()), touches, may, len(measured)),
+            _word(list(equal.values()), touches, may, len(measured), len(inside)),
             {f"{case}/{variant}": status for (case, variant), status in equal.items()},
             touches,
             may,
@@ -164,7 +170,14 @@ class TouchJudge:
             unseen=self._unseen(measured, target),
             failing=sum(not works(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
+            inside=inside,
         )
+
+    def _joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """The measured cases whose graphs lie in the model and join operators on values: one alone tells nothing."""
+        parts = known_values(self._rows, self._source.torch, self._source.exporter)
+        known = {*measured}
+        return tuple(sorted({key[0] for key in self._inside if key in known and _tells_values(parts[key])}))
 
     def _refused(self, target: MeasuredPoint) -> str:
         """Why the runtime of a target loads no file that is written there."""
@@ -318,8 +331,10 @@ def _counts(entry: CatalogueEntry | None) -> bool:
     return entry is not None and entry.corpus != CANARY and entry.kind not in _ELSEWHERE
 
 
-def _word(equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...], compared: int) -> TouchWord:
-    """Rows of the same graph speak first; silence is no answer."""
+def _word(
+    equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...], compared: int, inside: int
+) -> TouchWord:
+    """Rows of the same graph speak first; silence of few is no answer."""
     failing = [status for status in equal if not works(status)]
     if not compared:
         return TouchWord.NOT_KNOWN
@@ -329,7 +344,9 @@ def _word(equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...
         return TouchWord.TOUCHED
     if failing or (may and not equal):
         return TouchWord.MAY_BE_TOUCHED
-    return TouchWord.WORKS if equal else TouchWord.NOT_TOUCHED
+    if equal:
+        return TouchWord.WORKS
+    return TouchWord.NOT_TOUCHED if inside >= ENOUGH else TouchWord.NOT_ENOUGH
 
 
 def _ranked(found: Iterable[Touch]) -> tuple[Touch, ...]:

@@ -233,10 +233,8 @@ def _sentence(same: Sequence[Standing], console: Console) -> None:
     sign = WORKAROUND[item.word]
     provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
     where = ", ".join(EXPORTER_SHORT.get(one.exporter, one.exporter) for one in same) + provider
-    # the sentence may be about other opsets than the point's: then the point's result comes first
-    agrees = item.statement.startswith(item.word.value)
     line = Text("  ").append_text(styled(f"{sign.sign} ", sign)).append(f"{where}: " if item.torch else "")
-    line.append(item.statement if agrees else f"{item.word.value} at {_point(item)}; {item.statement}")
+    line.append(item.statement)
     console.print(line)
     console.print(Padding(Text(f"{_point(item)}: {_evidence(item)}", style="dim"), (0, 0, 0, 6)))
 

@@ -113,6 +113,13 @@ class KnownError:
             return False
         return any(self.same_line(reason) or self.same_pattern(reason) for reason in said.reasons)
 
+    def quotes(self, said: ErrorEvidence) -> bool:
+        """Whether a line of it has the whole line of an exception of a text, and its operator where both name one."""
+        if said.operator and self.key and self.key != operator_key(said.operator):
+            return False
+        lines = [reason.exact for reason in said.reasons if reason.tells and not reason.warns]
+        return any(line in known for line in lines for known in self.lines)
+
 
 def read_known(text: str, places: tuple[SeenAt, ...] = ()) -> KnownError:
     """What one error text of the dataset says."""

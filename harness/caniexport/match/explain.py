@@ -85,7 +85,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
         match.alike,
         frozenset(place.case for place in seen),
     )
-    cause = "" if leads and leads[0].lead.confidence in SURE else tell_cause(dataset, text, torch)
+    cause = "" if leads and leads[0].lead.confidence in SURE else tell_cause(dataset, text, evidence, torch)
     if cause:
         kept = tuple(item for item in leads if item.lead.case in answer.ending)
         others = answer.others if kept else ()
@@ -112,7 +112,7 @@ def _answered(
         return (), ()
     point = Places(rows).fill(_point(rows, placed[0], asked, called))
     where = {"torch": (point.torch,), "exporter": (point.exporter,), "opset": (point.opset,), "provider": ("cpu",)}
-    cases = {place.case for place in seen}
+    cases = {place.case for place in seen} | {lead.case for lead in placed}
     cells = rows.cells(case=sorted(cases), variant=(PLAIN,), **where) if cases else []
     same = {cell.case for cell in cells if not cell.works and _has(dataset, cell.message_id, evidence)}
     known = {lead.case for lead in placed}
@@ -144,7 +144,8 @@ def _named_release(rows: Rows, text: str) -> dict[str, str]:
 def _has(dataset: Dataset, message: str | None, evidence: ErrorEvidence) -> bool:
     """Whether a message has a line of an error, but for names and numbers."""
     text = dataset.message(message) if message else None
-    return text is not None and read_known(text).speaks_alike(evidence)
+    known = read_known(text) if text is not None else None
+    return known is not None and (known.speaks_alike(evidence) or known.quotes(evidence))
 
 
 def _is_refused(operator: str, at: CaseAt) -> bool:

@@ -8,18 +8,31 @@ from collections.abc import Callable
 from caniexport.answers.opset_ranges import tell_opsets, tell_releases
 from caniexport.answers.reading import load
 from caniexport.answers.runtimes import RuntimeLine, runtimes
+from caniexport.match.evidence import ErrorEvidence
 from caniexport.store import Dataset
 
 _ORT = "onnxruntime"
 
 
-def tell_cause(dataset: Dataset, text: str, torch: str = "") -> str:
+def tell_cause(dataset: Dataset, text: str, evidence: ErrorEvidence, torch: str = "") -> str:
     """Return the cause and what to do, at a release of torch if one is named; empty where the text does not tell it."""
+    missing = _tell_missing(evidence)
+    if missing:
+        return missing
     for pattern, tell in _FROM_DATA:
         found = pattern.search(text)
         if found:
             return tell(dataset, found, torch)
     return next((told for pattern, told in _PLAIN if pattern.search(text)), "")
+
+
+def _tell_missing(evidence: ErrorEvidence) -> str:
+    """A package that is not installed: only where the innermost exception says so, not a warning beside an operator."""
+    inner = evidence.reasons[0] if evidence.reasons else None
+    if inner is None or (inner.warns and evidence.operators):
+        return ""
+    said = inner.line if inner.kind else inner.text
+    return next((told for pattern, told in _MISSING if pattern.search(said)), "")
 
 
 def _tell_refused(dataset: Dataset, found: re.Match[str], torch: str) -> str:
@@ -63,12 +76,7 @@ _FROM_DATA: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str],
     ),
     (re.compile(r"Unsupported ONNX opset version: (?P<opset>\d+)"), _tell_refused),
 )
-_PLAIN = (
-    (
-        re.compile(r"\btorch\.onnx\b.{0,3} has no attribute ['\"]?dynamo_export"),
-        "torch.onnx.dynamo_export is in torch 2.1 to 2.8 alone: call `torch.onnx.export(..., dynamo=True)`, which "
-        "torch 2.5 and newer take.",
-    ),
+_MISSING = (
     (
         re.compile(r"No module named ['\"]?onnxscript"),
         "onnxscript is not installed, or is older than torch needs: `pip install -U onnxscript`. torch.onnx.export "
@@ -77,6 +85,13 @@ _PLAIN = (
     (
         re.compile(r"No module named ['\"]?[A-Za-z_]"),
         "A Python package is not installed where this ran. It is no failure of an export.",
+    ),
+)
+_PLAIN = (
+    (
+        re.compile(r"\btorch\.onnx\b.{0,3} has no attribute ['\"]?dynamo_export"),
+        "torch.onnx.dynamo_export is in torch 2.1 to 2.8 alone: call `torch.onnx.export(..., dynamo=True)`, which "
+        "torch 2.5 and newer take.",
     ),
     (
         re.compile(r"\bout of memory\b|\bstd::bad_alloc\b|\bMemoryError\b|\bCannot allocate memory\b", re.IGNORECASE),

@@ -5,7 +5,6 @@ Fixes that somebody looks for are a table; those that nobody has looked for, whe
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +36,6 @@ TITLE = "Is this workaround still needed?"
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _WORDS = [word.value for word in WORKAROUND]
-_RELEASE = re.compile(r"\d+\.\d+\.\d+")
 #: columns by the name that the address sorts by
 _COLUMNS = {
     "word": "status",
@@ -276,6 +274,5 @@ def _rank_word(item: Standing) -> int:
 
 
 def _rank_since(item: Standing, releases: Sequence[str]) -> int:
-    """The obsolete ones by the release that their sentence names first, newest first; the others behind them."""
-    named = _RELEASE.search(item.statement) if item.word is Workaround.OBSOLETE else None
-    return -releases.index(named[0]) if named and named[0] in releases else 1
+    """The obsolete ones by the release from which on they are, newest first; the others behind them."""
+    return -releases.index(item.obsolete_since) if item.obsolete_since else 1

@@ -1,0 +1,168 @@
+"""What the commands answer over the published rows is what these rows say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+from onnx_bytes import field, node, value
+
+from caniexport import home as homes
+from caniexport.answers.filters import Filters
+from caniexport.answers.operator_at import calls_pass, entry_at
+from caniexport.answers.standings import workarounds
+from caniexport.answers.torch_operators import OPERATORS, OperatorsSummary
+from caniexport.cli import main
+
+pytestmark = pytest.mark.published
+
+TRACE = "torchscript-trace"
+
+
+def ask(*args: str, text: str | None = None) -> str:
+    """What a command prints, in one line."""
+    return " ".join(CliRunner().invoke(main, args, input=text).output.split())
+
+
+def says_opset(statement: str, opset: int) -> bool:
+    """Whether the opsets that a sentence names have this one; a sentence that names none is about all."""
+    limit = re.search(r"with opset ([<>])= (\d+)", statement)
+    if limit:
+        return opset <= int(limit[2]) if limit[1] == "<" else opset >= int(limit[2])
+    named = re.search(r"(?:with opset|some opsets, not the same on each release) ?(.*?)(?: \(\w+ at|$)", statement)
+    spans = re.findall(r"(?<![\d.])(\d+)(?:-(\d+))?(?![\d.])", named[1]) if named else [("0", "99")]
+    return any(int(first) <= opset <= int(last or first) for first, last in spans)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [Filters(), Filters(torch=("1.13.1",)), Filters(opsets=("20",)), Filters(torch=("1.13.1",), opsets=("20",))],
+    ids=["newest", "1.13.1", "opset 20", "opset that 1.13.1 refuses"],
+)
+def test_the_sentence_of_a_fix_says_its_verdict(results, asked):
+    found = workarounds(results, asked)
+    every = [*found.standings, *found.cautions]
+
+    assert len(every) > 2000
+    assert [item for item in every if not re.match(rf"{item.word.value} (at|since|on|in) ", item.statement)] == []
+    assert [item for item in every if item.opset and not says_opset(item.statement, item.opset)] == []
+    assert [
+        item for item in every if item.obsolete_since and not re.search(rf"\b{item.obsolete_since}\b", item.statement)
+    ] == []
+
+
+def test_a_cast_that_is_needed_is_not_called_obsolete():
+    answer = ask("workaround", "arange-half/cast", "--torch", "1.13.1", "--exporter", "trace")
+
+    assert answer.startswith("arange-half/cast is needed at torch 1.13.1, opset 14 (trace)")
+    assert "trace: needed" in answer
+    assert "obsolete since" not in answer
+
+
+def test_no_operator_passes_at_an_opset_where_it_is_measured_to_fail():
+    summary = OperatorsSummary(homes.find().of_corpus(OPERATORS).published)
+    # where it passes at no opset, nothing can be mistaken
+    rows = summary.fetch(
+        "SELECT op, dtype, torch, exporter, list(opset) FILTER (passing < calls), list(opset) FILTER (passing = calls) "
+        "FROM {} WHERE form IS NULL AND exporter IS NOT NULL AND calls > 0 GROUP BY ALL"
+    )
+    mixed = [row for row in rows if row[4] and row[5]]
+    ends = {(op, torch): entry_at(summary, op, torch) for op, _, torch, _, _, _ in mixed}
+    told = [row for row in mixed if (end := ends[row[0], row[2]]) is not None and end.dtype == row[1]]
+    said = {
+        (op, torch, exporter, opset): end.passes(opset)
+        for op, _, torch, exporter, failing, passing in told
+        for end in ends[op, torch].ends
+        if end.exporter == exporter
+        for opset in (*failing, *passing)
+    }
+
+    assert len(told) > 1000
+    failing = {(op, torch, by, opset) for op, _, torch, by, opsets, _ in told for opset in opsets}
+    assert {key for key, passes in said.items() if passes is (key in failing)} == set()
+
+
+def test_logsumexp_by_trace_passes_at_the_one_opset_where_it_does():
+    summary = OperatorsSummary(homes.find().of_corpus(OPERATORS).published)
+    passing = [opset for opset in (8, 11, 14, 17, 20, 23) if calls_pass(summary, "logsumexp", "2.15.0", TRACE, opset)]
+
+    assert passing == [8]
+
+
+def onnx_file(path, *nodes):
+    """A file as torch 2.8.0 writes it by trace at opset 17."""
+    graph = b"".join(field(1, item) for item in nodes) + field(12, value("o", 1, "batch", 16, 32))
+    graph += b"".join(field(11, value(name, 1, "batch", 16, 32)) for name in "qkv")
+    opset = field(8, field(1, "") + field(2, 17))
+    path.write_bytes(field(1, 8) + field(2, "pytorch") + field(3, "2.8.0") + opset + field(7, graph))
+    return str(path)
+
+
+ATTENTION = [
+    node("Transpose", ["k"], ["t"]),
+    node("Constant", [], ["s"]),
+    node("Mul", ["q", "s"], ["scaled"]),
+    node("MatMul", ["scaled", "t"], ["scores"]),
+    node("Softmax", ["scores"], ["weights"]),
+    node("MatMul", ["weights", "v"], ["o"]),
+]
+
+
+def test_a_model_of_which_little_was_measured_is_no_all_clear(tmp_path):
+    """Attention of three axes fails by default on 2.15.0, and no file by trace shows it."""
+    path = onnx_file(tmp_path / "attention.onnx", *ATTENTION)
+    reply = CliRunner().invoke(main, ["upgrade", "--model", path, "--to", "2.15.0"])
+    said = " ".join(reply.output.split())
+
+    assert "not enough measured: no measured case joins operators as it does, fewer than 5" in said
+    assert "no known failure touches it" not in said
+    assert reply.exit_code == 1
+    plan = ask("upgrade", "--model", path, "--plan")
+    assert "not enough measured" in plan
+    assert "no known failure touches it" not in plan
+
+
+def test_an_operator_that_fails_at_the_opset_asked_for_is_no_all_clear(tmp_path):
+    """Bernoulli passes by trace up to opset 20 and fails at 23."""
+    path = onnx_file(tmp_path / "random.onnx", node("Bernoulli", ["q"], ["o"]))
+    at = [ask("upgrade", "--model", path, "--to", f"torch=2.15.0,exporter=trace,opset={opset}") for opset in (20, 23)]
+
+    assert ["nothing is known of Bernoulli" in said for said in at] == [False, True]
+
+
+APEX = """/site/apex_or_not.py:3: UserWarning: No module named 'apex'
+  warnings.warn(str(error))
+Traceback (most recent call last):
+torch.onnx.errors.UnsupportedOperatorError: Exporting the operator 'aten::{}' to ONNX opset version 17 is not supported.
+"""
+
+
+@pytest.mark.parametrize("operator", ["cross", "grid_sampler_3d", "fft_fft2"])
+def test_a_warning_of_a_missing_module_hides_no_operator(operator):
+    warned = APEX.format(operator)
+    alone = warned.partition("Traceback")[2]
+
+    with_warning, without = (ask("why", "-", text=text) for text in (warned, f"Traceback{alone}"))
+    assert "A Python package is not installed" not in with_warning
+    assert _cases(with_warning) == _cases(without) != []
+
+
+def _cases(answer):
+    return re.findall(r"more caniexport why (\S+)", answer)
+
+
+def test_a_missing_module_that_ends_an_export_is_the_cause():
+    text = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'apex'\n"
+
+    assert ask("why", "-", text=text).startswith("A Python package is not installed where this ran.")
+
+
+def test_a_case_that_fails_so_in_the_asked_cell_goes_before_one_that_passes_there():
+    asked = ("why", "-", "--torch", "2.13.0", "--exporter", "dynamo")
+    answer = ask(*asked, text="RuntimeError: invalid expand shape\n")
+
+    assert "the most alike is bilstm-by-two-lstms" in answer
+    assert _cases(answer)[0] == "bilstm-by-two-lstms"
+    first = answer.partition("bilstm-by-two-lstms: a similar error")[2]
+    assert re.search(r"there ✗ fail at torch 2\.13\.0, dynamo", first)
