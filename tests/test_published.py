@@ -14,7 +14,7 @@ from caniexport.answers.select import load
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
-from caniexport.gate import held_back
+from caniexport.gate import held_back, plausible
 from caniexport.gate.unstable import COLUMNS, unstable
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
@@ -74,7 +74,8 @@ def judged(dataset, corpus, documents):
 def doubts(dataset, cells):
     """Why ``publish`` would refuse each cell, or nothing."""
     texts = dataset.messages(cells["message_id"].dropna().unique())
-    return held_back.reasons(cells, dataset.records("environments"), texts)
+    unstable = held_back.unstable_variants(ROOT / "results")
+    return held_back.reasons(cells, dataset.records("environments"), texts, plausible.implausible(cells), unstable)
 
 
 def only(cells, **filters):

@@ -1,4 +1,4 @@
-"""Which rows are not published, and why. Pure.
+"""Which rows are not published, and why.
 
 Two ways lead out: a run is measured again; a cell is measured apart and twice (:mod:`caniexport.measure.apart`), after
 which it is what it is. That is what ``settled`` says of a row.
@@ -6,14 +6,15 @@ which it is what it is. That is what ``settled`` says of a row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.gate import plausible
 from caniexport.gate.moved import cell_names, moved_cells, settled
 from caniexport.gate.own_names import own_name
-from caniexport.store import Dataset
+from caniexport.home import PROFILES
+from caniexport.store import Dataset, sql
 from caniexport.store.gates import GOOD, Gates
 
 if TYPE_CHECKING:
@@ -30,21 +31,27 @@ OURS = "its error names the measuring code"
 DIFFERS = "its variant came out differently when it was measured again"
 IMPLAUSIBLE = "it fails in this release alone, as a broken measurement would make it"
 MOVED = "it was published with another outcome, of the same case in the same environment"
+UNSTABLE = "its variant is unstable in another place, and it was not measured apart and twice"
 
 #: known to be wrong, or to be no fact: published rows go too
 FALSE = (QUARANTINED, OURS, DIFFERS)
 #: what measuring a cell apart and twice answers
-CELLS_TO_SETTLE = (OURS, DIFFERS, IMPLAUSIBLE, MOVED)
+CELLS_TO_SETTLE = (OURS, DIFFERS, IMPLAUSIBLE, MOVED, UNSTABLE)
 
 
 def reasons(
-    cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str, str], implausible: pd.Series[bool]
+    cells: pd.DataFrame,
+    environments: Sequence[Row],
+    texts: Mapping[str, str],
+    implausible: pd.Series[bool],
+    unstable: Collection[tuple[str, str]],
 ) -> pd.Series[str]:
     """By row of a frame with :data:`COLUMNS` why it is held back, the gravest reason first; empty where it is not.
 
     environments  rows of ``ENVIRONMENTS``: the verdicts on runs, and what each A/A sample saw differ
     texts         error texts by id
     implausible   which rows :mod:`caniexport.gate.plausible` finds among those of all releases
+    unstable      the variants (case, variant) with an unstable row in any profile
     """
     import pandas as pd
 
@@ -53,6 +60,8 @@ def reasons(
     words = _words(cells, environments)
     found = pd.Series("", index=cells.index, dtype=object)
     open_to_doubt = ~settled(cells)
+    variants = pd.MultiIndex.from_frame(cells[["case", "variant"]])
+    found[open_to_doubt & variants.isin(list(unstable))] = UNSTABLE
     found[open_to_doubt & implausible] = IMPLAUSIBLE
     found[open_to_doubt & _differing(cells, environments)] = DIFFERS
     found[ours(cells, texts)] = OURS
@@ -64,8 +73,22 @@ def cells_to_settle(dataset: Dataset, published: Path, local: Path) -> list[str]
     """Names of the cells of both folders' dataset that are held back until they are measured apart and twice."""
     cells = dataset.cells(columns=COLUMNS)
     texts = dataset.messages(cells["message_id"].dropna().unique())
-    found = reasons(cells, dataset.records("environments"), texts, plausible.implausible(cells))
+    environments, implausible = dataset.records("environments"), plausible.implausible(cells)
+    found = reasons(cells, environments, texts, implausible, unstable_variants(published))
     return [*cell_names(cells[found.isin(CELLS_TO_SETTLE)]), *moved_cells(published, local)]
+
+
+def unstable_variants(published: Path) -> frozenset[tuple[str, str]]:
+    """The variants (case, variant) of which the published rows of any profile have an unstable one.
+
+    ``published`` is the dataset of any of the profiles.
+    """
+    root = published.parent.parent if published.parent.name == PROFILES else published
+    files = [str(path) for folder in ("cells", f"{PROFILES}/*/cells") for path in root.glob(f"{folder}/*.parquet")]
+    if not files:
+        return frozenset()
+    query = 'SELECT DISTINCT "case", variant FROM read_parquet($files, union_by_name=true) WHERE unstable IS NOT NULL'
+    return frozenset(sql.connection().cursor().execute(query, {"files": files}).fetchall())
 
 
 def _words(cells: pd.DataFrame, environments: Sequence[Row]) -> pd.Series[str]:

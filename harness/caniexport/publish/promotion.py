@@ -7,7 +7,7 @@ of it is held back any more. One file's rows are held at a time; what compares f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,6 +73,7 @@ def promote(
     environments: pa.Table,
     texts: Mapping[str, str],
     variants: Sequence[Mapping[str, Any]],
+    unstable: Collection[tuple[str, str]],
     staging: Staging,
 ) -> Promotion:
     """Stage what is to be published.
@@ -81,6 +82,7 @@ def promote(
     environments  rows of ``ENVIRONMENTS``: the verdicts on runs, and what each A/A sample saw differ
     texts         error texts by id
     variants      as for :meth:`Staging.mark`
+    unstable      the variants (case, variant) with an unstable row in any profile
     """
     import pyarrow as pa
 
@@ -104,7 +106,7 @@ def promote(
             elif pair[0].num_rows:
                 staging.keep(name, paths[name])
         found.unstable = staging.mark(replaced, variants)
-        flaws = _flaws(staging, judged, texts, moved)
+        flaws = _flaws(staging, judged, texts, moved, unstable)
         out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in held_back.FALSE]
         if not out:
             break
@@ -123,6 +125,7 @@ def _flaws(
     environments: Sequence[Mapping[str, Any]],
     texts: Mapping[str, str],
     moved: Mapping[str, set[int]],
+    unstable: Collection[tuple[str, str]],
 ) -> list[_Flaw]:
     """The staged rows with a reason against them, each with its gravest."""
     found: dict[tuple[str, int], _Flaw] = {}
@@ -133,7 +136,8 @@ def _flaws(
     for name in (*staging.names("cells"), *staging.names("runs")):
         rows = to_frame(staging.part(name, [*_JUDGED[name.partition("/")[0]], *PLACE]))
         if name.startswith("cells/"):
-            why = held_back.reasons(rows, environments, texts, rows["line"].isin(suspects.get(name, ())))
+            implausible = rows["line"].isin(suspects.get(name, ()))
+            why = held_back.reasons(rows, environments, texts, implausible, unstable)
             why[(why == "") & rows["is_new"] & rows["at"].isin(moved[name])] = held_back.MOVED
         else:
             why = held_back.ours(rows, texts).map({True: held_back.OURS, False: ""})

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from caniexport.corpus import replays, upstream
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
+from caniexport.gate import held_back
 from caniexport.home import PROFILES
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
@@ -167,7 +168,14 @@ class _Publication:
         environments = newest("environments", [self._environments[self._published], self._environments[self._local]])
         paths = {name: self._published / name for table in WITH_FILES for name in self._names(table)}
         return promote(
-            paths, self._sides, self._current.rows, environments, texts, variants_of(self._corpus), self._staging
+            paths,
+            self._sides,
+            self._current.rows,
+            environments,
+            texts,
+            variants_of(self._corpus),
+            held_back.unstable_variants(self._published),
+            self._staging,
         )
 
     def _names(self, table: str) -> list[str]:
