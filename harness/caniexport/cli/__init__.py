@@ -93,7 +93,7 @@ class Commands(WholeSentences):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            error.message = printable(error.message)
+            vars(error)["message"] = printable(error.message)  # click prints it
             raise
         except (CaniexportError, ModuleNotFoundError) as error:
             extra = missing_extra(error, ctx.invoked_subcommand)
