@@ -136,8 +136,8 @@ class _ThenQuantizeDynamic(Case):
 class LinearThenQuantizeDynamic(_ThenQuantizeDynamic):
     """Linear by dynamo, then quantize_dynamic: onnxruntime 1.22 to 1.28 refuses the shapes.
 
-    The file is right and runs. It has the shape of the weight in value_info, too; quantize_dynamic transposes the weight
-    and keeps that shape. Measured is what the file has, not the quantization.
+    The file is right and runs. It has the shape of the weight in value_info, too; quantize_dynamic transposes the
+    weight and keeps that shape. Measured is what the file has, not the quantization.
     """
 
     aten_ops = ("aten::linear",)
