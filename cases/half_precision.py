@@ -313,12 +313,12 @@ class _TwoHalfNorms(Case):
 
     basic_only = fix(
         "runtime-option",
-        "graph_optimization_level=1: basic optimizations only",
+        "basic optimizations only",
         session={"graph_optimization_level": 1},
     )
     extended = fix(
         "runtime-option",
-        "graph_optimization_level=2: all optimizations but those of layout",
+        "extended optimizations, without those of layout",
         session={"graph_optimization_level": 2},
     )
 

@@ -84,6 +84,24 @@ def test_an_error_is_answered_by_what_it_is_about(text, has, has_not):
     assert [words for words in has_not if words in said] == [], said
 
 
+GUARD = (
+    "torch.onnx._internal.exporter._errors.TorchExportError: Failed to export the model with torch.export.\n"
+    "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression "
+    "Eq(u3, 1) (unhinted: Eq(u3, 1)).  (Size-like symbols: none)"
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--torch", "2.13.0"), ("--torch", "2.9.1", "--exporter", "default")])
+def test_a_data_dependent_guard_of_the_default_exporter_names_the_other_exporter_first(options):
+    answer = ask_error(GUARD, *options)
+    assert first(answer).startswith("Try `dynamo=False` first"), answer.output
+
+
+@pytest.mark.parametrize("options", [("--torch", "2.6.0"), ("--torch", "2.13.0", "--exporter", "dynamo")])
+def test_a_guard_that_no_default_call_gives_is_answered_without_that(options):
+    assert "Try `dynamo=False` first" not in ask_error(GUARD, *options).stdout
+
+
 @pytest.mark.parametrize("raised", ["", "RuntimeError: ", "RuntimeError: ONNX export failed: "])
 def test_an_operator_in_place_is_led_to_its_own_case_and_answered_by_no_other(raised):
     """Of ``mask & other`` torch's calls pass at opset 20: that is no word on ``mask &= other``, which has no rule."""

@@ -38,6 +38,14 @@ _ONLY_WRAPS = (
     "This only says that another error happened: paste what stands with it, too, the innermost exception («caused by», "
     "«The above exception was the direct cause»), which says what failed."
 )
+#: what torch.export says of a size that only values tell
+_DATA_DEPENDENT = re.compile(r"GuardOnDataDependentSymNode|data-dependent expression")
+_OTHER_EXPORTER_FIRST = (
+    "Try `dynamo=False` first: the default exporter since torch 2.9 is dynamo, which refuses decisions on input values. "
+    "The other one follows the example input there: compare the file on other inputs. "
+)
+#: the first release whose default call is dynamo's
+_DYNAMO_IS_DEFAULT = "2.9"
 _NO_SENTENCE = "Nothing in this text says what failed: paste the line with the error too."
 #: leads that are answered at the user's point
 _MOST = 3
@@ -90,11 +98,12 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
         kept = tuple(item for item in leads if item.lead.case in answer.ending)
         others = answer.others if kept else ()
         return replace(answer, decision=cause, leads=kept, others=others, notes=(), is_whole=not kept)
+    first = _OTHER_EXPORTER_FIRST if _is_guard_of_default(text, asked, torch) else ""
     if evidence.only_named:
-        return replace(answer, decision=tell_only_named(match))
+        return replace(answer, decision=first + tell_only_named(match))
     if not leads and not operator and all(only_wraps(reason.line) for reason in reasons):
         return replace(answer, decision=_ONLY_WRAPS if reasons else _NO_SENTENCE)
-    return replace(answer, decision=decide_error(answer))
+    return replace(answer, decision=first + decide_error(answer))
 
 
 def _answered(
@@ -130,6 +139,13 @@ def _answered(
         ways = (_other_exporter(rows, at), _works_from(rows, at), _works_above(rows, at)) if _fails(at) else ("",) * 3
         found.append(AnsweredLead(lead, at, *ways, is_alike=is_alike, span=span))
     return tuple(found), notes
+
+
+def _is_guard_of_default(text: str, asked: Mapping[str, str], torch: str) -> bool:
+    """Whether a text is a data-dependent guard that a default call may have given, at a release if one is named."""
+    is_default = exporter_name(asked.get("exporter") or Exporter.DEFAULT.value) == Exporter.DEFAULT.value
+    is_dynamo = not torch or versions.parse(torch) >= versions.parse(_DYNAMO_IS_DEFAULT)
+    return is_default and is_dynamo and bool(_DATA_DEPENDENT.search(text))
 
 
 def _named_release(rows: Rows, text: str) -> dict[str, str]:
