@@ -233,9 +233,12 @@ def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_pat
     assert entries["test_bernoulli"].variant.endswith(".random")
 
 
-def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_published():
+def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_published(tmp_path):
     """Values of another rounding make another bundle of it."""
-    from caniexport.publish.promotion import promote
+    from store_rows import environment
+
+    from caniexport.publish.publish import publish
+    from caniexport.store import Dataset, writer
     from caniexport.store.schema import to_arrow
 
     def row(bundle, corpus, day, status="pass"):
@@ -245,9 +248,15 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
             **{"measured_at": f"2026-01-{day:02}T03:04:05Z", "status": status, "stage": "done"},
         }
 
-    before = to_arrow("runs", [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)])
-    local = to_arrow("runs", [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)])
-    found = promote("runs", {"file": (before, local)}, lambda rows: (rows, Counter()), [], {}).rows["file"].to_pylist()
+    before = [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)]
+    local = [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)]
+    for side, rows in (("published", before), ("local", local)):
+        writer.write(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", to_arrow("runs", rows))
+        runs = to_arrow("environments", [environment(env_id="e", run_id="r")])
+        writer.write(tmp_path / side / "environments.parquet", "environments", runs)
+    # the corpus of no case at all: replays of other corpora stay
+    publish(tmp_path / "local", tmp_path / "published", {})
+    found = Dataset.open(tmp_path / "published", None).runs().to_dict("records")
 
     tests = [(item["bundle"], item["status"]) for item in found if item["corpus"] == node_tests.CORPUS]
     assert tests == [("b", "mismatch")]

@@ -15,12 +15,12 @@ from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
 from caniexport.gate import held_back, plausible
-from caniexport.gate.unstable import COLUMNS, unstable
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import CANARY
 from caniexport.model.rows import MEASURING_VERSION
-from caniexport.model.status import FixKind
+from caniexport.publish.publish import variants_of
+from caniexport.publish.staging import Staging
 from caniexport.store import Dataset
 
 pytestmark = pytest.mark.published
@@ -182,18 +182,14 @@ def test_what_was_measured_since_and_fails_in_one_release_alone_was_measured_apa
     assert sorted(held_back.cell_names(doubtful)) == []
 
 
-def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row(cells, corpus):
-    with_options = {
-        (case, name)
-        for case, loaded in corpus.items()
-        for name, variant in loaded.variants.items()
-        if variant.kind == FixKind.RUNTIME_OPTION
-    }
+def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row(corpus):
+    with Staging.open([]) as staging:
+        for path in (ROOT / "results" / "cells").glob("*.parquet"):
+            staging.keep(f"cells/{path.name}", path)
+        marked = staging.mark({}, variants_of(corpus))
 
-    changes = unstable(cells[list(COLUMNS)], with_options)
-
-    rows = cells.reset_index(drop=True).iloc[sorted(changes)]
-    assert all(isinstance(words, list) and len(words) > 1 for words in rows["unstable"])
+        assert marked == staging.fetch("SELECT count(*) FROM staged_cells WHERE unstable IS NOT NULL")[0][0] > 0
+        assert staging.fetch("SELECT 1 FROM marks WHERE len(unstable) < 2") == []
 
 
 def test_the_measurements_own_noise_is_under_one_in_a_thousand(dataset):

@@ -32,10 +32,9 @@ _LABELS = {
 class Staging:
     """Views ``cells``, ``runs`` and ``replays`` of the rows to be published. Make it with :meth:`open`.
 
-    Each view has the columns of its table, with the values of :meth:`mark`, and ``file`` (``cells/….parquet``),
+    Each view has the columns of its table, with the values of :meth:`mark`, and these: ``file`` (``cells/….parquet``),
     ``line`` (number of the row there), ``is_local``, ``is_new`` (not published before), ``at`` (line on its side),
-    ``label``, and ``place``, which has all of these.
-    ``replays`` has those of ``others`` too.
+    ``label``, and ``place``, which has all of these. ``replays`` has the rows of ``others`` too.
     """
 
     def __init__(self, folder: Path, others: Sequence[Path]) -> None:
