@@ -116,14 +116,6 @@ def test_a_model_of_which_little_was_measured_is_no_all_clear(tmp_path):
     assert "no known failure touches it" not in plan
 
 
-def test_an_operator_that_fails_at_the_opset_asked_for_is_no_all_clear(tmp_path):
-    """Bernoulli passes by trace up to opset 20 and fails at 23."""
-    path = onnx_file(tmp_path / "random.onnx", node("Bernoulli", ["q"], ["o"]))
-    at = [ask("upgrade", "--model", path, "--to", f"torch=2.15.0,exporter=trace,opset={opset}") for opset in (20, 23)]
-
-    assert ["nothing is known of Bernoulli" in said for said in at] == [False, True]
-
-
 APEX = """/site/apex_or_not.py:3: UserWarning: No module named 'apex'
   warnings.warn(str(error))
 Traceback (most recent call last):
@@ -138,7 +130,8 @@ def test_a_warning_of_a_missing_module_hides_no_operator(operator):
 
     with_warning, without = (ask("why", "-", text=text) for text in (warned, f"Traceback{alone}"))
     assert "A Python package is not installed" not in with_warning
-    assert _cases(with_warning) == _cases(without) != []
+    assert with_warning == without
+    assert f"aten::{operator}" in with_warning
 
 
 def _cases(answer):
