@@ -249,11 +249,10 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
 
     before = [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)]
     local = [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)]
-    for side, replays in (("published", before), ("local", local)):
-        writer.write(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", to_arrow("runs", replays))
+    for side, mine in (("published", before), ("local", local)):
+        writer.write(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", to_arrow("runs", mine))
         runs = to_arrow("environments", [environment(env_id="e", run_id="r")])
         writer.write(tmp_path / side / "environments.parquet", "environments", runs)
-    # the corpus of no case at all: replays of other corpora stay
     publish(tmp_path / "local", tmp_path / "published", {})
     found = Dataset.open(tmp_path / "published", None).runs().to_dict("records")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -238,3 +240,19 @@ def broken(profile):
         staging.register("environments", to_arrow("environments", Dataset.open(folder, None).records("environments")))
         staging.mark({}, variants_of(corpus.load([ROOT / "cases"], stand_in=True)))
         return {rule.name: len(staging.fetch(rule.query)) for rule in rules()}
+
+
+@pytest.mark.published
+def test_publishing_takes_less_than_a_gigabyte(tmp_path):
+    """All rows of November 2026 took three."""
+    code = (
+        "import resource, sys; from pathlib import Path; from caniexport.model import corpus\n"
+        "from caniexport.publish.publish import publish\n"
+        f"cases = corpus.load([Path({str(ROOT / 'cases')!r})], stand_in=True)\n"
+        f"publish(Path({str(tmp_path)!r}), Path({str(ROOT / 'results')!r}), cases, write=False)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert int(found.stdout) < 1024 * 1024

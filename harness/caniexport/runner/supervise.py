@@ -91,9 +91,10 @@ class ReplaySupervisor:
                 seconds = self._settings.seconds * (2 if again and again.status is Status.TIMEOUT else 1)
                 outcome = self._child.outcome(left[-1], seconds)
             except _Died as died:
-                alone, stage, so_far = self._child.begun == 1, self._child.stage, self._child.so_far
+                stage, so_far = self._child.stage, self._child.so_far
                 self._end()
-                if not alone or (died.status is Status.TIMEOUT and again is None):
+                if again is None:
+                    # it may be an earlier bundle's doing, a busy machine's or a kill from outside: once more, alone
                     again = died
                     continue
                 text = str(died)
@@ -131,8 +132,6 @@ class _ServingProcess:
         self.so_far: Optional[ReplayOutcome] = None
         self._memory: Optional[Memory] = None
         self._memory_mb = settings.memory_mb
-        #: how many bundles it has begun: what ends it at its first cannot be charged to an earlier one
-        self.begun = 0
         try:
             self._send(places)
             self.running = self._started(settings.start_seconds)
@@ -153,7 +152,6 @@ class _ServingProcess:
     def outcome(self, place: int, seconds: float) -> ReplayOutcome:
         """The next bundle's row, which is that of ``place``. Raises :class:`_Died`."""
         self.stage, self.so_far = Stage.LOAD, None
-        self.begun += 1
         deadline = time.monotonic() + seconds
         while True:
             word, rest = self._line(deadline, seconds)
@@ -241,6 +239,9 @@ class _ServingProcess:
         self._output.seek(max(0, size - _TAIL))
         said = self._output.read().decode("utf-8", "replace").strip()
         name = _SIGNALS.get(code, "exit code {}".format(code))
+        if name == "SIGKILL":
+            # no limit of ours: those kills are told where they are sent
+            return _Died(Status.INVALID, "Killed", "killed from outside")
         return _Died(Status.CRASH, name, "\n".join(filter(None, ["ended by " + name, said])))
 
 
