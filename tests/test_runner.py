@@ -129,6 +129,16 @@ def test_a_process_that_dies_once_does_not_cost_the_bundle_its_row(tmp_path, pac
     assert ends(tmp_path / "out")["once"] == ("done", "pass")
 
 
+@pytest.mark.parametrize("words", [("once", "relu"), ("killed", "relu"), ("relu", "killed")])
+def test_a_kill_from_outside_is_no_crash_of_a_bundle(tmp_path, packages, words):
+    archive(tmp_path / "b.zip", *words)
+
+    run(tmp_path / "b.zip", tmp_path / "out", packages)
+
+    outcomes = {"once": ("done", "pass"), "relu": ("done", "pass"), "killed": ("run", "invalid")}
+    assert ends(tmp_path / "out") == {word: outcomes[word] for word in words}
+
+
 def test_a_bundle_whose_content_is_another_ones_says_nothing_about_the_runtime(tmp_path, packages):
     archive(tmp_path / "b.zip", "relu", "wrong", spoilt="wrong")
 

@@ -84,7 +84,7 @@ TRAPS: dict[str, tuple[str, ...]] = {
     ),
     "a timeout kills the run": (
         "test_isolation::test_every_other_row_is_what_it_is_without_the_faulty_cells",
-        "test_isolation::test_timeouts_and_exhausted_memory_were_tried_twice_and_nothing_else_was",
+        "test_isolation::test_what_may_come_from_the_machine_was_tried_again_and_nothing_else_was",
     ),
     "a second run gives new alerts": ("test_alerts::test_a_second_run_has_the_same_ids_and_no_new_alert",),
     "an overall score invites unfair ranking": ("test_traps::test_no_answer_has_a_percentage_over_exporters",),

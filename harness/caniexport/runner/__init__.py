@@ -15,6 +15,7 @@ CARRIED = (
     "model/journal",
     "model/messages",
     "model/opset_clauses",
+    "model/printable",
     "model/rows",
     "model/runtimes",
     "model/status",
