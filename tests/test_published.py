@@ -183,7 +183,7 @@ def test_what_was_measured_since_and_fails_in_one_release_alone_was_measured_apa
 
 
 def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row(corpus):
-    with Staging.open([]) as staging:
+    with Staging.open([], []) as staging:
         for path in (ROOT / "results" / "cells").glob("*.parquet"):
             staging.keep(f"cells/{path.name}", path)
         marked = staging.mark({}, variants_of(corpus))

@@ -234,7 +234,8 @@ def broken(profile):
     newest = ROOT / "results"
     folder = newest if profile == "newest" else newest / "profiles" / profile
     others = [] if profile == "newest" else sorted((newest / "runs").glob("*.parquet"))
-    with Staging.open(others) as staging:
+    profiles = sorted(folder.glob("profiles/*/cells/*.parquet"))
+    with Staging.open(others, profiles) as staging:
         for path in (*folder.glob("cells/*.parquet"), *folder.glob("runs/*.parquet")):
             staging.keep(f"{path.parent.name}/{path.name}", path)
         staging.register("environments", to_arrow("environments", Dataset.open(folder, None).records("environments")))

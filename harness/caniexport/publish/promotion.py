@@ -92,6 +92,7 @@ def promote(
     moved: dict[str, set[int]] = {}
     again = set(paths)
     staging.register("environments", environments)
+    withdrawn = {*held_back.FALSE, *(rule.sentence for rule in rules() if rule.withdraws)}
     while True:
         for name in sorted(again):
             table, pair = name.partition("/")[0], sides(name)
@@ -107,7 +108,7 @@ def promote(
                 staging.keep(name, paths[name])
         found.unstable = staging.mark(replaced, variants)
         flaws = _flaws(staging, judged, texts, moved, unstable)
-        out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in held_back.FALSE]
+        out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in withdrawn]
         if not out:
             break
         _note(found, out)

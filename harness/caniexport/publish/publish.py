@@ -88,7 +88,7 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase], *, w
     its rows.
     """
     compacted = compact(local)
-    with dataset_lock(local), Staging.open(_other_replays(published)) as staging:
+    with dataset_lock(local), Staging.open(_other_replays(published), _cells_of_profiles(published)) as staging:
         publication = _Publication(local, published, corpus, write, staging)
         publication.problems += compacted.problems
         publication.run()
@@ -99,6 +99,11 @@ def _other_replays(published: Path) -> list[Path]:
     """The files of replays of ``newest``, for another profile: they are of the same bundles."""
     of_profile = published.parent.name == PROFILES
     return sorted((published.parent.parent / "runs").glob("*.parquet")) if of_profile else []
+
+
+def _cells_of_profiles(published: Path) -> list[Path]:
+    """The published cells of the profiles beside ``newest``."""
+    return sorted(published.glob(f"{PROFILES}/*/cells/*.parquet"))
 
 
 class _Publication:

@@ -1,4 +1,4 @@
-"""The rules that no new row may break, as SQL: ``rules.sql``."""
+"""The rules that no row may break, as SQL: ``rules.sql``. A new row that breaks one is not published."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A rule: what it says of a row that breaks it, and the query that gives the places of such rows."""
+    """A rule: what it says of a row that breaks it, and the query that gives the places of such rows.
+
+    ``withdraws`` is whether a row that was published goes, too: it says nothing.
+    """
 
     name: str
+    withdraws: bool
     sentence: str
     query: str
 
@@ -20,5 +24,5 @@ class Rule(NamedTuple):
 def rules() -> tuple[Rule, ...]:
     """Every rule, in the order of the file."""
     text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    found = re.findall(r"^-- rule ([a-z-]+): (.+)\n((?s:.*?));$", text, re.MULTILINE)
-    return tuple(Rule(*item) for item in found)
+    found = re.findall(r"^-- rule ([a-z-]+)( withdraws)?: (.+)\n((?s:.*?));$", text, re.MULTILINE)
+    return tuple(Rule(name, bool(withdraws), *item) for name, withdraws, *item in found)

@@ -1,4 +1,5 @@
 -- What no published row breaks. Each rule is a name, a sentence about the row, and a SELECT of the places of such rows.
+-- Where a rule withdraws, a published row that breaks it goes; other published ones are named until they are measured.
 -- The views are those of publish/staging.py; seen(status, unstable) are the statuses that a row says were seen.
 
 -- rule default-call: its default call ends otherwise than the named call with the same exporter and opset
@@ -36,7 +37,7 @@ SELECT default_call FROM pairs UNION SELECT named_call FROM pairs WHERE named_ca
 SELECT place FROM (SELECT place, status, stage FROM cells UNION ALL SELECT place, status, stage FROM runs)
 WHERE status = 'crash' AND stage NOT IN ('export', 'load', 'parse', 'build', 'place', 'run');
 
--- rule no-gate: no verdict on its run was kept
+-- rule no-gate withdraws: no verdict on its run was kept
 -- An environment case has no run: it makes its own environment.
 SELECT place FROM (
     SELECT place, env_id, run_id FROM cells WHERE torch IS NOT NULL UNION ALL SELECT place, env_id, run_id FROM runs
@@ -51,3 +52,14 @@ WITH pairs AS (
         AND NOT list_has_any(seen(c.status, c.unstable), seen(r.status, r.unstable))
 )
 SELECT cell FROM pairs UNION SELECT replay FROM pairs WHERE replay.is_new;
+
+-- rule orphan withdraws: no published cell has its file
+-- ONNX's node tests, probes and canaries come with every archive.
+SELECT place FROM runs r
+WHERE corpus = 'documented' AND NOT EXISTS (SELECT 1 FROM cells c WHERE c.bundle = r.bundle)
+    AND NOT EXISTS (SELECT 1 FROM cells_of_profiles c WHERE c.bundle = r.bundle);
+
+-- rule no-node: no node of its file ran on its provider
+-- Every run on a provider of onnxruntime is profiled: a file whose outputs are constants or inputs has no node.
+SELECT place FROM runs
+WHERE runtime = 'onnxruntime' AND provider <> 'cpu' AND placement IS NULL AND status IN ('pass', 'degraded', 'mismatch');
