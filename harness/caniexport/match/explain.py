@@ -41,8 +41,8 @@ _ONLY_WRAPS = (
 #: what torch.export says of a size that only values tell
 _DATA_DEPENDENT = re.compile(r"GuardOnDataDependentSymNode|data-dependent expression")
 _OTHER_EXPORTER_FIRST = (
-    "Try `dynamo=False` first: the default exporter since torch 2.9 is dynamo, which refuses a decision on values. "
-    "The other one follows the example input there: compare the file on other inputs. "
+    "Try `dynamo=False` first: the default exporter since torch 2.9 is dynamo, and it refuses decisions on input "
+    "values. The other one follows the example input there: compare the file on other inputs. "
 )
 #: the first release whose default call is dynamo's
 _DYNAMO_IS_DEFAULT = "2.9"
