@@ -353,6 +353,14 @@ class PadOfDataDependentLength(_Regulated):
         missing = 8 - frames.shape[1]
         return F.pad(frames, (0, 0, 0, missing)) if missing > 0 else frames
 
+    trace = fix(
+        "export-option",
+        "dynamo=False: tracing keeps only the branch that the example takes",
+        exporter="torchscript-trace",
+        caution=True,
+        documented=False,
+    )
+
     @fix("rewrite", "arange up to the window at least", documented=False)
     def window_of_arange(self, x, durations):
         length = durations.sum(1).max().clamp(min=8)

@@ -365,10 +365,7 @@ class RmsNormHalfRsqrtTwice(_TwoHalfNorms):
 
 
 class LayerNormHalfWrittenOutTwice(_TwoHalfNorms):
-    """Layer norm of half floats, written out twice: onnxruntime 1.23 to 1.26 cannot load the file.
-
-    From opset 17 on the runtime fuses it into LayerNormalization, and the file loads.
-    """
+    """Layer norm of half floats, written out twice: onnxruntime 1.23 to 1.26 cannot load the file."""
 
     sources = ("microsoft/onnxruntime#29153", "microsoft/onnxruntime#26717")
     aten_ops = ("aten::mean", "aten::pow", "aten::sqrt", "aten::div")
@@ -379,8 +376,6 @@ class LayerNormHalfWrittenOutTwice(_TwoHalfNorms):
         x = root_mean_square(x, self.first)
         x = x - x.mean(-1, keepdim=True)
         return root_mean_square(x, self.second)
-
-    opset_17 = fix("raise-opset", "opset 17, which has LayerNormalization", opset=17, documented=False)
 
     @fix("rewrite", "torch.nn.functional.layer_norm", documented=False)
     def layer_norm(self, x):

@@ -165,7 +165,7 @@ class BatchNorm2dOfOlderTorch(Case):
     sources = ("microsoft/onnxscript#2651",)
     aten_ops = ("aten::batch_norm",)
     onnx_ops = ("BatchNormalization",)
-    inputs = IMAGES
+    inputs = ((f32(2, 3, 4, 4),), (f32(2, 3, 4, 4, low=2.0, high=5.0),), (f32(3, 3, 4, 4),))
     dynamic = BATCH
 
     def setup(self):

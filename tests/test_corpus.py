@@ -76,6 +76,23 @@ def test_every_case_has_two_input_sets_that_differ_in_value(corpus):
     assert same == []
 
 
+@pytest.mark.parametrize(
+    ("source", "case"),
+    [
+        ("microsoft/onnxruntime#26717", "rms-norm-half-twice"),
+        ("microsoft/onnxruntime#29153", "layer-norm-half-written-out-twice"),
+        ("pytorch/pytorch#113652", "traced-function-in-scripted-branch"),
+        ("OHF-Voice/piper1-gpl#148", "length-regulator"),
+        ("microsoft/onnxscript#2651", "batch-norm-2d-of-older-torch"),
+        ("microsoft/onnxruntime#25890", "linear-then-quantize-dynamic"),
+    ],
+)
+def test_a_public_report_has_a_case_with_a_workaround(corpus, source, case):
+    found = corpus[case]
+    assert source in found.cls.sources
+    assert len(found.variants) > 1
+
+
 def test_ids_are_the_class_names_in_kebab_case():
     assert kebab("CrossNoSymbolic") == "cross-no-symbolic"
     assert kebab("BitshiftOpset11") == "bitshift-opset-11"
