@@ -37,11 +37,13 @@ SELECT default_call FROM pairs UNION SELECT named_call FROM pairs WHERE named_ca
 SELECT place FROM (SELECT place, status, stage FROM cells UNION ALL SELECT place, status, stage FROM runs)
 WHERE status = 'crash' AND stage NOT IN ('export', 'load', 'parse', 'build', 'place', 'run');
 
--- rule no-gate withdraws: no verdict on its run was kept
+-- rule no-gate: no verdict on its run was kept
 -- An environment case has no run: it makes its own environment.
-SELECT place FROM (
-    SELECT place, env_id, run_id FROM cells WHERE torch IS NOT NULL UNION ALL SELECT place, env_id, run_id FROM runs
-) r ANTI JOIN (SELECT env_id, run_id FROM environments WHERE gate IS NOT NULL) e USING (env_id, run_id);
+SELECT place FROM (SELECT place, env_id, run_id FROM cells WHERE torch IS NOT NULL) c
+ANTI JOIN (SELECT env_id, run_id FROM environments WHERE gate IS NOT NULL) e USING (env_id, run_id);
+
+-- rule unjudged-replay withdraws: nobody judged its run of files
+SELECT place FROM runs ANTI JOIN (SELECT env_id, run_id FROM environments WHERE gate IS NOT NULL) e USING (env_id, run_id);
 
 -- rule own-replay: its cell and the replay of its file on the same runtime end otherwise
 WITH pairs AS (
