@@ -58,9 +58,8 @@ def bounded(folder: Path) -> duckdb.DuckDBPyConnection:
     """A database of its own that takes little memory: what does not fit goes to files in ``folder``."""
     engine = importlib.import_module("duckdb")  # its Python layer reads arrow
     settings = {"memory_limit": _BOUND, "temp_directory": str(folder / "spilled"), "threads": 2}
-    made: duckdb.DuckDBPyConnection = engine.connect(
-        config=settings | {"preserve_insertion_order": False, "enable_progress_bar": False}
-    )
+    made: duckdb.DuckDBPyConnection = engine.connect(config=settings | {"preserve_insertion_order": False})
+    made.execute("SET enable_progress_bar = false")
     return made
 
 
