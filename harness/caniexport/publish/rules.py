@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Rule(NamedTuple):
+class PublishingRule(NamedTuple):
     """A rule: what it says of a row that breaks it, and the query that gives the places of such rows."""
 
     name: str
@@ -17,8 +17,8 @@ class Rule(NamedTuple):
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[PublishingRule, ...]:
     """Every rule, in the order of the file."""
     text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
     found = re.findall(r"^-- rule ([a-z-]+): (.+)\n((?s:.*?));$", text, re.MULTILINE)
-    return tuple(Rule(*item) for item in found)
+    return tuple(PublishingRule(*item) for item in found)
