@@ -59,6 +59,7 @@ def bounded(folder: Path) -> duckdb.DuckDBPyConnection:
     engine = importlib.import_module("duckdb")  # its Python layer reads arrow
     settings = {"memory_limit": _BOUND, "temp_directory": str(folder / "spilled"), "threads": 2}
     made: duckdb.DuckDBPyConnection = engine.connect(config=settings | {"preserve_insertion_order": False})
+    made.execute("SET enable_progress_bar = false")
     return made
 
 
