@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-<<<<<<< HEAD
-class Rule(NamedTuple):
+class PublishingRule(NamedTuple):
     """A rule: what it says of a row that breaks it, and the query that gives the places of such rows.
 
     ``withdraws`` is whether a row that was published goes, too: it says nothing.
     """
-=======
-class PublishingRule(NamedTuple):
-    """A rule: what it says of a row that breaks it, and the query that gives the places of such rows."""
->>>>>>> publishing
 
     name: str
     withdraws: bool
@@ -29,10 +24,5 @@ class PublishingRule(NamedTuple):
 def rules() -> tuple[PublishingRule, ...]:
     """Every rule, in the order of the file."""
     text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-<<<<<<< HEAD
     found = re.findall(r"^-- rule ([a-z-]+)( withdraws)?: (.+)\n((?s:.*?));$", text, re.MULTILINE)
-    return tuple(Rule(name, bool(withdraws), *item) for name, withdraws, *item in found)
-=======
-    found = re.findall(r"^-- rule ([a-z-]+): (.+)\n((?s:.*?));$", text, re.MULTILINE)
-    return tuple(PublishingRule(*item) for item in found)
->>>>>>> publishing
+    return tuple(PublishingRule(name, bool(withdraws), *item) for name, withdraws, *item in found)
