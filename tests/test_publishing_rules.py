@@ -95,10 +95,19 @@ def test_a_default_call_that_ends_otherwise_than_the_named_call_is_held_back(
 
 
 @pytest.mark.parametrize(
-    ("stage", "held"), [("check", True), ("eager", True), ("export", False), ("load", False), ("run", False)]
+    ("stage", "attempts", "held"),
+    [
+        ("check", 2, True),
+        ("eager", 1, True),
+        ("eager", 2, False),
+        ("export", 1, False),
+        ("load", 1, False),
+        ("run", 1, False),
+    ],
 )
-def test_a_crash_that_is_neither_the_exporters_nor_the_runtimes_is_held_back(home, stage, held):
-    home.measure(home.cell(status="crash", stage=stage, signature=f"{stage}|SIGSEGV"), home.cell(opset=9))
+def test_a_crash_that_is_neither_the_exporters_nor_the_runtimes_is_held_back(home, stage, attempts, held):
+    crash = home.cell(status="crash", stage=stage, signature=f"{stage}|SIGSEGV", attempts=attempts)
+    home.measure(crash, home.cell(opset=9))
 
     report = home.publish()
 

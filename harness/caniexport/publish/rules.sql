@@ -34,8 +34,10 @@ WITH different(variant_of, exporter, reason) AS (VALUES
 SELECT default_call FROM pairs UNION SELECT named_call FROM pairs WHERE named_call.is_new;
 
 -- rule crash-stage: it crashes at a stage that is neither the exporter's nor the runtime's
-SELECT place FROM (SELECT place, status, stage FROM cells UNION ALL SELECT place, status, stage FROM runs)
-WHERE status = 'crash' AND stage NOT IN ('export', 'load', 'parse', 'build', 'place', 'run');
+-- Torch itself can crash (stage eager): that counts where a second attempt confirms it.
+SELECT place FROM (SELECT place, status, stage, attempts FROM cells UNION ALL SELECT place, status, stage, 1 FROM runs)
+WHERE status = 'crash' AND stage NOT IN ('export', 'load', 'parse', 'build', 'place', 'run')
+    AND NOT (stage = 'eager' AND coalesce(attempts, 1) > 1);
 
 -- rule no-gate: no verdict on its run was kept
 -- An environment case has no run: it makes its own environment.

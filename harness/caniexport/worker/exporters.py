@@ -67,7 +67,7 @@ def default_opset() -> Optional[int]:
             found = importlib.import_module(module)
         except ImportError:
             continue
-        for name in ("ONNX_DEFAULT_OPSET", "_default_onnx_opset_version"):
+        for name in ("ONNX_DEFAULT_OPSET", "onnx_default_opset", "_default_onnx_opset_version"):
             if isinstance(getattr(found, name, None), int):
                 return int(getattr(found, name))
     return None
