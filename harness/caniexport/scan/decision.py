@@ -23,7 +23,7 @@ _MOST = 4
 
 
 def workarounds(found: SourceScan) -> list[SiteFinding]:
-    """Return the findings that are workarounds: no arguments of export calls, no branches that no row speaks to."""
+    """Return the findings that are workarounds: no arguments of export calls, no branches without a measured case."""
     return [item for item in found.findings if not (item.is_setting or item.is_undecided)]
 
 

@@ -24,7 +24,7 @@ _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def github(found: SourceScan) -> str:
-    """A line for each finding that a measured case speaks to, then one that sums them up."""
+    """A line for each finding with a measured case, then one that sums them up."""
     lines = [
         annotation(_LEVELS[item.word], _title(item), _message(item), _path(found, item), item.site.line)
         for item in _told(found)
