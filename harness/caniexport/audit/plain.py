@@ -287,6 +287,16 @@ def flat(output: Any) -> List[Any]:
     return [np.array(output.detach().numpy())] if hasattr(output, "detach") else [np.asarray(output)]
 
 
+def usual_opset() -> Optional[int]:
+    """The opset of a call that names none."""
+    if version() < (1, 2):
+        return None
+    module = "torch.onnx.symbolic_helper" if version() < (1, 12) else "torch.onnx._constants"
+    found = vars(importlib.import_module(module))
+    names = ("_default_onnx_opset_version", "onnx_default_opset", "ONNX_DEFAULT_OPSET")
+    return next((int(found[name]) for name in names if name in found), None)
+
+
 def export(case: Any, variant: Any, asked: str, opset: Optional[int], item: List[Any], example: Any) -> bytes:
     """The file, by the call that this release has."""
     import torch
@@ -296,7 +306,10 @@ def export(case: Any, variant: Any, asked: str, opset: Optional[int], item: List
     if variant.prepare is not None:
         made = variant.prepare(made, args)
     names = list(inspect.signature(variant.forward).parameters)[1 : 1 + len(args)]
-    with variant.patch(opset) if variant.patch is not None else contextlib.nullcontext():
+    patch = contextlib.nullcontext()
+    if variant.patch is not None:
+        patch = variant.patch(usual_opset() if opset is None else opset)
+    with patch:
         if exporter == _DYNAMO and version() < (2, 5):
             options = dict(variant.options())
             if variant.dynamic:

@@ -71,9 +71,17 @@ class Call:
             return statements
         inner = [textwrap.indent(line, _INDENT) for line in statements]
         if isinstance(value, ast.Lambda) and len(value.args.args) == 1:
-            name = value.args.args[0].arg
-            return [f"{name} = {self.opset}", f"with {self.source.segment(value.body)}:", *inner]
-        return [f"with {self._called('patch', repr(self.opset))}:", *inner]
+            return [self._opset_as(value.args.args[0].arg), f"with {self.source.segment(value.body)}:", *inner]
+        return [self._opset_as("opset"), f"with {self._called('patch', 'opset')}:", *inner]
+
+    def _opset_as(self, name: str) -> str:
+        """The statement that gives a patch the opset of the call; one that names none has the release's own."""
+        if self.opset is not None or self.version < (1, 2):
+            return f"{name} = {self.opset}"
+        if self.version < (1, 12):
+            return f"from torch.onnx.symbolic_helper import _default_onnx_opset_version as {name}"
+        constant = "ONNX_DEFAULT_OPSET" if self.version >= (1, 13) else "onnx_default_opset"
+        return f"from torch.onnx._constants import {constant} as {name}"
 
     def _called(self, name: str, arguments: str) -> str:
         value = self.source.expression(name)
