@@ -588,7 +588,11 @@ def test_what_fails_in_one_release_alone_is_held_back_until_it_is_settled_and_th
         ({}, {"status": "fail", "signature": "export|E|now", "runtime_version": "1.0.0"}, False),
         ({}, {"status": "fail", "signature": "export|E|now", "apart": True, "attempts": 2}, False),
         ({}, {"max_abs_error": 1e-9}, False),
-        ({"unstable": ["fail", "pass"]}, {"status": "fail", "signature": "export|E|now"}, False),
+        (
+            {"unstable": ["fail", "pass"]},
+            {"status": "fail", "signature": "export|E|now", "apart": True, "attempts": 2},
+            False,
+        ),
     ],
 )
 def test_another_outcome_than_was_published_is_held_back_where_nothing_else_has_changed(home, known, new, held):
@@ -601,6 +605,18 @@ def test_another_outcome_than_was_published_is_held_back_where_nothing_else_has_
 
     name = "1.10.2/cross-no-symbolic/plain/torchscript-trace/14"
     assert report.held == ({held_back.MOVED: [name]} if held else {})
+
+
+def test_a_variant_that_is_unstable_anywhere_is_held_back_until_it_is_measured_apart_and_twice(home):
+    write_cells(home.published / "profiles" / "period", [home.cell(unstable=["fail", "pass"])])
+    home.measure(home.cell(torch="2.0.1"))
+    name = "2.0.1/cross-no-symbolic/plain/torchscript-trace/14"
+
+    assert home.publish().held == {held_back.UNSTABLE: [name]}
+
+    at = "2026-05-01T00:00:00Z"
+    home.measure(home.cell(torch="2.0.1", apart=True, attempts=2, measured_at=at), run="apart", at=at)
+    assert home.publish().held == {}
 
 
 def test_published_rows_that_are_known_to_be_false_go_and_doubtful_ones_stay_and_are_named(home):
@@ -646,9 +662,8 @@ def test_check_says_what_would_be_held_back_and_writes_nothing(home):
 def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row_of_it(home):
     bundle = "b" * 24
     wrong = {"status": "mismatch", "stage": "compare", "signature": "compare|Mismatch|x", "max_abs_error": 2.0}
-    home.measure(
-        home.cell(bundle=bundle), home.cell(opset=9, bundle=bundle, **wrong), home.cell(opset=10, bundle="c" * 24)
-    )
+    other = home.cell(opset=10, bundle="c" * 24, apart=True, attempts=2)
+    home.measure(home.cell(bundle=bundle), home.cell(opset=9, bundle=bundle, **wrong), other)
 
     report = home.publish()
 

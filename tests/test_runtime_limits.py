@@ -45,7 +45,7 @@ def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
     own = page("upgrade", {}, kept_results, file=file).body
     old = page("upgrade", {"runtime": "onnxruntime==1.15.1"}, kept_results, file=file).body
 
-    assert "For m.onnx: Try torch 2.15.0" in own
+    assert "as called by default (dynamo, opset 20): not enough measured" in own
     assert f"no such file works there: {TAKEN}" in old
     assert "no known failure touches it" not in old
 
@@ -58,7 +58,7 @@ def test_of_a_way_that_its_runtime_takes_the_file_as_it_lies_there_is_told(resul
     said = f"The file itself has opset 20 and IR version 10: {TAKEN}, and refuses it."
     assert said in decide(to_trace)
     assert said in elsewhere
-    assert elsewhere.startswith("Try torch 2.15.0 as called by default")
+    assert elsewhere.startswith("At torch 2.15.0 as called by default (dynamo, opset 20): not enough measured")
     assert said in nowhere
     assert nowhere.startswith("Stay")
 

@@ -147,7 +147,7 @@ def test_what_is_remembered_wrongly_condemns_no_file(dataset, tmp_path, monkeypa
     monkeypatch.setenv(summary.VARIABLE, str(tmp_path / "kept"))
     monkeypatch.setattr(digests, "_SETTLED", -1e9)
     Dataset.open(dataset, None)
-    (kept,) = (tmp_path / "kept").glob("digests-*.json")
+    (kept,) = (tmp_path / "kept").rglob("digests-*.json")
     held = digests.read(dataset).holds["cells/torch-2.8.0-cpu.parquet"].sha256
     kept.write_text(kept.read_text().replace(held, "0" * 64))
     digests._remembered.cache_clear()

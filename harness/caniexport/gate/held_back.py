@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 #: columns of cells that :func:`reasons` looks at
-COLUMNS = (*plausible.COLUMNS, "env_id", "run_id", "message_id", "code", "apart", "attempts")
+COLUMNS = (*plausible.COLUMNS, "env_id", "run_id", "message_id", "code", "apart", "attempts", "unstable")
 
 QUARANTINED = "its run is quarantined"
 OURS = "its error names the measuring code"
@@ -61,7 +61,7 @@ def reasons(
     found = pd.Series("", index=cells.index, dtype=object)
     open_to_doubt = ~settled(cells)
     variants = pd.MultiIndex.from_frame(cells[["case", "variant"]])
-    found[open_to_doubt & variants.isin(list(unstable))] = UNSTABLE
+    found[open_to_doubt & variants.isin(list(unstable)) & cells["unstable"].isna()] = UNSTABLE
     found[open_to_doubt & implausible] = IMPLAUSIBLE
     found[open_to_doubt & _differing(cells, environments)] = DIFFERS
     found[ours(cells, texts)] = OURS

@@ -7,7 +7,7 @@ of it is held back any more. One file's rows are held at a time; what compares f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +29,11 @@ _LOCAL = _ORIGINS.index("local")
 #: one row for each of these is published
 _ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}  #: columns that are looked at
 _JUDGED = {"cells": held_back.COLUMNS, "runs": ("message_id", "signature")}
+
+#: the variants with an unstable row in any profile
+_UNSTABLE = " UNION ".join(
+    f'SELECT "case", variant FROM {view} WHERE unstable IS NOT NULL' for view in ("cells", "cells_elsewhere")
+)
 
 #: the (published, local) rows of a file, by its name
 Sides = Callable[[str], "tuple[pa.Table, pa.Table]"]
@@ -73,7 +78,6 @@ def promote(
     environments: pa.Table,
     texts: Mapping[str, str],
     variants: Sequence[Mapping[str, Any]],
-    unstable: Collection[tuple[str, str]],
     staging: Staging,
 ) -> Promotion:
     """Stage what is to be published.
@@ -82,7 +86,6 @@ def promote(
     environments  rows of ``ENVIRONMENTS``: the verdicts on runs, and what each A/A sample saw differ
     texts         error texts by id
     variants      as for :meth:`Staging.mark`
-    unstable      the variants (case, variant) with an unstable row in any profile
     """
     import pyarrow as pa
 
@@ -107,7 +110,7 @@ def promote(
             elif pair[0].num_rows:
                 staging.keep(name, paths[name])
         found.unstable = staging.mark(replaced, variants)
-        flaws = _flaws(staging, judged, texts, moved, unstable)
+        flaws = _flaws(staging, judged, texts, moved)
         out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in withdrawn]
         if not out:
             break
@@ -126,11 +129,11 @@ def _flaws(
     environments: Sequence[Mapping[str, Any]],
     texts: Mapping[str, str],
     moved: Mapping[str, set[int]],
-    unstable: Collection[tuple[str, str]],
 ) -> list[_Flaw]:
     """The staged rows with a reason against them, each with its gravest."""
     found: dict[tuple[str, int], _Flaw] = {}
     torches = [torch for (torch,) in staging.fetch("SELECT DISTINCT torch FROM cells WHERE torch IS NOT NULL")]
+    unstable = {(case, variant) for case, variant in staging.fetch(_UNSTABLE)}
     suspects: dict[str, set[int]] = {}
     for file, line in staging.fetch(plausible.query("FROM cells", "file, line", torches)):
         suspects.setdefault(file, set()).add(line)

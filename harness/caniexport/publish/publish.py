@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from caniexport.corpus import replays, upstream
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
-from caniexport.gate import held_back
 from caniexport.home import PROFILES
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
@@ -88,7 +87,7 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase], *, w
     its rows.
     """
     compacted = compact(local)
-    with dataset_lock(local), Staging.open(_other_replays(published), _cells_of_profiles(published)) as staging:
+    with dataset_lock(local), Staging.open(_other_replays(published), _cells_elsewhere(published)) as staging:
         publication = _Publication(local, published, corpus, write, staging)
         publication.problems += compacted.problems
         publication.run()
@@ -101,9 +100,11 @@ def _other_replays(published: Path) -> list[Path]:
     return sorted((published.parent.parent / "runs").glob("*.parquet")) if of_profile else []
 
 
-def _cells_of_profiles(published: Path) -> list[Path]:
-    """The published cells of the profiles beside ``newest``."""
-    return sorted(published.glob(f"{PROFILES}/*/cells/*.parquet"))
+def _cells_elsewhere(published: Path) -> list[Path]:
+    """The published cells of the other profiles."""
+    root = published.parent.parent if published.parent.name == PROFILES else published
+    files = (*root.glob("cells/*.parquet"), *root.glob(f"{PROFILES}/*/cells/*.parquet"))
+    return sorted(path for path in files if path.parent.parent != published)
 
 
 class _Publication:
@@ -179,7 +180,6 @@ class _Publication:
             environments,
             texts,
             variants_of(self._corpus),
-            held_back.unstable_variants(self._published),
             self._staging,
         )
 

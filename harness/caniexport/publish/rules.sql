@@ -61,7 +61,7 @@ SELECT cell FROM pairs UNION SELECT replay FROM pairs WHERE replay.is_new;
 -- ONNX's node tests, probes and canaries come with every archive.
 SELECT place FROM runs r
 WHERE corpus = 'documented' AND NOT EXISTS (SELECT 1 FROM cells c WHERE c.bundle = r.bundle)
-    AND NOT EXISTS (SELECT 1 FROM cells_of_profiles c WHERE c.bundle = r.bundle);
+    AND NOT EXISTS (SELECT 1 FROM cells_elsewhere c WHERE c.bundle = r.bundle);
 
 -- rule no-node: no node of its file ran on its provider
 -- Every run on a provider of onnxruntime is profiled: a file whose outputs are constants or inputs has no node.

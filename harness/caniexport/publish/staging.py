@@ -34,28 +34,28 @@ class Staging:
 
     Each view has the columns of its table, with the values of :meth:`mark`, and these: ``file`` (``cells/….parquet``),
     ``line`` (number of the row there), ``is_local``, ``is_new`` (not published before), ``at`` (line on its side),
-    ``label``, and ``place``, which has all of these. ``replays`` has the rows of ``others`` too; ``cells_of_profiles``
-    are the published cells of the profiles.
+    ``label``, and ``place``, which has all of these. ``replays`` has the rows of ``others`` too; ``cells_elsewhere``
+    are the published cells of the other profiles.
     """
 
-    def __init__(self, folder: Path, others: Sequence[Path], profiles: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, others: Sequence[Path], elsewhere: Sequence[Path]) -> None:
         self._folder = folder
         self._others = others
-        self._profiles = profiles
+        self._elsewhere = elsewhere
         self._paths: dict[str, Path] = {}
         self._database = sql.bounded(folder)
         self._database.execute(f"CREATE MACRO seen(status, unstable) AS {_SEEN}")
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, others: Sequence[Path], profiles: Sequence[Path]) -> Iterator[Staging]:
+    def open(cls, others: Sequence[Path], elsewhere: Sequence[Path]) -> Iterator[Staging]:
         """A staging in a folder that is removed afterwards.
 
-        others    files of replays that are only compared
-        profiles  files of the cells of all profiles
+        others     files of replays that are only compared
+        elsewhere  files of the cells of the other profiles
         """
         with tempfile.TemporaryDirectory(prefix="caniexport-publish-") as folder:
-            staging = cls(Path(folder), others, profiles)
+            staging = cls(Path(folder), others, elsewhere)
             try:
                 yield staging
             finally:
@@ -132,7 +132,7 @@ class Staging:
         for table in WITH_FILES:
             self._view(table, _marked(table, f"FROM staged_{table}"))
         self._view("replays", f"SELECT * FROM runs UNION ALL {_labelled('runs', _relation('runs', self._others))}")
-        self._view("cells_of_profiles", _relation("cells", self._profiles))
+        self._view("cells_elsewhere", _relation("cells", self._elsewhere))
         return int(self.fetch("SELECT count(*) FROM marks")[0][0])
 
     def keep_replays(self, cases: Iterable[str]) -> None:
