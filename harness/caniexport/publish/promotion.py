@@ -109,6 +109,7 @@ def promote(
                 replaced |= {name: paths[name]} if pair[0].num_rows else {}
             elif pair[0].num_rows:
                 staging.keep(name, paths[name])
+            del pair, rows  # one file's rows at a time, not those of the one before, too
         found.unstable = staging.mark(replaced, variants)
         flaws = _flaws(staging, judged, texts, moved)
         out = [flaw for flaw in flaws if flaw.is_new or flaw.reason in withdrawn]
