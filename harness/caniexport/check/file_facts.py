@@ -114,9 +114,12 @@ def _wrong(
     for number, inputs in enumerate(sets):
         if number >= given and time.perf_counter() - began > _PATIENT:
             break
-        named = {name: item for name, item in zip(names, inputs) if hasattr(item, "dtype")}
+        first, named = (
+            {name: item for name, item in zip(names, arrays) if hasattr(item, "dtype")} for arrays in (sets[0], inputs)
+        )
         try:
-            chosen = runtimes.sources(onnx_file.inputs(model), named, positional(inputs))
+            # as for a cell: the exported set says which argument each input is
+            chosen = runtimes.sources(onnx_file.inputs(model), first, positional(sets[0]))
             found = session.run(runtimes.feeds(chosen, named, positional(inputs)))
         except Exception:
             if number < given:

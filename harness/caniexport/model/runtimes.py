@@ -97,7 +97,7 @@ def version() -> str:
 
 
 class UncertainInputs(Exception):
-    """The file takes fewer inputs than the module, and its types and shapes leave several ways to feed it."""
+    """The file takes fewer inputs than the module, and its types and shapes do not say which."""
 
 
 #: where the array of an input comes from: the argument of this name, or the tensor at this position
@@ -110,8 +110,8 @@ def sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Seq
     ``arguments`` has the module's arguments of the exported input set by name, Python numbers as 0-d arrays;
     ``positional`` its tensors in order. By name where the file has the argument's names, else in order: first the
     tensors alone, then with the numbers. An argument that the file does not take (it became a constant, or nothing
-    depends on it) is the one that no input fits by type and shape. Raises :class:`UncertainInputs` where several
-    choices fit, and ``ValueError`` where none does.
+    depends on it) is the one that no input fits by type and shape. Raises :class:`UncertainInputs` where not exactly
+    one choice fits, and ``ValueError`` where the file takes more inputs than there are.
     """
     names = [item.name for item in inputs]
     if all(name in arguments for name in names):
@@ -121,16 +121,15 @@ def sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Seq
         if len(names) == len(candidates):
             return dict(zip(names, (source for source, _ in candidates)))
         fitting = _fitting(inputs, candidates)
-        if len(fitting) > 1:
-            raise UncertainInputs(
-                "the file takes {} of the module's {} inputs, and it is not certain which".format(
-                    len(names), len(candidates)
-                )
-            )
-        if fitting:
+        if len(fitting) == 1:
             return dict(zip(names, fitting[0]))
-    raise ValueError(
-        "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(positional))
+    most = max(len(positional), len(arguments))
+    if len(names) > most:
+        raise ValueError(
+            "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(positional))
+        )
+    raise UncertainInputs(
+        "the file takes {} of the module's {} inputs, and it is not certain which".format(len(names), most)
     )
 
 

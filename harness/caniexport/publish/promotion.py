@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _ORIGINS = ("published", "local")
 _LOCAL = _ORIGINS.index("local")
 #: one row for each of these is published
-_ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}  #: columns that are looked at
+_ONE_EACH = {"cells": KEYS["cells"], "runs": PUBLISHED_REPLAY}
+#: columns that are looked at
 _JUDGED = {"cells": held_back.COLUMNS, "runs": ("message_id", "signature")}
 
 #: the variants with an unstable row in any profile
