@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 import caniexport
 from caniexport import names
-from caniexport.answers.filters import Filters
-from caniexport.answers.points import Places
-from caniexport.answers.select import load, select
-from caniexport.answers.targets import Statuses
+from caniexport.answers.moves import Moves
+from caniexport.answers.point import Points
+from caniexport.answers.scope import Scope
+from caniexport.answers.select import load
 from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
 from caniexport.cli import main
 from caniexport.match import error_index
@@ -413,11 +413,12 @@ def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dy
     published, torch, exporter, opset
 ):
     rows = load(published)
-    statuses, places = Statuses(select(rows, Filters())), Places(rows)
-    source = places.fill({"torch": "2.15.0", "exporter": "torchscript-trace", "opset": "18"})
+    points = Points(published)
+    source, _ = points.find({"torch": "2.15.0", "exporter": "torchscript-trace", "opset": "18"})
     graph = known_graphs(rows, source.torch, source.exporter)["sdpa-three-dims", "plain"]
-    target = places.fill({"torch": torch, "exporter": exporter, "opset": str(opset)})
-    assert TouchJudge(rows, graph, source, statuses.at).at(target).word is TouchWord.FAILS
+    target, _ = points.find({"torch": torch, "exporter": exporter, "opset": str(opset)})
+    statuses = Moves(points.views, source, [target], Scope())
+    assert TouchJudge(rows, graph, source, statuses.status).at(target).word is TouchWord.FAILS
 
 
 @pytest.mark.parametrize(

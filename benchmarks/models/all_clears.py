@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from caniexport import versions
-from caniexport.answers.filters import Filters
-from caniexport.answers.points import MeasuredPoint, Places
-from caniexport.answers.select import Rows, load, select
-from caniexport.answers.targets import Statuses
+from caniexport.answers.moves import Moves
+from caniexport.answers.point import Point, Points
+from caniexport.answers.scope import Scope
+from caniexport.answers.select import Rows, load
 from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
 from caniexport.corpus.verdicts import works
@@ -50,8 +50,8 @@ class Model:
 
     keys: tuple[tuple[str, str], ...]
     graph: Graph
-    source: MeasuredPoint
-    target: MeasuredPoint
+    source: Point
+    target: Point
     fails: bool
 
 
@@ -78,8 +78,9 @@ def _renamed(graph: Graph, prefix: str) -> Graph:
 class Drawer:
     """Draws models of the corpus and targets for them."""
 
-    def __init__(self, rows: Rows, statuses: Statuses, seed: int) -> None:
+    def __init__(self, rows: Rows, points: Points, statuses: Moves, seed: int) -> None:
         self._rows = rows
+        self._points = points
         self._statuses = statuses
         self._random = random.Random(seed)
         self._sources = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(_OLDEST)]
@@ -88,7 +89,7 @@ class Drawer:
         """A model; ``None`` where what was drawn was not measured at the target."""
         source = self._place(self._random.choice(self._sources), self._random.choice(_EXPORTERS))
         known = known_graphs(self._rows, source.torch, source.exporter)
-        working = [key for key in known if works(self._statuses.at(*key, source))]
+        working = [key for key in known if works(self._statuses.status(*key, source))]
         if len(working) < parts:
             return None
         keys = tuple(self._random.sample(working, parts))
@@ -99,28 +100,26 @@ class Drawer:
             return None
         return Model(keys, joined(known[key] for key in keys), source, target, not all(ends))
 
-    def _place(self, torch: str, exporter: str, opset: int | None = None) -> MeasuredPoint:
+    def _place(self, torch: str, exporter: str, opset: int | None = None) -> Point:
         offered = self._rows.offers.get((torch, exporter), ())
         if not offered:
             return self._place(torch, Exporter.TRACE.value, opset)
         asked = opset if opset in offered else self._random.choice(offered)
-        return Places(self._rows).fill({"torch": torch, "exporter": exporter, "opset": str(asked)})
+        return self._points.find({"torch": torch, "exporter": exporter, "opset": str(asked)})[0]
 
-    def _ended(self, key: tuple[str, str], target: MeasuredPoint) -> bool | None:
-        status = self._statuses.at(*key, target)
+    def _ended(self, key: tuple[str, str], target: Point) -> bool | None:
+        status = self._statuses.status(*key, target)
         return None if status is Status.UNSUPPORTED else works(status)
 
 
-def judged(
-    rows: Rows, statuses: Statuses, model: Model, operators: OperatorsSummary | None, *, hidden: bool
-) -> TouchWord:
+def judged(rows: Rows, statuses: Moves, model: Model, operators: OperatorsSummary | None, *, hidden: bool) -> TouchWord:
     """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
     in the first line, and so is another exporter than the file's: no all-clear.
     """
     own = {case for case, _ in model.keys} if hidden else set()
 
-    def status(case: str, variant: str, place: MeasuredPoint) -> Status | None:
-        return None if case in own else statuses.at(case, variant, place)
+    def status(case: str, variant: str, place: Point) -> Status | None:
+        return None if case in own else statuses.status(case, variant, place)
 
     found = TouchJudge(rows, model.graph, model.source, status, operators).at(model.target)
     return TouchWord.NOT_KNOWN if found.word in _CLEAR and not found.is_seen else found.word
@@ -143,8 +142,9 @@ def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[Tou
     """By whether own rows are hidden: how often each word was said of models that fail and that do not."""
     dataset = Dataset.open(ROOT / "results", None)
     rows, operators = load(dataset), operators_beside(dataset)
-    statuses = Statuses(select(rows, Filters()))
-    drawer = Drawer(rows, statuses, seed)
+    points = Points(dataset)
+    statuses = Moves(points.views, points.find({})[0], [], Scope())
+    drawer = Drawer(rows, points, statuses, seed)
     found: dict[bool, Counter[tuple[TouchWord, bool]]] = defaultdict(Counter)
     while sum(found[False].values()) < models:
         model = drawer.draw(parts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
 from caniexport.answers.decide_fixes import decide_workarounds
-from caniexport.answers.decision import decide, decide_why
+from caniexport.answers.decision import decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
@@ -19,6 +19,7 @@ from caniexport.answers.upstream import source_address
 from caniexport.match.search import FullText, find_hits
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, UnknownName
+from caniexport.render.plain import as_json
 from caniexport.settings import ProjectSettings, read_settings
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Agent:
             raise UnknownName("before: where you are is wanted, torch=2.8.0")
         found = api.upgrade(self.dataset, point, after, op=ops or ())
         line = f"upgrade --from {point} --to {after}{''.join(f' --op {op}' for op in ops or ())}"
-        return self._answer({"decision": decide(found)} | plain(found), line, {}, "" if before else told)
+        return self._answer(as_json(found), line, {}, "" if before else told)
 
     def _filled(self, *keys: str, **named: str) -> tuple[dict[str, str], str]:
         """What is named, and for the rest what the project says; and a line about the latter."""

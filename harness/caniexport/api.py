@@ -34,18 +34,20 @@ from caniexport.answers import (
     tables,  # noqa: F401 - a notebook's tables are known from here on
 )
 from caniexport.answers import history as histories
-from caniexport.answers import plan as plans
 from caniexport.answers import policy as policies
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
+from caniexport.answers.answer import Answer
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
-from caniexport.answers.model_file import ModelFile, read_model
+from caniexport.answers.model import upgrade_model
+from caniexport.answers.model_file import read_model
 from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.own_calls import declared_beside_calls
-from caniexport.answers.points import parse
-from caniexport.answers.select import exporter_names, load
+from caniexport.answers.point import Points, parse
+from caniexport.answers.scope import scope
+from caniexport.answers.select import exporter_names
 from caniexport.answers.shown import Answers
 from caniexport.answers.supported import CaseSupport, supported
 from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
@@ -53,6 +55,7 @@ from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,35 +155,29 @@ def op(dataset: Dataset, name: str) -> Answers[OperatorPlace]:
 
 
 def upgrade(
-    dataset: Dataset, before: str, after: str, model: Path | str | None = None, **filters: Unpack[FilterNames]
-) -> upgrades.Upgrade:
-    """What changes between two points (``torch=2.8.0,opset=17``); what is left out is the release's default.
+    dataset: Dataset,
+    before: str,
+    after: str = "",
+    model: Path | str | None = None,
+    *,
+    case: str | Iterable[str] = (),
+    theme: str | Iterable[str] = (),
+    op: str | Iterable[str] = (),
+) -> Answer:
+    """What changes between two points (``torch=2.8.0,opset=17``), about the cases in scope; what is left out is the
+    release's default. Without ``after``: how far one can go.
 
     With an ONNX file as ``model``: what is known to touch it; what ``before`` leaves out is then read off the file.
     """
-    point, file = _model(dataset, before, model)
-    return upgrades.upgrade(dataset, point, parse(after), read_filters("upgrade", filters), file)
-
-
-def plan(
-    dataset: Dataset,
-    before: str,
-    after: str | None = None,
-    model: Path | str | None = None,
-    **filters: Unpack[FilterNames],
-) -> plans.Plan:
-    """The newest target where nothing breaks, and the fewest workarounds for ``after``; ``model`` as in `upgrade`."""
-    point, file = _model(dataset, before, model)
-    asked = None if after is None else parse(after)
-    return plans.plan(dataset, point, asked, read_filters("plan", filters), file)
-
-
-def _model(dataset: Dataset, before: str, path: Path | str | None) -> tuple[Mapping[str, str], ModelFile | None]:
-    """The point to leave, and the file of a model."""
-    if path is None:
-        return parse(before), None
-    file = read_model(Path(path), load(dataset).torch)
-    return {**file.point, **parse(before)}, file
+    if model is not None:
+        file = read_model(Path(model), Points(dataset).releases)
+        return upgrade_model(dataset, file, parse(before), parse(after))
+    asked = scope(Views.of(dataset), _texts(case), _texts(theme), _texts(op))
+    return (
+        upgrades.upgrade(dataset, parse(before), parse(after), asked)
+        if after
+        else upgrades.ladder(dataset, parse(before), asked)
+    )
 
 
 def policy(

@@ -11,8 +11,7 @@ from typing import Any
 from caniexport import versions
 from caniexport.answers.reading import Rows
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.upgrade import ORDER
-from caniexport.corpus.verdicts import ComparedCell, Verdict, Workaround, compare, workaround
+from caniexport.corpus.verdicts import CHANGES, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind, Status
@@ -30,7 +29,7 @@ _TOLD = (
 )
 _MARK = "bit_xor(hash(opset, status, signature, case_hash))"
 #: verdicts that are no news: nothing changed, or there is nothing to compare with
-QUIET = frozenset(Verdict) - frozenset(ORDER)
+QUIET = frozenset(Verdict) - frozenset(CHANGES)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from caniexport import versions
 from caniexport.answers import onnx_ops
-from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.point import Point
 from caniexport.answers.reading import Rows
 from caniexport.answers.runtime_limits import FileVersions, refusal_by_version
 from caniexport.model.errors import UnknownName
@@ -19,7 +19,7 @@ from caniexport.store.onnx_graph import Graph
 @dataclass(frozen=True)
 class ModelFile:
     """``point`` is where the file says that it comes from: torch where it was measured, exporter, opset, as
-    :func:`caniexport.answers.points.parse` gives them; ``versions`` its opset and IR version; ``notes`` what is to be
+    :func:`caniexport.answers.point.parse` gives them; ``versions`` its opset and IR version; ``notes`` what is to be
     said of the file.
     """
 
@@ -29,9 +29,10 @@ class ModelFile:
     notes: tuple[str, ...]
     versions: FileVersions
 
-    def refused_on(self, rows: Rows, places: Iterable[MeasuredPoint]) -> tuple[str, ...]:
+    def refused_on(self, rows: Rows, places: Iterable[Point]) -> tuple[str, ...]:
         """What the runtimes of places say of the file as it lies there, as far as they refuse it by its versions."""
-        refusals = (refusal_by_version(rows, place.on, self.versions) for place in places)
+        runtimes = (place.on or rows.own_runtimes.get((place.torch, "cpu")) for place in places)
+        refusals = (refusal_by_version(rows, runtime, self.versions) for runtime in runtimes if runtime)
         lead = f"The file itself has {self.versions.text}"
         return tuple(f"{lead}: {said}, and refuses it." for said in dict.fromkeys(filter(None, refusals)))
 
@@ -73,7 +74,7 @@ def _notes(found: onnx_ops.ModelOps, name: str) -> Iterable[str]:
     written = f", written by {by}{exporter}" if by else ""
     count = plural(len(found.graph.nodes), "node")
     yield f"{name}: opset {found.opset}, {count} of {plural(len(found.onnx), 'ONNX operator')}{written}"
-    yield "what no case shows, and how export is called, cannot be seen in a file: --measure measures the model itself"
+    yield "what no case shows, and how export is called, cannot be seen in a file: `caniexport check` measures a model"
     if found.missing:
         missing = ", ".join(found.missing[:3])
         yield f"{name}: external data is missing beside it ({missing}); its operators are read all the same"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.point import Point
 from caniexport.answers.reading import Rows
 from caniexport.bundles import probes
 from caniexport.home import NEWEST
@@ -41,7 +41,7 @@ def refusal_by_version(rows: Rows, runtime: Runtime, file: FileVersions) -> str:
     return f"{runtime.name} {runtime.version} takes {most.text} at most"
 
 
-def written_versions(rows: Rows, place: MeasuredPoint) -> FileVersions:
+def written_versions(rows: Rows, place: Point) -> FileVersions:
     """The opset of a place, and the IR version that most of the files have that were written there."""
     where = {"torch": (place.torch,), "exporter": (place.exporter,), "opset": (place.opset,)}
     counted = rows.under(place.profile).grouped(("ir_version",), {"cells": "count(*)"}, where)

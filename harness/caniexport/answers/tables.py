@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 from caniexport import versions
 from caniexport.answers.decide_fixes import decide_workarounds
-from caniexport.answers.decision import decide
 from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import Table
 from caniexport.answers.outcomes import short_cause
@@ -16,7 +15,6 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Workarounds
 from caniexport.answers.supported import CaseSupport
 from caniexport.answers.torch_operators import OperatorPlace
-from caniexport.answers.upgrade import Upgrade
 from caniexport.model.status import Status
 from caniexport.names import plural
 
@@ -64,24 +62,6 @@ def _(answer: Workarounds) -> AnswerTable:
         for item in (*answer.standings, *answer.cautions)
     ]
     return AnswerTable(decide_workarounds(answer), rows, answer.notes)
-
-
-@as_table.register
-def _(answer: Upgrade) -> AnswerTable:
-    rows = [
-        {
-            "verdict": group.verdict.value,
-            "case": change.case,
-            "before": change.before,
-            "after": change.after,
-            "why": change.blamed,
-            "fixes": change.fixes,
-            "message": group.cause,
-        }
-        for group in answer.groups
-        for change in group.changes
-    ]
-    return AnswerTable(decide(answer), rows, answer.notes)
 
 
 @as_table.register

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from caniexport.answers.operator_at import calls_pass
 from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
-from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.point import Point
 from caniexport.answers.runtime_limits import refusal_by_version, written_versions
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.answers.torch_operators import OperatorsSummary
@@ -39,7 +39,7 @@ _ELSEWHERE = {
 _SUMS = frozenset({"Add", "Mul", "Sub"})
 _OPTION = FixKind.EXPORT_OPTION.value
 #: how a variant ended at a place, ``None`` where it was not measured
-StatusAt = Callable[[str, str, MeasuredPoint], Status | None]
+StatusAt = Callable[[str, str, Point], Status | None]
 
 
 class TouchWord(StrEnum):
@@ -131,7 +131,7 @@ class TouchJudge:
         self,
         rows: Rows,
         graph: Graph,
-        source: MeasuredPoint,
+        source: Point,
         status: StatusAt,
         operators: OperatorsSummary | None = None,
     ) -> None:
@@ -142,7 +142,7 @@ class TouchJudge:
         self._operators = operators
         self._others: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
-    def at(self, target: MeasuredPoint) -> ModelStanding:
+    def at(self, target: Point) -> ModelStanding:
         """What is known of the model at a target."""
         ended = {key: self._status(*key, target) for key in self._working}
         measured = {key: status for key, status in ended.items() if status and works(status) is not None}
@@ -179,13 +179,14 @@ class TouchJudge:
         known = {*measured}
         return tuple(sorted({key[0] for key in self._inside if key in known and _tells_values(parts[key])}))
 
-    def _refused(self, target: MeasuredPoint) -> str:
+    def _refused(self, target: Point) -> str:
         """Why the runtime of a target loads no file that is written there."""
         written = written_versions(self._rows, target)
-        refusal = refusal_by_version(self._rows, target.on, written)
+        runtime = target.on or self._rows.own_runtimes.get((target.torch, "cpu"))
+        refusal = refusal_by_version(self._rows, runtime, written) if runtime else ""
         return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
-    def _unseen(self, measured: Iterable[tuple[str, str]], target: MeasuredPoint) -> tuple[str, ...]:
+    def _unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
         """The operators of the model that are in none of the graphs that were measured, nor among torch's own calls
         that pass there.
         """
@@ -194,7 +195,7 @@ class TouchJudge:
         left = sorted(set(self._model.ops) - seen) if seen else []
         return tuple(op for op in left if not calls_pass(self._operators, op, *point))
 
-    def _may_be_wrong(self, target: MeasuredPoint) -> tuple[Touch, ...]:
+    def _may_be_wrong(self, target: Point) -> tuple[Touch, ...]:
         """Cases that give wrong values at both points, and whose operators on values lie in the model; those of which
         as many other cases with these operators are right say nothing.
         """
@@ -242,16 +243,10 @@ class TouchJudge:
         """The graphs of what works where the model comes from; on the runtime installed there, where nothing does on
         the one that is named: the model was written all the same.
         """
-        return self._working_at(self._source) or self._working_at(self._on_own_runtime())
+        return self._working_at(self._source) or self._working_at(replace(self._source, on=None))
 
-    def _working_at(self, source: MeasuredPoint) -> dict[tuple[str, str], Pattern]:
+    def _working_at(self, source: Point) -> dict[tuple[str, str], Pattern]:
         return {key: part for key, part in self._written.items() if works(self._status(*key, source))}
-
-    def _on_own_runtime(self) -> MeasuredPoint:
-        own = self._rows.own_runtimes.get((self._source.torch, "cpu"))
-        if own is None:
-            return self._source
-        return replace(self._source, runtime=own.name, runtime_version=own.version, provider=own.provider)
 
     @cached_property
     def _written(self) -> dict[tuple[str, str], Pattern]:
@@ -281,7 +276,7 @@ def _wrong_beside(
     return found
 
 
-def failing_by_call(rows: Rows, failing: set[str], target: MeasuredPoint) -> set[str]:
+def failing_by_call(rows: Rows, failing: set[str], target: Point) -> set[str]:
     """Those of the cases that fail by how export is called: another call works there, with the same exporter and opset,
     so that it is not the model that fails.
     """

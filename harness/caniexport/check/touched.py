@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from caniexport.answers.filters import Filters
+from caniexport.answers.model import model_judge
 from caniexport.answers.model_file import ModelFile, read_model
-from caniexport.answers.points import Places
-from caniexport.answers.select import exporter_name, load, require_exporter, select
-from caniexport.answers.targets import TargetJudge
-from caniexport.answers.torch_operators import operators_beside
+from caniexport.answers.point import Points
+from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.answers.touching import TouchWord
+from caniexport.corpus.verdicts import works
 from caniexport.match.errors import Confidence
 from caniexport.match.explain import explain_error
 from caniexport.match.known import KnownCase, known_case
@@ -82,14 +81,14 @@ def known_failures(
     if asked.get("exporter"):
         require_exporter(asked["exporter"])
     if isinstance(model, str | Path):
-        return _of_file(dataset, read_model(Path(model), load(dataset).torch), {}, asked)
+        return _of_file(dataset, read_model(Path(model), Points(dataset).releases), {}, asked)
     with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
         path = Path(folder) / "model.onnx"
         try:
             _export(model, tuple(args), path, asked)
         except Exception as error:
             return _of_error(dataset, error, installed, asked)
-        return _of_file(dataset, read_model(path, load(dataset).torch), installed, asked)
+        return _of_file(dataset, read_model(path, Points(dataset).releases), installed, asked)
 
 
 def _export(model: object, args: tuple[Any, ...], path: Path, asked: Mapping[str, str]) -> None:
@@ -113,7 +112,7 @@ def _of_error(
     point = {**installed, **{axis: value for axis, value in asked.items() if axis != "torch"}}
     first = _first_line(error)
     try:
-        place = Places(load(dataset)).fill(point)
+        place, _ = Points(dataset).find(point)
     except UnknownName as unknown:
         return KnownFailures(TouchWord.FAILS, "the versions here", (), (), first, (str(unknown),))
     found = explain_error(dataset.of(place.profile), text, {"torch": place.torch, **asked})
@@ -132,22 +131,21 @@ def _first_line(error: BaseException) -> str:
 def _of_file(
     dataset: Dataset, file: ModelFile, installed: Mapping[str, str], asked: Mapping[str, str]
 ) -> KnownFailures:
-    rows = load(dataset)
-    places, named = Places(rows), {axis: value for axis, value in asked.items() if axis != "torch"}
+    points, named = Points(dataset), {axis: value for axis, value in asked.items() if axis != "torch"}
     try:
         # what wrote the file is in it, whatever is asked of the target
-        source = places.fill({**named, **file.point, **installed})
-        target = places.fill({**named, "torch": asked["torch"]}) if asked.get("torch") else source
+        source, notes = points.find({**named, **file.point, **installed})
+        target, more = points.find({**named, "torch": asked["torch"]}) if asked.get("torch") else (source, [])
     except UnknownName as unknown:
         return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
-    found = TargetJudge(select(rows, Filters()), source, file.graph, operators_beside(dataset)).at(target)
-    standing = found.model
-    assert standing is not None
+    standing = model_judge(dataset, file, source, [target]).at(target)
+    equal = [name.partition("/")[0] for name, status in standing.equal.items() if not works(status)]
+    breaks = dict.fromkeys([*equal, *(touch.case for touch in standing.touches)])
     packages = installed if target == source else {}
     point = {**packages, "torch": target.torch, "exporter": target.exporter, "opset": str(target.opset or "")}
-    cases = tuple(known_case(dataset, case, point) for case in found.breaks)
+    cases = tuple(known_case(dataset, case, point) for case in breaks)
     word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
     may = tuple(touch.case for touch in standing.may_touch)
-    notes = tuple(filter(None, (standing.refused, *file.notes, source.assumed, target.assumed)))
+    said = tuple(filter(None, (standing.refused, *file.notes, *notes, *more)))
     left = standing.unseen, standing.written_by, tuple(touch.case for touch in standing.may_be_wrong)
-    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)), *left)
+    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(said)), *left)

@@ -19,6 +19,7 @@ from caniexport.home import NEWEST, Home
 from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
+    from caniexport.answers.answer import Answer
     from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
 
@@ -69,6 +70,31 @@ def workers_option(text: str, default: int | None = None) -> Callable[[_Command]
     many = click.IntRange(1, 256)
     read = _reading(lambda given: given or os.cpu_count() or 1)
     return click.option("--workers", type=many, default=default, show_default=True, help=text, callback=read)
+
+
+def several_names(option: str, name: str, text: str) -> Callable[[_Command], _Command]:
+    """An option that takes one name or a list with commas, several times."""
+    return several(option, name, metavar="NAME", text=text, read=_listed)
+
+
+def answer_options(command: _Command) -> _Command:
+    """What every question takes: the profile, all of the answer in place of a screen, and JSON."""
+    whole = click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
+    return _answering_profile(whole(json_option(command)))
+
+
+def print_answer(answer: Answer, *, whole: bool, as_json: bool) -> None:
+    """Print an answer, and end with the exit code of its outcome."""
+    if as_json:
+        from caniexport.render.plain import as_json as rendered
+
+        output.print_json(rendered(answer))
+    else:
+        from caniexport.render.terminal import show
+
+        show(answer, output.console(), whole=whole)
+    if answer.outcome.exit_code:
+        click.get_current_context().exit(answer.outcome.exit_code)
 
 
 def _answering_profile(command: _Command) -> _Command:

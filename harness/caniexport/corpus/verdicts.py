@@ -63,6 +63,25 @@ class Verdict(StrEnum):
 #: verdicts that say something got worse, and those that say it got better
 REGRESSIONS = frozenset({Verdict.REGRESSED, Verdict.REGRESSED_SILENT, Verdict.REGRESSED_CRASH})
 IMPROVEMENTS = frozenset({Verdict.FIXED, Verdict.FIXED_DEGRADED})
+#: verdicts that say that something changed, the worst first
+CHANGES = (
+    Verdict.REGRESSED_SILENT,
+    Verdict.REGRESSED_CRASH,
+    Verdict.REGRESSED,
+    Verdict.WITHDRAWN,
+    Verdict.SUSPECT,
+    Verdict.DEGRADED,
+    Verdict.CHANGED_FAILURE,
+    Verdict.CHANGED_FAILURE_SUSPECT,
+    Verdict.NOW_FAILS_CLEANLY,
+    Verdict.NOW_DECLARED,
+    Verdict.NEWLY_FAILING,
+    Verdict.FIXED,
+    Verdict.FIXED_DEGRADED,
+    Verdict.FIXED_SUSPECT,
+    Verdict.NEWLY_SUPPORTED,
+    Verdict.RESTORED,
+)
 
 
 def works(status: Status | None) -> bool | None:

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from caniexport import versions
+from caniexport.answers.answer import words
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
@@ -45,7 +46,13 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     made.globals.update(url=links.page, looks=looks)
+    from caniexport.pages import answered
+
     made.filters.update(
+        kind_of=lambda cell: type(cell).__name__,
+        css=answered.css,
+        marked=answered.marked,
+        words=words,
         plural=plural,
         slug=links.slug,
         web_address=source_address,

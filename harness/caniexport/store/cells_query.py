@@ -73,9 +73,7 @@ class CellsQuery(Query):
 
         A cell counts once for each version of a runtime that it was measured on.
         """
-        columns = names(COUNTED_BY)
-        count = f'SELECT {columns}, count(*) AS cells FROM ({{}}) WHERE "case" IS NOT NULL GROUP BY {columns}'
-        return self._ask(lambda: self._written(count, (), where), group_text(by, measures), sql.fetch)
+        return self._ask(lambda: self._counted(where), group_text(by, measures), sql.fetch)
 
     def distinct(self, by: Sequence[str], where: sql.Where) -> list[tuple[Any, ...]]:
         """The values of columns that occur beside each other; of all cells from the summary."""
@@ -99,10 +97,24 @@ class CellsQuery(Query):
             return self._ask(self._source(where, on), text, sql.fetch)
         return self._ask(lambda: self._written(text, CELL, where), "{}", sql.fetch)
 
+    def relation(self) -> str:
+        """All cells as SQL, one row for each: files that hold all rows of theirs alone are taken to have one."""
+        single = {part.name for part in self._parts if part.alone}
+        return self._apart(self._parts, single, {}, CELL)[0]
+
+    def counted_relation(self) -> str:
+        """The number of cells by :data:`COUNTED_BY` as SQL, from the summary."""
+        return self._counted({})[0]
+
     def leave_out_damaged(self) -> bool:
         """Leave out the files of cells and replays that cannot be read to their end; whether there was one."""
         lost = [self._summary.forget_lost(), super().leave_out_damaged(), self._replays.leave_out_damaged()]
         return any(lost)
+
+    def _counted(self, where: sql.Where) -> tuple[str, list[Any]]:
+        columns = names(COUNTED_BY)
+        count = f'SELECT {columns}, count(*) AS cells FROM ({{}}) WHERE "case" IS NOT NULL GROUP BY {columns}'
+        return self._written(count, (), where)
 
     def _source(self, where: sql.Where, on: On | None) -> Source:
         return lambda: self._on(where, on) if on else self._one_each(self._taken(where), where, CELL)

@@ -258,6 +258,22 @@ class Dataset:
             self._records[table] = Query(table, self._parts_of(table), None, self._problems, stored=True)
         return self._records[table].records(where or {})
 
+    def relation(self, table: str) -> str:
+        """The rows of a table as SQL, one per identity; of cells one for each, on whatever version of a runtime."""
+        if table == "cells":
+            return self._cells.relation()
+        if table == "runs":
+            return self._replays.speaking({})[0]
+        return Query(table, self._parts_of(table), None, self._problems).speaking({})[0]
+
+    def places(self) -> str:
+        """The number of cells by the columns of :data:`~caniexport.store.cells_query.COUNTED_BY`, as SQL."""
+        return self._cells.counted_relation()
+
+    def leave_out_damaged(self) -> bool:
+        """Leave out the files of cells and replays that cannot be read to their end; whether there was one."""
+        return self._cells.leave_out_damaged()
+
     def _fresh(self, table: str) -> Iterable[dict[str, Any]]:
         """Rows of a table that are in no parquet file yet."""
         if table in self._journalled:

@@ -1,0 +1,123 @@
+"""What every question is answered with: a verdict, an outcome, and tables of typed cells. ``render/`` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Outcome(StrEnum):
+    """What a verdict says; exit codes and colors follow from it."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    NOT_MEASURED = "not measured"
+    #: nothing was judged: a list of what is there
+    LISTED = "listed"
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something stops a build, or nobody knows."""
+        return int(self in (Outcome.FAILS, Outcome.NOT_MEASURED))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A word of the dataset (a status, a verdict), shown by its sign; ``text`` stands in place of the word."""
+
+    word: Enum
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Source code or a call, shown as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A text that leads to the answer about it: the name of a page, and its parameters."""
+
+    text: str
+    page: str
+    asked: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Message:
+    """The first line of an error, shortened where it is shown; ``whole`` is all of it."""
+
+    line: str
+    whole: str = ""
+
+
+Cell = str | int | float | None | Mark | Code | Link | Message | tuple["Cell", ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a title. ``shown`` of them fit on the first screen, without the columns ``folded``; the others are
+    asked for.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    shown: int = 12
+    folded: tuple[str, ...] = ()
+
+    @property
+    def hidden(self) -> int:
+        """How many rows the first screen leaves out."""
+        return max(0, len(self.rows) - self.shown)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A verdict of one line, at most 100 characters; tables; notes of a sentence each.
+
+    ``more`` is the command, or what to add to it, that shows what is left out.
+    """
+
+    verdict: str
+    outcome: Outcome
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    more: str = ""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows of the tables as a frame; raises :class:`ModuleNotFoundError`, which names the extra."""
+        from caniexport.answers.pandas_extra import import_pandas
+        from caniexport.render.plain import records
+
+        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(
+            [row for table in self.tables for row in records(table)]
+        )
+        return frame
+
+    def _repr_html_(self) -> str:
+        from caniexport.render.html import notebook
+
+        return notebook(self)
+
+
+def words(value: Any) -> str:
+    """A cell as text: what a search, a CSV file and a terminal without color have of it."""
+    match value:
+        case None:
+            return ""
+        case Mark(word, text):
+            return text or str(word.value)
+        case Code(text) | Link(text) | Message(text):
+            return text
+        case tuple():
+            return ", ".join(map(words, value))
+        case _:
+            return str(value)

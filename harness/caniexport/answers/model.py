@@ -1,0 +1,114 @@
+"""What is known of a user's ONNX file at the points of an upgrade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from caniexport.answers.answer import Answer, Code, Link, Mark, Outcome, Table
+from caniexport.answers.model_file import ModelFile
+from caniexport.answers.moves import Moves
+from caniexport.answers.point import Point, Points
+from caniexport.answers.scope import Scope
+from caniexport.answers.select import load
+from caniexport.answers.torch_operators import operators_beside
+from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
+from caniexport.names import plural
+from caniexport.store import Dataset
+
+#: the better a word, the sooner a way of calling the release is advised
+_ORDER = (
+    *(TouchWord.WORKS, TouchWord.NOT_TOUCHED, TouchWord.NOT_ENOUGH, TouchWord.NOT_KNOWN, TouchWord.MAY_BE_TOUCHED),
+    *(TouchWord.TOUCHED, TouchWord.FAILS, TouchWord.NOTHING_WORKS),
+)
+_CLEAR = (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
+_UNKNOWN = (TouchWord.NOT_ENOUGH, TouchWord.NOT_KNOWN)
+
+
+def upgrade_model(dataset: Dataset, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> Answer:
+    """Which known failures touch a model at a target, as it is called today and by default.
+
+    ``before`` is what the file says of itself, unless somebody says otherwise. Raises :class:`UnknownName`.
+    """
+    points = Points(dataset)
+    left, notes = points.find({**file.point, **before})
+    right, more_notes = points.find(after)
+    asked = [right] if {"exporter", "opset"} & set(after) else [points.kept(left, right), right]
+    judge = model_judge(dataset, file, left, asked)
+    found = {point: judge.at(point) for point in asked}
+    best = min(asked, key=lambda point: (not _is_clear(found[point]), _ORDER.index(found[point].word)))
+    rows = tuple(
+        (Code(point.call), standing.told, len(standing.touches), len(standing.may_touch), standing.compared)
+        for point, standing in found.items()
+    )
+    columns = ("call", "what is known", "known failures", "possible failures", "cases compared")
+    tables = (Table("", columns, rows), _touching(found[best], best))
+    said = [*file.notes, *notes, *more_notes, *file.refused_on(load(dataset), (left, best)), *_limits(found[best])]
+    return Answer(_verdict(file, best, found[best]), _outcome(found[best]), tables, tuple(dict.fromkeys(said)))
+
+
+def model_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Sequence[Point]) -> TouchJudge:
+    """What holds a file against the graphs of the corpus, from where it was written to some targets."""
+    points = Points(dataset)
+    own = Point(source.torch, source.exporter, source.opset, source.own, profile=source.profile)
+    moves = Moves(points.views, source, [own, *targets], Scope())
+    return TouchJudge(load(dataset), file.graph, source, moves.status, operators_beside(dataset))
+
+
+def _is_clear(found: ModelStanding) -> bool:
+    return found.word in _CLEAR and found.is_seen and not found.may_be_wrong
+
+
+def _outcome(found: ModelStanding) -> Outcome:
+    if _is_clear(found):
+        return Outcome.WORKS
+    return Outcome.NOT_MEASURED if found.word in (*_UNKNOWN, *_CLEAR) else Outcome.FAILS
+
+
+def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
+    there = f"{point.torch} with {point.call}"
+    match found.word:
+        case TouchWord.WORKS | TouchWord.NOT_TOUCHED if _is_clear(found):
+            return f"Try {there}: no known failure touches {file.name}."
+        case TouchWord.WORKS | TouchWord.NOT_TOUCHED:
+            return f"Check {file.name} at {there}: its file does not show all that matters."
+        case TouchWord.NOT_ENOUGH | TouchWord.NOT_KNOWN:
+            return f"Not enough measured: too few cases at {there} are like {file.name}."
+        case TouchWord.NOTHING_WORKS:
+            return f"Fails: nothing written by {there} runs there."
+        case TouchWord.FAILS:
+            return f"Fails: the case with the same graph fails at {there}."
+        case TouchWord.TOUCHED:
+            return f"Check {file.name} at {there}: {plural(len(found.touches), 'known failure')} touch it."
+        case _:
+            return f"Check {file.name} at {there}: {plural(len(found.may_touch), 'known failure')} may touch it."
+
+
+def _touching(found: ModelStanding, point: Point) -> Table:
+    kinds: tuple[tuple[str, tuple[Touch, ...]], ...] = (
+        ("touches", found.touches),
+        ("may touch", found.may_touch),
+        ("values may be wrong", found.may_be_wrong),
+    )
+    rows = tuple(
+        (Mark(touch.status, kind), touch.title, f"{touch.failing + 1} of {touch.beside + 1}", _link(touch, point))
+        for kind, touches in kinds
+        for touch in touches
+    )
+    return Table(
+        "known failures with a graph like a part of it", ("", "case", "such graphs fail", "name"), rows, shown=8
+    )
+
+
+def _link(touch: Touch, point: Point) -> Link:
+    return Link(touch.case, "case", {"case": touch.case, "variant": touch.variant, "torch": point.torch})
+
+
+def _limits(found: ModelStanding) -> list[str]:
+    said = [found.refused] if found.refused else []
+    if found.unseen:
+        said.append(f"Nothing is known of {', '.join(found.unseen)}: no measured graph has it.")
+    if found.written_by:
+        said.append(
+            f"The file was written by another exporter ({found.written_by}): it does not show all of the model."
+        )
+    return said

@@ -1,0 +1,254 @@
+"""What becomes of every case, and of every workaround, between two points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from caniexport.answers.point import FIRST_CALL, Point
+from caniexport.answers.scope import Scope
+from caniexport.model.status import Status
+from caniexport.store import sql
+from caniexport.store.views import Views
+
+#: the order in which workarounds are advised: those that keep the values first, then those that a document states, then
+#: those that stay with the exporter, then those that ask least
+EASE = """(w.changes_values, NOT w.documented, regexp_matches(w.code, 'exporter\\s*='), list_position([
+    'rewrite', 'module-swap', 'raise-opset', 'export-option', 'custom-symbolic', 'autograd-function', 'graph-surgery',
+    'runtime-option'], w.kind), w.variant)"""
+
+
+class Became(StrEnum):
+    """What becomes of a case."""
+
+    BREAKS = "breaks"
+    #: it fails before and after, and what worked around it does no longer
+    LOST = "no way left"
+    NOW_WRONG = "now wrong"
+    FIXED = "fixed"
+    UNCHANGED = "unchanged"
+    NOT_MEASURED = "not measured"
+
+
+class Advice(StrEnum):
+    """What to do with a workaround."""
+
+    ADD = "add"
+    LOST = "stops working"
+    REMOVE = "remove"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class CaseMove:
+    """A case at both points. ``workarounds`` are those that work at the second, the first to try first; of these the
+    ``changing`` compute other values. ``message`` is the error there.
+    """
+
+    case: str
+    title: str
+    became: Became
+    before: Status | None
+    after: Status | None
+    message: str
+    workarounds: tuple[str, ...]
+    changing: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many cases became what at a point. Of those that break ``helpless`` have no workaround there; of all that
+    were measured at both points ``working`` work there.
+    """
+
+    point: Point
+    counts: dict[Became, int]
+    helpless: int
+    working: int
+
+    @property
+    def compared(self) -> int:
+        """Cases that were measured at both points."""
+        return sum(count for became, count in self.counts.items() if became is not Became.NOT_MEASURED)
+
+    @property
+    def worse(self) -> int:
+        """Cases that break, or whose workaround does."""
+        return self.counts[Became.BREAKS] + self.counts[Became.LOST]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that was measured got worse, and some of it works."""
+        return not self.worse and self.working > 0
+
+    @property
+    def cost(self) -> tuple[bool, int, int, int]:
+        """What orders ways of calling a release: the one that costs least first."""
+        lost = self.helpless + self.counts[Became.LOST]
+        return not self.is_clear and not self.worse, lost, self.worse, self.counts[Became.NOW_WRONG]
+
+
+#: what becomes of a case whose original ends as ``b`` before and as ``a`` after; older code is another case
+_BECAME = f"""CASE
+    WHEN works(b.status) IS NULL OR works(a.status) IS NULL OR a.case_hash <> b.case_hash THEN '{Became.NOT_MEASURED}'
+    WHEN works(b.status) AND NOT works(a.status) THEN '{Became.BREAKS}'
+    WHEN works(a.status) AND NOT works(b.status) THEN '{Became.FIXED}'
+    WHEN NOT works(a.status) AND helped_before."case" IS NOT NULL AND helps."case" IS NULL THEN '{Became.LOST}'
+    WHEN a.status IN ('mismatch', 'crash') AND a.status <> b.status AND NOT works(b.status) THEN '{Became.NOW_WRONG}'
+    ELSE '{Became.UNCHANGED}' END"""
+
+
+class Moves:
+    """How every variant in scope ends at a point, and at others: read once, then compared in any pair.
+
+    ``scope`` is about documented cases; a point that is asked about and was not named before is read then.
+    """
+
+    def __init__(self, views: Views, before: Point, points: Sequence[Point], scope: Scope) -> None:
+        self._views = views
+        self._scope = scope
+        self._before = before
+        self._at: dict[Point, str] = {}
+        self._statuses: dict[Point, dict[tuple[str, str], Status]] = {}
+        self._read([before, *points])
+
+    def _read(self, points: Iterable[Point]) -> None:
+        new = [point for point in dict.fromkeys(points) if point not in self._at]
+        if new:
+            name = self._views.keep(" UNION ALL BY NAME ".join(_at_each(new)))
+            self._at |= {point: f"(SELECT * FROM {name} WHERE way = {at})" for at, point in enumerate(new)}
+
+    def status(self, case: str, variant: str, at: Point) -> Status | None:
+        """How a variant ends at a point; ``None`` where it was not measured."""
+        self._read([at])
+        if at not in self._statuses:
+            rows = self._views.fetch(
+                f"""SELECT "case", variant, status FROM {self._at[at]} WHERE works(status) IS NOT NULL"""
+            )
+            self._statuses[at] = {(case, variant): Status(status) for case, variant, status in rows}
+        return self._statuses[at].get((case, variant))
+
+    def cases(self, after: Point) -> list[CaseMove]:
+        """Every case in scope from the first point to another, in the order of the catalogue."""
+        self._read([after])
+        rows = self._views.fetch(
+            f"""WITH b AS {self._at[self._before]}, a AS {self._at[after]},
+            helps AS (
+                SELECT w."case", list(w.variant ORDER BY {EASE}) AS variants,
+                    list(w.variant) FILTER (w.changes_values) AS changing
+                FROM workaround w JOIN a ON a."case" = w."case" AND a.variant = w.variant
+                WHERE works(a.status) GROUP BY w."case"),
+            helped_before AS (SELECT DISTINCT w."case" FROM workaround w
+                JOIN b ON b."case" = w."case" AND b.variant = w.variant WHERE works(b.status))
+            SELECT o."case", o.title, {_BECAME}, b.status, a.status, m.text, helps.variants, helps.changing
+            FROM original o
+            LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
+            LEFT JOIN a ON a."case" = o."case" AND a.variant = o.variant
+            LEFT JOIN messages m ON m.message_id = a.message_id
+            LEFT JOIN helps ON helps."case" = o."case"
+            LEFT JOIN helped_before ON helped_before."case" = o."case"
+            WHERE {self._scope.condition} ORDER BY o.theme, o."case\""""
+        )
+        return [
+            CaseMove(
+                case,
+                title,
+                Became(became),
+                one and Status(one),
+                other and Status(other),
+                text or "",
+                tuple(variants or ()),
+                frozenset(changing or ()),
+            )
+            for case, title, became, one, other, text, variants, changing in rows
+        ]
+
+    def workarounds(self, after: Point) -> list[tuple[Advice, str, str, str]]:
+        """The workarounds that one of the two points needs: what to do with each, its case, name and note."""
+        self._read([after])
+        rows = self._views.fetch(
+            f"""WITH b AS {self._at[self._before]}, a AS {self._at[after]},
+            pair AS (
+                SELECT o."case", o.variant, o.note, verdict(bp.status, bw.status) AS before,
+                    verdict(ap.status, aw.status) AS after
+                FROM workaround o
+                LEFT JOIN b bp ON bp."case" = o."case" AND bp.variant = 'plain'
+                LEFT JOIN b bw ON bw."case" = o."case" AND bw.variant = o.variant
+                LEFT JOIN a ap ON ap."case" = o."case" AND ap.variant = 'plain'
+                LEFT JOIN a aw ON aw."case" = o."case" AND aw.variant = o.variant
+                WHERE {self._scope.condition})
+            SELECT CASE
+                WHEN before = 'needed' AND after IN ('obsolete', 'harmful') THEN '{Advice.REMOVE}'
+                WHEN before = 'needed' AND after = 'needed' THEN '{Advice.KEEP}'
+                WHEN before IN ('obsolete', 'harmful') AND after = 'needed' THEN '{Advice.ADD}'
+                WHEN before = 'needed' AND after = 'broken' THEN '{Advice.LOST}' END AS advice, "case", variant, note
+            FROM pair WHERE advice IS NOT NULL
+            ORDER BY list_position({[item.value for item in Advice]}, advice), "case", variant"""
+        )
+        return [(Advice(advice), case, variant, note) for advice, case, variant, note in rows]
+
+    def tallies(self, points: Sequence[Point]) -> list[Tally]:
+        """The counts from the first point to each of several."""
+        self._read(points)
+        counts = [dict.fromkeys(Became, 0) for _ in points]
+        helpless, working = [0 for _ in points], [0 for _ in points]
+        ways = " UNION ALL ".join(f"SELECT {at} AS number, * FROM {self._at[point]}" for at, point in enumerate(points))
+        rows = self._views.fetch(
+            f"""WITH b AS {self._at[self._before]}, every AS ({ways}),
+            way AS (SELECT unnest(range({len(points)})) AS number),
+            helps AS (SELECT DISTINCT e.number, w."case" FROM workaround w
+                JOIN every e ON e."case" = w."case" AND e.variant = w.variant WHERE works(e.status)),
+            helped_before AS (SELECT DISTINCT w."case" FROM workaround w
+                JOIN b ON b."case" = w."case" AND b.variant = w.variant WHERE works(b.status))
+            SELECT way.number, {_BECAME} AS became, count(*), count(*) FILTER (helps."case" IS NULL),
+                count(*) FILTER (works(a.status))
+            FROM original o CROSS JOIN way
+            LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
+            LEFT JOIN every a ON a.number = way.number AND a."case" = o."case" AND a.variant = o.variant
+            LEFT JOIN helps ON helps.number = way.number AND helps."case" = o."case"
+            LEFT JOIN helped_before ON helped_before."case" = o."case"
+            WHERE {self._scope.condition} GROUP BY ALL"""
+        )
+        for number, became, count, without, works in rows:
+            counts[number][Became(became)] = count
+            working[number] += works if became != Became.NOT_MEASURED else 0
+            helpless[number] += without if became == Became.BREAKS else 0
+        return [Tally(*found) for found in zip(points, counts, helpless, working, strict=True)]
+
+    def causes(self, after: Point, cases: Iterable[str]) -> dict[str, str]:
+        """By case that breaks: which of torch, exporter and opset breaks it where that alone is moved."""
+        named, wanted = self._before.named(), set(cases)
+        moved = {
+            "torch": replace(named, torch=after.torch, profile=after.profile),
+            "exporter": replace(named, exporter=after.exporter),
+            "opset": replace(named, opset=after.opset),
+        }
+        alone = {axis: point for axis, point in moved.items() if point not in (named, after.named())} if wanted else {}
+        self._read(alone.values())
+        found: dict[str, list[str]] = {}
+        for axis, point in alone.items():
+            for move in self.cases(point):
+                if move.case in wanted and move.became is Became.BREAKS:
+                    found.setdefault(move.case, []).append(axis)
+        return {case: " and ".join(axes) for case, axes in found.items()}
+
+
+def _at_each(points: Sequence[Point]) -> Iterator[str]:
+    """The cells at each point as SQL, with its number as ``way``: those of one profile are read at once."""
+    columns = 'way, "case", variant, status, case_hash, message_id'
+    for profile in dict.fromkeys(point.profile for point in points):
+        mine = [(at, point) for at, point in enumerate(points) if point.profile == profile and point.on is None]
+        asked = ", ".join(
+            f"({at}, {sql.literal(point.torch)}, {sql.literal(exporter)}, {opset or 'NULL'}::INTEGER)"
+            for at, point in mine
+            for exporter, opset in point.calls
+        )
+        if mine:
+            releases = ", ".join(sorted({sql.literal(point.torch) for _, point in mine}))
+            yield f"""SELECT {columns} FROM cells JOIN (VALUES {asked}) p(way, at_torch, at_exporter, at_opset)
+                ON torch = at_torch AND exporter = at_exporter AND opset IS NOT DISTINCT FROM at_opset
+                WHERE profile = {sql.literal(profile)} AND torch IN ({releases}) QUALIFY {FIRST_CALL.format("way, ")}"""
+    for at, point in enumerate(points):
+        if point.on is not None:
+            yield f"SELECT {at} AS {columns} FROM ({point.rows})"

@@ -1,0 +1,227 @@
+"""A point: one place of the measured space, as a user names it and as the rows complete it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from caniexport import names, versions
+from caniexport.answers.installed import differences, helpers_of, installations, nearest
+from caniexport.answers.points import parse as parse
+from caniexport.answers.select import require_exporter
+from caniexport.home import NEWEST
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter
+from caniexport.profiles import HELPERS, find_profile
+from caniexport.store import elsewhere, sql
+from caniexport.store.dataset import Dataset
+from caniexport.store.elsewhere import On, Runtime
+from caniexport.store.views import Views
+
+#: the first release whose torch.onnx.export takes ``dynamo=``
+_TAKES_DYNAMO = "2.5"
+_ORT, _CPU = "onnxruntime", "cpu"
+#: of the rows at a point those of the default call, where the case has some; what tells points apart is put in
+FIRST_CALL = """exporter = 'default' OR NOT bool_or(exporter = 'default') OVER (PARTITION BY {}"case")"""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a file is made and run. ``exporter`` and ``opset`` are what is written there.
+
+    ``is_default``  the release's default call, which names neither; its rows are those of the exporter ``default``
+    ``own``         the exporter and opset of the release's default call
+    ``on``          another runtime than the one installed there; ``None`` for that one
+    """
+
+    torch: str
+    exporter: str
+    opset: int | None
+    own: tuple[str, int | None]
+    is_default: bool = False
+    profile: str = NEWEST
+    on: Runtime | None = None
+
+    @property
+    def call(self) -> str:
+        """The call as a user writes it: ``dynamo=False, opset_version=14``, ``default (dynamo=True, opset 20)``."""
+        named = call_text(self.torch, self.exporter)
+        if self.is_default:
+            return f"default ({named}, opset {self.opset})"
+        return f"{named}, opset_version={self.opset}"
+
+    @property
+    def text(self) -> str:
+        """The release and the call."""
+        return f"torch {self.torch}, {self.call}"
+
+    @property
+    def calls(self) -> tuple[tuple[str, int | None], ...]:
+        """The exporter and opset of the rows that answer there, the first of them that a case has: what is not
+        measured by the default call is by its exporter and opset.
+        """
+        named = (self.exporter, self.opset)
+        return ((Exporter.DEFAULT.value, None), named) if self.is_default else (named,)
+
+    @property
+    def rows(self) -> str:
+        """The cells there, as SQL: one for each variant."""
+        calls = " OR ".join(
+            f"(exporter = {sql.literal(exporter)} AND opset IS NOT DISTINCT FROM {'NULL' if opset is None else opset})"
+            for exporter, opset in self.calls
+        )
+        cells = (
+            f"SELECT * FROM cells WHERE profile = {sql.literal(self.profile)} AND torch = {sql.literal(self.torch)} "
+            f"AND ({calls}) QUALIFY {FIRST_CALL.format('')}"
+        )
+        if self.on is None:
+            return cells
+        runs = " AND ".join(
+            f"{name} = {sql.literal(value)}"
+            for name, value in zip(("runtime", "runtime_version", "provider"), self.on, strict=True)
+        )
+        return elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", On(self.on))
+
+    def named(self) -> Point:
+        """The same exporter and opset, named in the call."""
+        return replace(self, is_default=False)
+
+
+def call_text(torch: str, exporter: str) -> str:
+    """How an exporter is asked for: ``dynamo=True`` from torch 2.5 on."""
+    if exporter == Exporter.SCRIPT.value:
+        return "a scripted model"
+    if versions.parse(torch) >= versions.parse(_TAKES_DYNAMO):
+        return f"dynamo={exporter == Exporter.DYNAMO.value}"
+    return "torch.onnx.dynamo_export" if exporter == Exporter.DYNAMO.value else "torch.onnx.export"
+
+
+class Points:
+    """Completes points from what was measured."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self.views = Views.of(dataset)
+        rows = self.views.fetch("SELECT profile, torch, n, exporter, opset FROM release ORDER BY profile, n")
+        self._own = {(profile, torch): (exporter, opset) for profile, torch, _, exporter, opset in rows}
+        calls = self.views.fetch("SELECT profile, torch, exporter, opset, is_own FROM call")
+        self._calls: dict[tuple[str, str, str], set[int]] = {}
+        self._own_opset: dict[tuple[str, str, str], int] = {}
+        for profile, torch, exporter, opset, is_own in calls:
+            self._calls.setdefault((profile, torch, exporter), set()).add(opset)
+            if is_own:
+                self._own_opset[profile, torch, exporter] = opset
+        self.releases = [torch for (torch,) in self.views.fetch("SELECT torch FROM version ORDER BY n")]
+
+    def find(self, asked: Mapping[str, str]) -> tuple[Point, list[str]]:
+        """The point that is asked for, and what of it was not measured and is answered by another.
+
+        What ``asked`` (of :func:`parse`) leaves out is the default call of the newest measured release. Raises
+        :class:`UnknownName` for a release or runtime that was not measured, an exporter or opset nobody knows.
+        """
+        if not self.releases:
+            raise UnknownName("nothing has been measured yet: `caniexport measure` does")
+        notes: list[str] = []
+        torch, other = versions.resolve_told(asked.get("torch") or "latest", self.releases)
+        notes += [other] * bool(other)
+        profile = self._profile(torch, asked, notes)
+        own = self._own.get((profile, torch)) or self._own.get((NEWEST, torch)) or (Exporter.TRACE.value, None)
+        named = {axis: asked[axis] for axis in ("exporter", "opset") if asked.get(axis, "default") != "default"}
+        exporter = require_exporter(named["exporter"], named=True) if "exporter" in named else own[0]
+        opset = self._opset(profile, torch, exporter, named.get("opset"), notes) if named else own[1]
+        on = self._runtime(torch, asked, notes)
+        return Point(torch, exporter, opset, own, not named, profile, on), notes
+
+    def at(self, torch: str, like: Point) -> Point:
+        """The default call of a release, on the packages of another point."""
+        own = self._own.get((like.profile, torch)) or self._own[NEWEST, torch]
+        return Point(torch, *own, own, is_default=True, profile=like.profile, on=like.on)
+
+    def kept(self, before: Point, target: Point) -> Point:
+        """The target called as before: with the same exporter, at the same opset where it takes that."""
+        taken = self._taken(target, before.exporter)
+        opset = before.opset if before.opset in taken else self._own_of(target, before.exporter)
+        return replace(target, exporter=before.exporter, opset=opset, is_default=False)
+
+    def others(self, target: Point) -> list[Point]:
+        """The target called with each exporter by its name, at its own opset and at the newest that it takes."""
+        found = []
+        for exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value):
+            taken = self._taken(target, exporter)
+            opsets = dict.fromkeys((self._own_of(target, exporter), max(taken, default=None)))
+            found += [replace(target, exporter=exporter, opset=opset, is_default=False) for opset in opsets if opset]
+        return found
+
+    def _taken(self, point: Point, exporter: str) -> set[int]:
+        return self._calls.get((point.profile, point.torch, exporter), set())
+
+    def _own_of(self, point: Point, exporter: str) -> int | None:
+        return self._own_opset.get((point.profile, point.torch, exporter))
+
+    def _opset(self, profile: str, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:
+        if asked is None:
+            return self._own_opset.get((profile, torch, exporter))
+        if not asked.isdigit():
+            raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
+        taken = self._calls.get((profile, torch, exporter), set())
+        if int(asked) not in taken:
+            who = f"{call_text(torch, exporter)} of torch {torch}"
+            notes.append(f"{who} takes opset {versions.opset_text(taken)}" if taken else f"{who} was not measured")
+        return int(asked)
+
+    def _profile(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> str:
+        """The profile that is named, or whose packages are most like those that are."""
+        wanted = helpers_of({name: asked[name] for name in HELPERS if name in asked})
+        if "profile" in asked:
+            profile = find_profile(asked["profile"]).name
+            if (profile, torch) not in self._own:
+                raise UnknownName(f"torch {torch} was not measured in the profile {profile}")
+            return profile
+        if not wanted:
+            return self._dataset.profile
+        every = [one for name in self._dataset.profiles() for one in installations(self._dataset.of(name))]
+        found = nearest(tuple(every), torch, wanted)
+        if found is None:
+            return NEWEST
+        others = [item.text for item in differences(found, wanted) if item.package != _ORT]
+        notes += [f"not measured with {', '.join(others)}"] if others else []
+        return found.profile
+
+    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> Runtime | None:
+        text, provider = asked.get("runtime", ""), asked.get("provider")
+        text = "" if text == "default" else text
+        if not text and provider in (None, _CPU):
+            return None
+        known = [Runtime(*row) for row in self.views.fetch(_RAN)]
+        own = {(t, one.provider): one for t, *row in self.views.fetch(_OWN_RUNTIME) for one in [Runtime(*row)]}
+        if not text:
+            beside = own.get((torch, _CPU))
+            text = f"{beside.name}=={beside.version}" if beside else _ORT
+        found = find_runtime([*known, *own.values()], text, provider, notes)
+        return None if found == own.get((torch, _CPU)) else found
+
+
+_RAN = """SELECT DISTINCT runtime, runtime_version, provider FROM replays
+    WHERE corpus NOT IN ('onnx-node', 'probe') AND "case" IS NOT NULL"""
+_OWN_RUNTIME = """SELECT torch, arg_max(runtime, cells), arg_max(runtime_version, cells), provider
+    FROM places WHERE profile = 'newest' AND runtime_version IS NOT NULL AND torch IS NOT NULL
+    GROUP BY torch, provider"""
+
+
+def find_runtime(known: list[Runtime], asked: str, provider: str | None, notes: list[str]) -> Runtime:
+    """The runtime that ``onnxruntime==1.20`` means, on the provider named, else on its only one or on the CPU.
+
+    Raises :class:`UnknownName` for one that ran no file of the corpus.
+    """
+    name, _, version = asked.partition("==")
+    name = names.require("runtime", name, dict.fromkeys(one.name for one in known))
+    mine = [one for one in known if one.name == name and provider in (None, one.provider)]
+    if not mine:
+        providers = sorted({one.provider for one in known if one.name == name})
+        raise names.unknown(f"provider of {name}", provider or "", providers)
+    measured = {one.version for one in mine}
+    version = versions.resolve(version, measured, name) if version else versions.newest(measured) or ""
+    if "==" not in asked:
+        notes.append(f"{name} {version}, the newest that ran files of the corpus")
+    on = {one.provider for one in mine if one.version == version}
+    return Runtime(name, version, provider or (_CPU if _CPU in on else min(on)))

@@ -1,0 +1,86 @@
+"""Answers for a terminal: the verdict, then tables that fit on one screen, then where the rest is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from caniexport.answers.answer import Answer, Cell, Code, Link, Mark, Message, Outcome, Table, words
+from caniexport.render.looks import look
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: blanks between columns, and the least that one column is cut to
+_GAP, _LEAST = 2, 12
+_VERDICT = {Outcome.WORKS: "bold green", Outcome.FAILS: "bold red", Outcome.NOT_MEASURED: "bold yellow"}
+
+
+def show(answer: Answer, console: Console, *, whole: bool = False) -> None:
+    """Print an answer; ``whole`` prints every row and every message to its end."""
+    console.print(Text(answer.verdict, _VERDICT.get(answer.outcome, "bold")))
+    for table in answer.tables:
+        rows = table.rows if whole else table.rows[: table.shown]
+        if rows:
+            console.print()
+            for line in _lines(table, rows, console.width, whole=whole):
+                console.print(line, soft_wrap=True)
+    if answer.notes:
+        console.print()
+    for note in answer.notes:
+        console.print(note)
+    if answer.more and not whole:
+        console.print(Text(answer.more, "dim"))
+
+
+def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
+    if table.title:
+        yield Text(table.title, "bold")
+    kept = [at for at, name in enumerate(table.columns) if whole or name not in table.folded]
+    lines = [[Text(table.columns[at], "dim") for at in kept]]
+    lines += [[_text(row[at], whole=whole) for at in kept] for row in rows]
+    numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
+    # a name is there to be copied
+    named = [any(isinstance(row[at], Link | Code) for row in rows) for at in kept]
+    widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
+    if not whole:
+        _fit(widths, named, width - _GAP)
+    for line in lines:
+        made = Text(" " * _GAP)
+        for at, (text, wide) in enumerate(zip(line, widths, strict=True)):
+            text.truncate(wide, overflow="ellipsis")
+            left = " " * (wide - cell_len(text.plain))
+            made.append(left if numbers[at] else "").append_text(text)
+            made.append("" if numbers[at] or at == len(widths) - 1 else left)
+            made.append(" " * _GAP if at < len(widths) - 1 else "")
+        yield made
+
+
+def _fit(widths: list[int], named: Sequence[bool], width: int) -> None:
+    """Narrow the widest columns until a line fits; names stay whole."""
+    cut = [at for at, is_name in enumerate(named) if not is_name]
+    while sum(widths) + _GAP * (len(widths) - 1) > width:
+        widest = max(cut, key=widths.__getitem__, default=None)
+        if widest is None or widths[widest] <= _LEAST:
+            return
+        widths[widest] -= 1
+
+
+def _text(cell: Cell, *, whole: bool) -> Text:
+    match cell:
+        case Mark(word, text):
+            sign = look(word)
+            style = "dim" if sign.colour == "white" else sign.colour
+            return Text(" ".join(filter(None, (sign.sign, text if text != sign.sign else ""))), Style.parse(style))
+        case Link(text):
+            return Text(text, "dim")
+        case Message(line, everything):
+            return Text(everything or line if whole else line)
+        case tuple():
+            return Text(", ").join(_text(item, whole=whole) for item in cell)
+        case _:
+            return Text(words(cell))

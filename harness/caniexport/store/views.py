@@ -1,0 +1,78 @@
+"""SQL over a dataset: the views of ``views.sql``, over the rows of all its profiles."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Self
+
+from caniexport import versions
+from caniexport.store import sql
+
+if TYPE_CHECKING:
+    from caniexport.store.dataset import Dataset
+
+#: tables of answers that are kept at once: more than one answer makes
+_NUMBERS = itertools.cycle(range(64))
+
+
+class Views:
+    """A connection on which the views are made; one for a dataset (:meth:`of`), asked by any thread."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._lock = threading.Lock()
+        self._cursor = self._make()
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Self:
+        """The views of a dataset, made when they are first asked for."""
+        if "views" not in dataset.beside:
+            dataset.beside["views"] = cls(dataset)
+        made: Self = dataset.beside["views"]
+        return made
+
+    def fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query. A file that turns out to be damaged is left out, and named by the dataset.
+
+        Raises :class:`StoreError` where the query fails and every file can be read.
+        """
+        with self._lock:
+            try:
+                found: list[tuple[Any, ...]] = self._cursor.execute(query, list(values)).fetchall()
+            except sql.error() as error:
+                if not self._dataset.leave_out_damaged():
+                    raise sql.unanswered(error) from error
+                self._cursor = self._make()
+                found = self._cursor.execute(query, list(values)).fetchall()
+            return found
+
+    def keep(self, query: str) -> str:
+        """The name of a table with the rows of a query, for further queries of the same answer."""
+        name = f"kept_{next(_NUMBERS)}"
+        self.fetch(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+        return name
+
+    def _make(self) -> Any:
+        cursor = sql.connection().cursor()
+        every = {name: self._dataset.of(name) for name in self._dataset.profiles()}
+        for view, table in (("cells", "cells"), ("replays", "runs")):
+            of_each = (
+                f"SELECT *, {sql.literal(name)} AS profile FROM ({dataset.relation(table)})"
+                for name, dataset in every.items()
+            )
+            cursor.execute(f"CREATE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(of_each)}")
+        for view, table in (("variants", "cases"), ("messages", "messages")):
+            cursor.execute(f"CREATE TEMP VIEW {view} AS {self._dataset.relation(table)}")
+        counted = (
+            f"SELECT *, {sql.literal(name)} AS profile FROM ({dataset.places()})" for name, dataset in every.items()
+        )
+        cursor.execute(f"CREATE TEMP TABLE places AS {' UNION ALL BY NAME '.join(counted)}")
+        releases = versions.ordered(torch for (torch,) in self._dataset.distinct(("torch",)) if torch)
+        cursor.execute(
+            "CREATE TEMP TABLE version AS SELECT unnest($1) AS torch, unnest(range(len($1))) AS n", [releases]
+        )
+        cursor.execute(resources.files("caniexport.store").joinpath("views.sql").read_text(encoding="utf-8"))
+        return cursor
