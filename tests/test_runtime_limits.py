@@ -8,7 +8,7 @@ from small_dataset import append, bundle, cell, write
 from test_touching import TRACE, drawn, graphs, model
 
 import caniexport
-from caniexport.answers.decision import decide, decide_plan
+from caniexport.answers.answer import Outcome
 from caniexport.answers.model_file import place_model
 from caniexport.answers.onnx_ops import of_bytes
 from caniexport.pages.page import page
@@ -29,13 +29,9 @@ def by_dynamo(tmp_path):
 @pytest.mark.parametrize("before", ["", "ort=1.15.1"], ids=["from its own runtime", "from the same runtime"])
 def test_a_model_whose_file_its_runtime_refuses_is_not_said_to_be_spared(results, by_dynamo, before):
     found = caniexport.upgrade(results, before, "2.15.0,ort=1.15.1", model=by_dynamo)
-    told = decide(found)
 
-    assert f"no such file works there: {TAKEN}" in told
-    assert "a file written there has opset 20 and IR version 10" in told
-    assert not told.startswith(("Move", "Try"))
-    assert "no known failure touches it" not in told
-    assert found.breaks
+    assert any(TAKEN in note and "a file written there has opset 20 and IR version 10" in note for note in found.notes)
+    assert (found.verdict.partition(":")[0], found.outcome) == ("Fails", Outcome.FAILS)
 
 
 def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
@@ -45,26 +41,20 @@ def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
     own = page("upgrade", {}, kept_results, file=file).body
     old = page("upgrade", {"runtime": "onnxruntime==1.15.1"}, kept_results, file=file).body
 
-    assert "as called by default (dynamo, opset 20): not enough measured" in own
-    assert f"no such file works there: {TAKEN}" in old
-    assert "no known failure touches it" not in old
+    assert "Not enough measured: too few cases at 2.15.0 with default (dynamo=True, opset 20) are like m.onnx." in own
+    assert TAKEN in old
+    assert "no known failure touches" not in old
 
 
 def test_of_a_way_that_its_runtime_takes_the_file_as_it_lies_there_is_told(results, by_dynamo):
     to_trace = caniexport.upgrade(results, "", "2.15.0,exporter=trace,opset=17,ort=1.15.1", model=by_dynamo)
-    elsewhere = decide_plan(caniexport.plan(results, "ort=1.15.1", model=by_dynamo))
-    nowhere = decide_plan(caniexport.plan(results, "", "ort=1.15.1", model=by_dynamo))
 
-    said = f"The file itself has opset 20 and IR version 10: {TAKEN}, and refuses it."
-    assert said in decide(to_trace)
-    assert said in elsewhere
-    assert elsewhere.startswith("At torch 2.15.0 as called by default (dynamo, opset 20): not enough measured")
-    assert said in nowhere
-    assert nowhere.startswith("Stay")
+    assert f"The file itself has opset 20 and IR version 10: {TAKEN}, and refuses it." in to_trace.notes
 
 
 def test_a_file_that_its_runtime_takes_is_told_as_before(results, by_dynamo):
-    assert "refuses" not in decide(caniexport.upgrade(results, "", "2.15.0,ort=1.31", model=by_dynamo))
+    found = caniexport.upgrade(results, "", "2.15.0,ort=1.31", model=by_dynamo)
+    assert not any("refuses" in note for note in found.notes)
     assert place_model(of_bytes(by_dynamo.read_bytes(), "m"), "m", ["2.13.0"]).versions.ir == 10
 
 
@@ -77,10 +67,9 @@ def test_where_every_measured_graph_fails_no_model_is_said_to_be_spared(tmp_path
     graphs(local, {bundle(case): drawn(*nodes) for case, nodes in ops.items()})
     path = tmp_path / "m.onnx"
     path.write_bytes(model("Sin", "Cos"))
-    told = decide(caniexport.upgrade(caniexport.open(None, local=local), "", "2.15.0,exporter=trace,opset=18", path))
+    found = caniexport.upgrade(caniexport.open(None, local=local), "", "2.15.0,exporter=trace,opset=18", path)
 
-    assert "no such file works there: all 2 measured graphs fail" in told
-    assert told.startswith("Moving to torch 2.15.0")
+    assert found.verdict == "Fails: nothing written by 2.15.0 with dynamo=False, opset_version=18 runs there."
 
 
 AT = {"2.8.0": {"status": "pass", "stage": "done"}, "2.15.0": {"status": "fail", "stage": "load"}}

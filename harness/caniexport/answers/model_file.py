@@ -31,7 +31,7 @@ class ModelFile:
 
     def refused_on(self, rows: Rows, places: Iterable[Point]) -> tuple[str, ...]:
         """What the runtimes of places say of the file as it lies there, as far as they refuse it by its versions."""
-        runtimes = (place.on or rows.own_runtimes.get((place.torch, "cpu")) for place in places)
+        runtimes = (place.runtime or rows.own_runtimes.get((place.torch, "cpu")) for place in places)
         refusals = (refusal_by_version(rows, runtime, self.versions) for runtime in runtimes if runtime)
         lead = f"The file itself has {self.versions.text}"
         return tuple(f"{lead}: {said}, and refuses it." for said in dict.fromkeys(filter(None, refusals)))

@@ -217,14 +217,17 @@ class Moves:
         return [Tally(*found) for found in zip(points, counts, helpless, working, strict=True)]
 
     def causes(self, after: Point, cases: Iterable[str]) -> dict[str, str]:
-        """By case that breaks: which of torch, exporter and opset breaks it where that alone is moved."""
+        """By case that breaks: which of torch, packages, exporter, opset and runtime breaks it where it moves alone."""
         named, wanted = self._before.named(), set(cases)
+        packages = after.profile if after.torch != named.torch else named.profile
         moved = {
-            "torch": replace(named, torch=after.torch, profile=after.profile),
+            "torch": replace(named, torch=after.torch, profile=packages),
+            "companion packages": replace(named, profile=after.profile),
             "exporter": replace(named, exporter=after.exporter),
             "opset": replace(named, opset=after.opset),
+            "runtime": replace(named, on=after.on),
         }
-        alone = {axis: point for axis, point in moved.items() if point not in (named, after.named())} if wanted else {}
+        alone = {axis: point for axis, point in moved.items() if point != named} if wanted else {}
         self._read(alone.values())
         found: dict[str, list[str]] = {}
         for axis, point in alone.items():

@@ -31,7 +31,8 @@ class Point:
 
     ``is_default``  the release's default call, which names neither; its rows are those of the exporter ``default``
     ``own``         the exporter and opset of the release's default call
-    ``on``          another runtime than the one installed there; ``None`` for that one
+    ``on``          another runtime than the one installed there, and the variants that ask it for options of their own;
+                    ``None`` for the one installed
     """
 
     torch: str
@@ -40,7 +41,7 @@ class Point:
     own: tuple[str, int | None]
     is_default: bool = False
     profile: str = NEWEST
-    on: Runtime | None = None
+    on: On | None = None
 
     @property
     def call(self) -> str:
@@ -53,7 +54,12 @@ class Point:
     @property
     def text(self) -> str:
         """The release and the call."""
-        return f"torch {self.torch}, {self.call}"
+        return f"torch {self.torch}, {self.call}{f', {self.runtime.text}' if self.runtime else ''}"
+
+    @property
+    def runtime(self) -> Runtime | None:
+        """The runtime, where it is another than the one installed there."""
+        return self.on.runtime if self.on else None
 
     @property
     def calls(self) -> tuple[tuple[str, int | None], ...]:
@@ -76,11 +82,8 @@ class Point:
         )
         if self.on is None:
             return cells
-        runs = " AND ".join(
-            f"{name} = {sql.literal(value)}"
-            for name, value in zip(("runtime", "runtime_version", "provider"), self.on, strict=True)
-        )
-        return elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", On(self.on))
+        runs = " AND ".join(f"{name} = {sql.literal(value)}" for name, (value,) in self.on.where.items())
+        return elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", self.on)
 
     def named(self) -> Point:
         """The same exporter and opset, named in the call."""
@@ -183,11 +186,12 @@ class Points:
         found = nearest(tuple(every), torch, wanted)
         if found is None:
             return NEWEST
+        notes.append(f"answered with {found.text}")
         others = [item.text for item in differences(found, wanted) if item.package != _ORT]
         notes += [f"not measured with {', '.join(others)}"] if others else []
         return found.profile
 
-    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> Runtime | None:
+    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> On | None:
         text, provider = asked.get("runtime", ""), asked.get("provider")
         text = "" if text == "default" else text
         if not text and provider in (None, _CPU):
@@ -198,7 +202,11 @@ class Points:
             beside = own.get((torch, _CPU))
             text = f"{beside.name}=={beside.version}" if beside else _ORT
         found = find_runtime([*known, *own.values()], text, provider, notes)
-        return None if found == own.get((torch, _CPU)) else found
+        if found == own.get((torch, _CPU)):
+            return None
+        notes.append(f"run on {found.text}")
+        asking = self.views.fetch("""SELECT "case", variant FROM variants WHERE kind = 'runtime-option'""")
+        return On(found, frozenset((case, variant) for case, variant in asking))
 
 
 _RAN = """SELECT DISTINCT runtime, runtime_version, provider FROM replays

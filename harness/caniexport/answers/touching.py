@@ -182,7 +182,7 @@ class TouchJudge:
     def _refused(self, target: Point) -> str:
         """Why the runtime of a target loads no file that is written there."""
         written = written_versions(self._rows, target)
-        runtime = target.on or self._rows.own_runtimes.get((target.torch, "cpu"))
+        runtime = target.runtime or self._rows.own_runtimes.get((target.torch, "cpu"))
         refusal = refusal_by_version(self._rows, runtime, written) if runtime else ""
         return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
