@@ -131,7 +131,7 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     from caniexport.answers.matrix import By, table
     from caniexport.answers.points import parse
     from caniexport.answers.reasons import why
-    from caniexport.answers.standings import workarounds
+    from caniexport import api
     from caniexport.answers.upgrade import upgrade
     from caniexport.store import Dataset
 
@@ -146,7 +146,7 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     answers: dict[str, Callable[[], object]] = {
         "table": lambda: table(dataset, asked, By.TORCH),
         "why": lambda: why(dataset, asked),
-        "workaround": lambda: workarounds(dataset, asked),
+        "workaround": lambda: api.workaround(dataset, case=cases, theme=themes),
         "upgrade": lambda: upgrade(dataset, parse(given["--from"]), parse(given["--to"]), Filters()),
         "claims": lambda: claims(dataset, asked),
         "declared": lambda: declared(dataset, asked),

@@ -12,7 +12,6 @@ from caniexport.answers.along import endings, lines
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.reading import load
-from caniexport.answers.standings import workarounds
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
 from caniexport.store import Dataset, compact, writer
@@ -65,17 +64,14 @@ def test_a_bare_call_says_the_opset_that_it_wrote(tmp_path):
         Filters(opsets=("default",), exporters=("default", "trace")),
     ],
 )
-@pytest.mark.parametrize("ask", [table, workarounds])
-def test_an_answer_from_lines_that_were_kept_is_the_first_answer(tmp_path, filters, ask):
+def test_an_answer_from_lines_that_were_kept_is_the_first_answer(tmp_path, filters):
     folder = write(tmp_path / "results")
-    if ask is workarounds and filters.statuses:
-        filters = Filters(statuses=("needed",))
-    first = ask(Dataset.open(folder, None), filters)
+    first = table(Dataset.open(folder, None), filters)
     dataset = Dataset.open(folder, None)
     for _ in range(2):
         table(dataset, Filters())
 
-    assert ask(dataset, filters) == first
+    assert table(dataset, filters) == first
 
 
 def test_a_table_along_releases_counts_what_the_tables_of_single_cells_count(results):

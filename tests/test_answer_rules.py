@@ -12,13 +12,15 @@ from caniexport.answers.points import MeasuredPoint, Places, parse
 from caniexport.answers.policy import policy, to_toml
 from caniexport.answers.reading import load
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.standings import workarounds
+from caniexport.answers.scope import named
 from caniexport.answers.summary import counted
-from caniexport.corpus.verdicts import ComparedCell, Workaround, compare
+from caniexport.answers.workaround import standings
+from caniexport.corpus.verdicts import ComparedCell, compare
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
 from caniexport.model.status import Status
 from caniexport.store import Dataset, compact
+from caniexport.store.views import Views
 
 TRACE, DYNAMO = "torchscript-trace", "dynamo"
 
@@ -71,10 +73,9 @@ def test_every_answer_judges_dynamo_at_the_opset_that_dynamo_writes(local):
     row = cell("2.8.0", "item", "tensor_scale", "default", None)
     append(local, {**row, "exporter_effective": DYNAMO, "opset_effective": 22, "measured_at": "2026-11-21T10:00:00Z"})
     dataset = Dataset.open(None, local)
-    asked = Filters(cases=("cross",), torch=("2.8.0",), exporters=("dynamo", "trace"))
-    judged = {item.exporter: (item.opset, item.opset_why) for item in workarounds(dataset, asked).standings}
+    judged = standings(dataset, "2.8.0", named(Views.of(dataset), "cross"), exporters=(DYNAMO, TRACE))
 
-    assert judged == {DYNAMO: (22, "the exporter's own"), TRACE: (18, "the release's own")}
+    assert {item.exporter: item.opset for item in judged} == {DYNAMO: 22, TRACE: 18}
     assert load(dataset).opset("2.8.0", DYNAMO) == 22
     assert Places(load(dataset)).fill(parse("torch=2.8.0,exporter=dynamo")).opset == 22
     (rule,) = policy(dataset, Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
@@ -138,18 +139,6 @@ def test_a_fraction_counts_what_passes_and_never_what_is_degraded():
     none = counted([place("degraded"), place("degraded", 15), place("fail", 16), place("unsupported", 17)])
     assert (none.text, none.short, none.status) == ("~ 2/3 ✗", "~2/3 ✗", Status.DEGRADED)
     assert counted([place("fail"), place("mismatch", 15)]).short == "0/2 ✗"
-
-
-# --- a fix's word and its sentence
-
-
-def test_the_sentence_of_a_fix_is_about_the_span_that_holds_the_point(local):
-    """grid-sample needs opset 16: at 13 the fix is needed, and the sentence says up to which opset."""
-    asked = Filters(cases=("grid-sample",), torch=("1.12.1",), exporters=("trace",))
-    (standing,) = workarounds(Dataset.open(None, local), asked).standings
-
-    assert (standing.opset, standing.word) == (13, Workaround.NEEDED)
-    assert standing.statement == "needed since 1.12.1 with opset <= 15 (broken at 1.10.2)"
 
 
 # --- the axis that an upgrade names

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import small_dataset
 
@@ -12,7 +10,6 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import why
-from caniexport.answers.standings import workarounds
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 
@@ -35,12 +32,6 @@ def places(found, case, exporter=TRACE, variant="plain"):
         if (line.case, line.variant, line.exporter) == (case, variant, exporter):
             return {column: place.text for column, place in line.places.items()}
     raise AssertionError(f"no line for {case}/{variant} {exporter}")
-
-
-def standing(found, fix, exporter=TRACE):
-    """The one standing of a fix with an exporter."""
-    (item,) = [item for item in (*found.standings, *found.cautions) if (item.variant, item.exporter) == (fix, exporter)]
-    return item
 
 
 def test_the_table_by_torch_says_at_which_opsets_each_release_passes(dataset):
@@ -160,7 +151,6 @@ def test_environment_cases_have_their_own_lines_and_words(published, tmp_path):
     dataset = Dataset.open(published, local)
     lines = {line.variant: line.status.value for line in table(dataset, Filters()).environments}
     assert lines == {"plain": "fail", "pinned": "pass"}
-    assert standing(workarounds(dataset, Filters(cases=("old-setuptools",))), "pinned", "-").word.value == "needed"
     (answer,) = why(dataset, Filters(cases=("old-setuptools",)))
     assert answer.detail is not None
     assert answer.detail.repeat == "caniexport measure --case old-setuptools --fresh"
@@ -200,56 +190,6 @@ def test_why_of_something_known_but_not_measured_there_is_an_answer_without_cell
     assert answer.groups == ()
 
 
-def test_a_rewrite_is_needed_before_and_obsolete_since_the_release_that_works(dataset):
-    fix = Filters(cases=("cross/stack_rewrite",))
-    new = standing(workarounds(dataset, fix), "stack_rewrite")
-    old = standing(workarounds(dataset, replace(fix, torch=("1.12",))), "stack_rewrite")
-    assert (new.word.value, new.statement) == ("obsolete", "obsolete since 2.0.1 (needed at 1.12.1)")
-    assert (old.word.value, old.statement) == ("needed", "needed on every measured release from 1.10.2")
-    assert new.along.text == "works from 2.0.1 on (not at 1.12.1)"
-
-
-def test_a_workaround_that_a_higher_opset_replaces_names_the_opset(dataset):
-    found = workarounds(dataset, Filters(cases=("grid-sample",), torch=("2.0.1",)))
-    item = standing(found, "opset_16")
-    assert (item.opset, item.word.value) == (14, "needed")
-    assert item.statement == "needed since 1.12.1 with opset <= 15 (broken at 1.10.2)"
-    assert any("its own default, 14 in 2.0.1" in note for note in found.notes)
-
-
-def test_the_opset_asked_for_moves_the_point(dataset):
-    found = workarounds(dataset, Filters(cases=("grid-sample",), torch=("2.0.1",), opsets=("17",)))
-    assert standing(found, "opset_16").word.value == "obsolete"
-
-
-def test_an_opset_refused_to_both_says_nothing_about_a_fix(dataset):
-    found = workarounds(dataset, Filters(cases=("cross",), torch=("1.10.2",), opsets=("15",)))
-    assert standing(found, "stack_rewrite").word.value == "unknown"
-
-
-def test_a_version_upgrade_is_judged_on_the_plain_rows_of_the_releases_that_have_it(dataset):
-    old = standing(workarounds(dataset, Filters(cases=("cross",), torch=("1.10",))), "newer_torch")
-    new = standing(workarounds(dataset, Filters(cases=("cross",), torch=("2.0",))), "newer_torch")
-    assert (old.word.value, old.fix.torch) == ("needed", "2.15.0")
-    assert (new.word.value, new.fix.torch) == ("obsolete", "2.0.1")
-    assert new.statement == "obsolete since 2.0.1 (needed at 1.12.1)"
-
-
-def test_fixes_documented_as_wrong_are_listed_apart(dataset):
-    found = workarounds(dataset, Filters(cases=("item",)))
-    assert {item.variant for item in found.standings} == {"tensor_scale"}
-    assert {item.variant for item in found.cautions} == {"int_scale"}
-    assert standing(found, "int_scale").word.value == "broken"
-
-
-def test_a_release_in_between_that_was_not_measured_neither_ends_nor_begins_a_range(tmp_path):
-    releases = ("1.10.2", "2.0.1", "2.15.0")
-    found = workarounds(
-        Dataset.open(small_dataset.write(tmp_path / "few", releases), None), Filters(cases=("cross/stack_rewrite",))
-    )
-    assert standing(found, "stack_rewrite").statement == "obsolete since 2.0.1 (needed at 1.10.2)"
-
-
 def test_claims_are_counted_by_every_outcome_and_filtered_by_source(dataset):
     found = claims(dataset, Filters())
     assert found.counts == {"reproduced": 1, "partly": 0, "not-reproduced": 1, "pending": 0, "not-measured": 0}
@@ -281,7 +221,6 @@ def test_a_name_nobody_knows_is_answered_with_the_nearest_ones(dataset, filters,
 def test_an_empty_dataset_answers_that_nothing_was_measured(tmp_path):
     empty = Dataset.open(tmp_path / "no", tmp_path / "none")
     assert table(empty, Filters()).lines == ()
-    assert workarounds(empty, Filters()).notes == ("nothing has been measured yet",)
     assert claims(empty, Filters()).claims == ()
 
 

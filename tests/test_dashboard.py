@@ -228,7 +228,6 @@ def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_no
         ("upgrade", {"from": "2.99.0"}, "torch 2.99.0 has not been measured"),
         ("case", {"case": "cross-no-symbolic", "opset": "77"}, "unknown opset '77' (nearest: 20)"),
         ("workarounds", {"torch": "9"}, "torch 9 has not been measured"),
-        ("workarounds", {"sort": "wrod"}, "unknown order 'wrod' (nearest: word)"),
         ("claims", {"outcome": "reproducd"}, "(nearest: reproduced"),
     ],
 )

@@ -243,11 +243,6 @@ def test_where_no_fix_helps_by_one_exporter_and_the_others_need_none_that_is_wha
     assert "none of the workarounds measured helps by dynamo; none is needed by trace, script, default" in said
 
 
-def test_what_an_operator_becomes_is_told_with_its_call_where_the_file_only_hands_a_value_on():
-    said = " ".join(ask("op", "diff").stdout.split())
-    assert "becomes Identity (the file of a call with f32[3, 3, 3], 0, 2" in said
-
-
 def test_on_the_newest_release_there_is_nowhere_to_go():
     said = ask("upgrade", "--plan", "--from", "2.15").stdout
 

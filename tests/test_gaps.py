@@ -10,26 +10,27 @@ import re
 from itertools import pairwise
 
 import pytest
+from caniexport.answers.standings import workarounds
 from small_dataset import RELEASES, write
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.history import history
-from caniexport.answers.points import parse
+from caniexport.answers.moves import Became, Moves
+from caniexport.answers.point import Points
 from caniexport.answers.policy import policy
 from caniexport.answers.reading import load
-from caniexport.answers.standings import workarounds
+from caniexport.answers.scope import Scope
 from caniexport.answers.support import supports
-from caniexport.answers.upgrade import upgrade
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Status
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 ORDER = list(RELEASES)
 SEEDS = range(6)
 #: the share of rows that is missing, seed by seed
 SHARES = (0.02, 0.1, 0.2, 0.35, 0.5, 0.8)
-#: what an upgrade says of a case that was not measured at one of its points
-SILENT = {"unknown", "new-passing", "new-failing", "new-unsupported"}
+TRACE = "torchscript-trace"
 
 
 @pytest.fixture(scope="module")
@@ -128,19 +129,15 @@ def test_a_policy_is_never_surer_than_with_every_row(whole, gapped):
 
 @pytest.mark.parametrize(("before", "after"), list(pairwise(ORDER)))
 def test_an_upgrade_says_the_same_or_that_it_was_not_measured(whole, gapped, before, after):
-    points = [parse(f"torch={torch},exporter=trace,opset=14") for torch in (before, after)]
+    points = [{"torch": torch, "exporter": TRACE, "opset": "14"} for torch in (before, after)]
 
-    def verdicts(dataset):
-        found = upgrade(dataset, *points, Filters())
-        return {change.case: group.verdict for group in found.groups for change in group.changes}, found
+    def became(dataset):
+        left, right = (Points(dataset).find(point)[0] for point in points)
+        return {move.case: move.became for move in Moves(Views.of(dataset), left, [right], Scope()).cases(right)}
 
-    full, _ = verdicts(whole)
-    some, found = verdicts(gapped)
-
-    assert all(full.get(case) is verdict for case, verdict in some.items())
-    assert {case for case in full if case not in some} <= set(found.unknown)
-    assert sum(found.counts.values()) == 3
-    assert sum(found.counts.get(word, 0) for word in SILENT) == len(found.unknown)
+    full, some = became(whole), became(gapped)
+    assert some.keys() == full.keys() == {"cross", "grid-sample", "item"}
+    assert all(word in (full[case], Became.NOT_MEASURED) for case, word in some.items())
 
 
 def test_where_a_case_works_names_only_releases_that_were_seen_to_work(gapped):

@@ -98,7 +98,7 @@ def test_an_upgrade_of_the_packages_alone_is_told_as_theirs(local):
     assert counts(ask(local, f"{AT},onnxscript=0.5.6", AT))["fixed"] == 1
     back = ask(local, AT, f"{AT},onnxscript=0.5.6")
     assert worse(back) == {"cross": "companion packages"}
-    assert "answered with onnxscript 0.5.6, onnx 1.19.1" in back.notes
+    assert "answered with onnxscript 0.5.6, onnx 1.19.1, onnxruntime 1.31.1" in back.notes
 
 
 def test_the_nearest_environment_is_taken_and_what_differs_is_said(local):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from dashboard_data import build
 from caniexport import pages
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
-from caniexport.answers.standings import workarounds
 from caniexport.pages import grid, links, looks
 from caniexport.pages.grid import Cells
 from caniexport.pages.kept import Kept
@@ -230,25 +228,6 @@ def test_a_place_where_something_fails_is_never_said_to_work_at_all_opsets(publi
             if "all" in place.text and set(place.at) - {"pass", "degraded", "unsupported"}
         }
         assert contradictions == set()
-
-
-def test_an_opset_that_a_release_refuses_does_not_make_it_broken_there(published):
-    fix = Filters(cases=("cross-no-symbolic/stack_rewrite",), exporters=("torchscript-trace",), opsets=("17",))
-    (item,) = workarounds(published, fix).standings
-
-    assert (item.statement, item.obsolete_since) == ("obsolete since 1.12.1 (needed at 1.11.0)", "1.12.1")
-    assert item.along.text == "always (1.13.1 to 2.15.0)", "1.12.1 takes opsets up to 16"
-
-
-def test_since_when_is_said_at_the_opset_asked_for(published):
-    fix = Filters(cases=("checkpoint-in-forward/called",), exporters=("dynamo",))
-
-    said = [workarounds(published, replace(fix, opsets=opsets)).standings[0].statement for opsets in ((), ("17",))]
-
-    assert said == [
-        "obsolete on every measured release from 2.1.2 with opset 18 (13-26 at 2.15.0)",
-        "obsolete since 2.9.1 (broken at 2.8.0)",
-    ]
 
 
 def test_a_cell_of_an_operator_or_theme_leads_to_its_release_and_exporter(small):

@@ -157,8 +157,10 @@ def test_a_fix_is_judged_against_its_failing_form_in_the_same_cell(standings, fi
 @pytest.fixture(scope="module")
 def standings(published):
     """The word of each fix and exporter in the newest release, from published rows alone."""
-    found = published.answer("workaround", "--torch", "92.0.0", "--opset", "10")["standings"]
-    return {(f"{item['case']}/{item['variant']}", item["exporter"]): item["word"] for item in found}
+    tables = published.answer("workaround", "--torch", "92.0.0", "--opset", "10")["tables"]
+    (found,) = [table["rows"] for table in tables if table["title"] == "evidence"]
+    named = {"dynamo=False": "torchscript-trace", "dynamo=True": "dynamo", "a scripted model": "torchscript-script"}
+    return {(f"{row['case']['case']}/{row['workaround']}", named[row["call"]]): row["verdict"] for row in found}
 
 
 def test_why_tells_the_real_message_of_a_cell(published):

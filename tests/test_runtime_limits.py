@@ -41,7 +41,7 @@ def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
     own = page("upgrade", {}, kept_results, file=file).body
     old = page("upgrade", {"runtime": "onnxruntime==1.15.1"}, kept_results, file=file).body
 
-    assert "Not enough measured: too few cases at 2.15.0 with default (dynamo=True, opset 20) are like m.onnx." in own
+    assert "Not enough measured: too few cases at 2.15.0 with dynamo=True, opset_version=20 are like m.onnx." in own
     assert TAKEN in old
     assert "no known failure touches" not in old
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import operator_at, tell_meant
+from caniexport.answers.operator_at import operator_at
 from caniexport.answers.operator_cells import why_operator
-from caniexport.answers.operator_findings import findings_by_operator
-from caniexport.answers.operator_grid import every_operator
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
-from caniexport.answers.torch_operators import OperatorsSummary, decide_several, torch_operator
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.made_cases import DatabaseEntry
 from caniexport.publish.operators import summarised
@@ -123,17 +121,6 @@ def test_an_empty_question_is_said_to_be_empty(summary):
         summary.named(" ")
 
 
-def test_the_decision_says_since_when_and_by_which_exporter(summary, dataset):
-    (place,) = torch_operator(summary, dataset, "grid_sample")
-
-    assert place.decision == (
-        "nn.functional.grid_sample in float32, torch 2.13.0: dynamo does not (fail); it did on torch 2.12.1 "
-        "(opset 18, 20); TorchScript exports it at opset 20, since torch 2.12.1 (opset 20)"
-    )
-    assert place.became == ("GridSample",)
-    assert any("grid" in case for case in place.cases)
-
-
 @pytest.fixture(scope="module")
 def mended(tmp_path_factory):
     """fold passes, breaks, passes again; abs passes and breaks."""
@@ -146,101 +133,6 @@ def mended(tmp_path_factory):
         rows += summarised(torch, made, ENTRIES)
     writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
     return OperatorsSummary(folder)
-
-
-def test_since_is_the_release_after_the_last_one_that_does_not_pass(mended, dataset):
-    (place,) = torch_operator(mended, dataset, "fold")
-    at = operator_at(mended, "fold", "2.6.0")
-
-    assert "TorchScript exports it at opset 20, since torch 2.7.1 (opset 20)" in place.decision
-    assert "(it does on torch 2.4.1 to 2.5.1, since torch 2.7.1)" in at.told
-    assert [entry.since for entry in every_operator(mended) if entry.op == "fold"] == [{TRACE: "2.7.1"}]
-
-
-def test_what_passes_no_more_has_no_since_and_says_until_when(mended, dataset):
-    (place,) = torch_operator(mended, dataset, "abs")
-    (entry,) = (entry for entry in every_operator(mended) if entry.op == "abs")
-
-    assert "dynamo does not (fail); it did on torch 2.4.1 to 2.5.1 (opset 18)" in place.decision
-    assert (entry.since, entry.passed) == ({}, {DYNAMO: "until 2.5.1 (opset 18)"})
-
-
-def test_where_some_calls_pass_the_decision_says_how_many_and_with_what_it_fails(summary, dataset):
-    (place,) = torch_operator(summary, dataset, "fold")
-
-    assert place.decision == (
-        "fold in float32, torch 2.13.0: TorchScript exports 1 of 2 calls at opset 20, not with f32[4], 2, which "
-        "gives wrong values"
-    )
-
-
-def test_other_calls_that_fail_are_not_said_to_have_passed_before(summary, dataset):
-    (place,) = torch_operator(summary, dataset, "nn.functional.interpolate.area")
-
-    assert "it did" not in place.decision
-    assert all("area" not in item.op for item in listed(summary, dataset, OperatorList.REGRESSED))
-
-
-def test_what_looking_by_hand_found_stands_beside_the_calls(summary, dataset):
-    found = findings_by_operator(homes.find().of_corpus("operators").cases)
-
-    (place,) = torch_operator(summary, dataset, "grid_sample", found | {"nn.functional.grid_sample": ("seen",)})
-
-    assert place.findings == ("seen",)
-    (text,) = found["nn.functional.dropout"]
-    assert text.startswith("dynamo: An output that is the input itself: with input_names and without output_names")
-    assert text.endswith("differs(lambda x: x.contiguous(), torch.ones(2), input_names=['x'], dynamo=True)")
-
-
-def test_several_operators_of_one_name_are_told_in_one_sentence(summary, dataset):
-    assert decide_several(torch_operator(summary, dataset, "F.interpolate")) == (
-        "2 operators of torch have this name. In torch 2.13.0 dynamo exports all but nn.functional.interpolate.area; "
-        "TorchScript exports all but nn.functional.interpolate.area"
-    )
-
-
-def test_one_sentence_tells_of_what_a_name_means_at_a_release(summary):
-    assert tell_meant(summary, "F.interpolate", NEW) == (
-        "On torch 2.13.0 2 operators of torch have this name; in float32 `dynamo=True` exports all but "
-        "nn.functional.interpolate.area, TorchScript (`dynamo=False`) exports all but nn.functional.interpolate.area."
-    )
-    assert tell_meant(summary, "F.interpolate", OLD).endswith("TorchScript (`dynamo=False`) exports all of them.")
-    assert tell_meant(summary, "grid_sample", NEW).startswith(
-        "On torch 2.13.0 torch's own calls of nn.functional.grid_sample (float32) are exported by TorchScript "
-    )
-    assert tell_meant(summary, "fold", NEW) == (
-        "On torch 2.13.0 torch's own calls of fold (float32) are exported in part: TorchScript (`dynamo=False`) "
-        "exports 1 of 2 calls at opset 20 (another gives wrong values, without an error)."
-    )
-    assert tell_meant(summary, "grid", NEW) == ""
-
-
-def test_where_all_calls_pass_it_is_said_at_which_opsets_only_some_do(tmp_path, dataset):
-    calls = [cell("op-fold", f"float32-{name}", TRACE, 20, "pass") for name in ("plain", "shape")]
-    calls += [cell("op-fold", "float32-plain", TRACE, 17, "pass"), cell("op-fold", "float32-shape", TRACE, 17, "fail")]
-    rows = summarised(NEW, calls, ENTRIES)
-    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", rows))
-    found = OperatorsSummary(tmp_path)
-
-    decision = torch_operator(found, dataset, "fold")[0].decision
-    assert decision.endswith("exports it at opset 20, since torch 2.13.0 (opset 20), and 1 of 2 calls at opset 17")
-    assert "at opset 20 of 17, 20 tried (since torch 2.13.0; 1 of 2 calls at opset 17)." in tell_meant(
-        found, "fold", NEW
-    )
-    assert every_operator(found)[0].partly == {TRACE: "1 of 2 calls at opset 17"}
-
-
-def test_a_number_on_the_left_stands_beside_the_operator_of_the_database(summary, dataset):
-    (place,) = torch_operator(summary, dataset, "torch.sub")
-    (line,) = [line for line in place.lines if line.exporter == DYNAMO]
-
-    assert (line.dtype, line.form, line.since, line.passed) == ("int64", "float-left", "", f"{OLD} (opset 20)")
-
-
-def test_an_operator_that_is_left_out_says_why(summary, dataset):
-    (place,) = torch_operator(summary, dataset, "arange")
-
-    assert place.decision == "arange is not measured: it has no sample with a tensor"
 
 
 @pytest.mark.parametrize(
@@ -382,20 +274,6 @@ WRONG = {
     "shape [] expected, onnxruntime gave […]": ("shape", "gives another shape"),
     "N of N values differ, most at []: expected -V onnxruntime gave V": ("values", "gives wrong values"),
 }
-
-
-@pytest.mark.parametrize("said", WRONG)
-def test_a_file_with_another_dtype_shape_or_values_is_told_as_that_and_not_as_one_that_is_not_exported(
-    said, tmp_path, dataset
-):
-    cells = of_signature(f"compare|Mismatch|input set N, output N: {said}")
-    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
-    summary, (wrong, told) = OperatorsSummary(tmp_path), WRONG[said]
-
-    assert f"`dynamo=True` exports, but {told}, without an error" in tell_meant(summary, "fold", NEW)
-    assert torch_operator(summary, dataset, "fold")[0].decision.endswith(f"dynamo exports it, but {told}")
-    (item,) = listed(summary, dataset, OperatorList.SILENT)
-    assert (item.wrong, item.said) == (wrong, f"0 of 1 pass; f32[4], 2 in float16: {told}")
 
 
 def test_a_wrong_output_behind_a_call_that_ends_with_an_error_is_listed_without_the_error(tmp_path, dataset):

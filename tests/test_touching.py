@@ -93,12 +93,33 @@ def data(home, content, *words):
     return json.loads(run(home, content, *words, "--json").stdout)
 
 
-def test_a_model_with_the_graph_of_a_known_failure_in_it_is_touched(home):
-    reply = run(home, model("Relu", "Gather", "Mul", "Sub", "Relu"), "--to", "2.15.0")
+def listed(found, title):
+    """By case: the outcome in a table of the answer as JSON."""
+    rows = [row for table in found["tables"] if table["title"].startswith(title) for row in table["rows"]]
+    return {row["name"]["case"]: row["outcome"] for row in rows}
 
-    assert reply.exit_code == 1
-    assert "known failures touch it: cross" in reply.output.splitlines()[0]
-    assert "touches: cross/plain: fail" in reply.output
+
+TOUCHING = "known failures with a graph like"
+#: where ``cross`` fails
+BY_TRACE = ("--to", "2.15.0,exporter=trace")
+
+
+def test_a_model_with_the_graph_of_a_known_failure_in_it_is_touched(home):
+    content = model("Relu", "Gather", "Mul", "Sub", "Relu")
+    reply = run(home, content, *BY_TRACE)
+
+    assert (reply.exit_code, reply.stdout.splitlines()[0]) == (
+        1,
+        "Check m.onnx at 2.15.0 with dynamo=False, opset_version=20: 1 known failure touches it.",
+    )
+    assert listed(data(home, content, *BY_TRACE), TOUCHING) == {"cross": {"word": "fail", "text": "touches"}}
+
+
+def test_a_model_is_judged_as_it_is_called_today_beside_the_default_and_without_a_target_at_the_newest_release(home):
+    said = data(home, model("Relu", "Gather", "Mul", "Sub"))
+
+    assert said["verdict"].startswith("Try 2.15.0 with dynamo=False, opset_version=18: no known failure touches m.onnx")
+    assert [row["known failures"] for row in said["tables"][0]["rows"]] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -111,20 +132,21 @@ def test_a_model_with_the_graph_of_a_known_failure_in_it_is_touched(home):
     ],
 )
 def test_a_failure_whose_conditions_are_not_in_the_model_does_not_touch_it(home, content):
-    reply = run(home, content, "--to", "2.15.0")
+    reply = run(home, content, *BY_TRACE)
 
-    assert (reply.exit_code, "no known failure touches it" in reply.output) == (0, True)
+    assert (reply.exit_code, "no known failure touches m.onnx" in reply.stdout.splitlines()[0]) == (0, True)
 
 
 def test_a_case_with_the_same_graph_was_measured_and_speaks_first(home):
-    works = run(home, model("Mul", "Add"), "--to", "2.15.0,exporter=dynamo")
-    fails = run(home, model("Gather", "Mul", "Sub"), "--to", "2.15.0")
+    works = data(home, model("Mul", "Add"), "--to", "2.15.0,exporter=dynamo")
+    fails = data(home, model("Gather", "Mul", "Sub"), *BY_TRACE)
 
-    assert "item/plain has the same graph: pass" in works.output
-    assert (fails.exit_code, "a case with the same graph was measured there and fails" in fails.output) == (1, True)
+    assert listed(works, "cases with the same graph") == {"item": "pass"}
+    assert fails["verdict"].startswith("Fails: the case with the same graph fails at 2.15.0")
+    assert listed(fails, "cases with the same graph") == {"cross": "fail"}
 
 
-def test_a_pattern_that_is_in_many_cases_that_work_says_nothing_and_is_counted(home):
+def test_a_pattern_that_is_in_many_cases_that_work_says_nothing(home):
     names = [f"other-{number}" for number in range(6)]
     local = home / "results-local"
     rows = [
@@ -134,8 +156,8 @@ def test_a_pattern_that_is_in_many_cases_that_work_says_nothing_and_is_counted(h
     described = {bundle(name): drawn("Relu", *CHAINS["cross"]) for name in names}
     graphs(local, {bundle(case): drawn(*ops) for case, ops in (CHAINS | HARMLESS).items()} | described)
 
-    found = data(home, model("Relu", "Gather", "Mul", "Sub", "Tanh"), "--to", "2.15.0")["target"]["model"]
-    assert (found["word"], found["common"]) == ("no known failure touches it", 1)
+    said = data(home, model("Relu", "Gather", "Mul", "Sub", "Tanh"), *BY_TRACE)
+    assert (said["outcome"], listed(said, TOUCHING)) == ("works", {})
 
 
 SAID = CROSS.removeprefix("RuntimeError: ")
@@ -233,56 +255,45 @@ def test_a_failure_of_the_call_is_none_of_the_model(home):
     writer.write(local / "cases.parquet", "cases", to_arrow("cases", described))
     append(local, cell("2.15.0", "cross", "other_call", TRACE, 20))
 
-    found = run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0")
-    assert (found.exit_code, "no known failure touches it" in found.output) == (0, True)
+    found = run(home, model("Relu", "Gather", "Mul", "Sub"), *BY_TRACE)
+    assert (found.exit_code, "no known failure touches m.onnx" in found.output) == (0, True)
 
     elsewhere = {"exporter_effective": "dynamo"}
     append(local, cell("2.15.0", "cross", "other_call", TRACE, 20) | elsewhere)
-    assert run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0").exit_code == 1
+    assert run(home, model("Relu", "Gather", "Mul", "Sub"), *BY_TRACE).exit_code == 1
 
 
 def test_silence_is_no_all_clear(home):
     reply = run(home, model("Gather", "Mul", "Sub"), "--to", "torch=2.15.0,opset=99")
 
-    assert (reply.exit_code, "nothing was measured there" in reply.output) == (1, True)
-    assert "Move to" not in reply.output
+    assert (reply.exit_code, reply.output.startswith("Not enough measured: too few cases at 2.15.0")) == (1, True)
 
 
-def test_an_operator_that_no_measured_graph_has_is_named_in_the_first_line_and_is_no_all_clear(home):
-    content = model("Relu", "Hardmax", "Tanh")
-    reply = run(home, content, "--to", "2.15.0")
-    plan = run(home, content, "--plan")
+def test_an_operator_that_no_measured_graph_has_is_named_and_is_no_all_clear(home):
+    reply = run(home, model("Relu", "Hardmax", "Tanh"), "--to", "2.15.0")
 
-    for found in (reply, plan):
-        assert "nothing is known of Hardmax, which none of them has" in found.output.splitlines()[0]
-        assert (found.exit_code, found.output.startswith("Try torch")) == (1, True)
-    assert data(home, content, "--to", "2.15.0")["target"]["model"]["unseen"] == ["Hardmax"]
+    assert (reply.exit_code, reply.output.startswith("Check m.onnx at 2.15.0")) == (1, True)
+    assert "Nothing is known of Hardmax: no measured graph has it." in reply.output
 
 
 def test_a_file_by_another_exporter_is_no_all_clear(home):
     content = model("Mul", "Add")
     reply = run(home, content, "--to", "2.15.0,exporter=dynamo")
-    first = reply.output.splitlines()[0]
     path = home / "by-trace.onnx"
     path.write_bytes(content)
 
-    assert first.startswith("Try torch 2.15.0")
-    assert "dynamo reads more of the program than a file by trace shows. Whether its values are right" in first
-    assert reply.exit_code == 1
-    assert data(home, content, "--to", "2.15.0,exporter=dynamo")["target"]["model"]["written_by"] == TRACE
+    assert (reply.exit_code, "its file does not show all that matters" in reply.output.splitlines()[0]) == (1, True)
+    assert f"The file was written by another exporter ({TRACE})" in reply.output
     crossed, kept = (caniexport.known_failure(path, torch="2.15.0", exporter=name) for name in ("dynamo", "trace"))
     assert crossed.is_touched is None
     assert "its file is by torchscript-trace, which does not show all of it" in crossed.reason
     assert kept.written_by == ""
-    assert run(home, model("Relu", "Tanh"), "--to", "2.15.0,exporter=trace").exit_code == 0
 
 
-def test_the_first_sentence_of_an_all_clear_says_that_no_file_shows_values_and_what_does(home):
-    content = model("Relu", "Tanh", "Relu")
-    told = "Whether its values are right for every input no file shows: only `--measure FILE.py:make` tells."
-
-    for words in (("--to", "2.15.0"), ("--plan",)):
-        assert run(home, content, *words).stdout.splitlines()[0].endswith(told)
+def test_an_all_clear_says_that_no_file_shows_everything_and_what_measures(home):
+    reply = run(home, model("Relu", "Tanh", "Relu"), "--to", "2.15.0")
+    said = " ".join(reply.stdout.split())
+    assert (reply.exit_code, "cannot be seen in a file: `caniexport check` measures a model" in said) == (0, True)
 
 
 @pytest.fixture
@@ -308,11 +319,14 @@ def wrong(home):
 def test_a_file_with_the_operators_of_a_case_that_gives_wrong_values_is_no_all_clear_and_the_case_is_named(
     wrong, content
 ):
-    reply = run(wrong, content, "--to", "2.15.0,opset=18,exporter=trace")
+    to = ("--to", "2.15.0,opset=18,exporter=trace")
+    reply = run(wrong, content, *to)
 
-    assert reply.exit_code == 1
-    assert "its values may be wrong for some inputs, as in quotient" in reply.stdout.splitlines()[0]
-    assert "  may be in it: quotient/plain: mismatch" in reply.stdout
+    assert (reply.exit_code, reply.stdout.startswith("Check m.onnx at 2.15.0")) == (1, True)
+    assert "its values may be wrong" in run(wrong, content, *to, "--all").stdout
+    assert listed(data(wrong, content, *to), TOUCHING) == {
+        "quotient": {"word": "mismatch", "text": "values may be wrong"}
+    }
     known = caniexport.known_failure(wrong / "m.onnx", torch="2.15.0", exporter="trace", opset=18)
     assert (known.is_touched, known.may_be_wrong) == (None, ("quotient",))
     assert "its values may be wrong, as in quotient" in known.reason
@@ -344,13 +358,13 @@ def test_operators_that_are_right_in_more_cases_than_wrong_say_nothing_of_values
 
 
 def test_where_a_model_comes_from_is_read_off_it_and_can_be_named(home):
-    traced = data(home, model("Relu"), "--to", "2.15.0")["before"]
-    dynamo = data(home, model("Relu", written_by="2.15.0+cu128", domain="pkg.torch"), "--to", "2.15.0")["before"]
-    named = data(home, model("Relu", opset=17), "--from", "torch=2.0.1,opset=14", "--to", "2.15.0")["before"]
+    def source(content, *words):
+        return data(home, content, *words, "--to", "2.15.0")["notes"][2]
 
-    assert (traced["torch"], traced["exporter"], traced["opset"]) == ("2.8.0", TRACE, 18)
-    assert (dynamo["torch"], dynamo["exporter"]) == ("2.15.0", "dynamo")
-    assert (named["torch"], named["opset"]) == ("2.0.1", 14)
+    dynamo = model("Relu", written_by="2.15.0+cu128", domain="pkg.torch")
+    assert source(model("Relu")) == "It comes from torch 2.8.0, dynamo=False, opset_version=18."
+    assert source(dynamo) == "It comes from torch 2.15.0, dynamo=True, opset_version=18."
+    assert "torch 2.0.1, torch.onnx.export, opset_version=14" in source(model("Relu"), "--from", "2.0.1,opset=14")
 
 
 @pytest.mark.published
@@ -359,11 +373,10 @@ def test_a_file_of_a_dozen_operators_is_judged_at_its_own_opset_and_touched_by_n
     ops = "Conv Relu MaxPool Concat Resize Add Mul Sigmoid Transpose Reshape MatMul Softmax".split()
     path = tmp_path / "unet.onnx"
     path.write_bytes(model(*ops, written_by="1.10.2", opset=13, sizes=("batch", 3, 8, 8)))
-    said = CliRunner().invoke(main, ["upgrade", "--model", str(path), "--plan"]).stdout
+    said = CliRunner().invoke(main, ["upgrade", "--model", str(path), "--all"]).stdout
 
-    assert re.match(r"At torch \S+ .*: not enough measured: \d measured cases? joins? operators as it does \(", said)
-    assert "no known failure touches it" not in said
-    assert "From torch 1.10.2, torchscript-trace, opset 13" in said
+    assert said.startswith("Not enough measured: too few cases at 2.15.0 with ")
+    assert "torch 1.10.2, torch.onnx.export, opset_version=13" in said
     assert not re.search("pinv|deform", said)
 
 
@@ -371,14 +384,6 @@ def test_a_file_that_names_no_measured_release_needs_one_named(home):
     reply = run(home, model("Relu", written_by="1.4.0"), "--to", "2.15.0")
 
     assert (reply.exit_code, "Missing option '--from'" in reply.output) == (2, True)
-
-
-def test_a_plan_proposes_the_way_it_is_called_today_beside_the_default(home):
-    reply = run(home, model("Relu", "Gather", "Mul", "Sub"), "--plan")
-
-    assert "Newest target, as called by default: torch 2.8.0" in reply.output
-    assert "Newest target, called as today: torch 2.15.0, torchscript-trace, opset 18" in reply.output
-    assert reply.output.startswith("Try torch 2.15.0 with `opset_version=18`: no known failure touches it")
 
 
 def test_the_nodes_of_functions_and_subgraphs_are_read_and_their_values_kept_apart():
@@ -389,64 +394,6 @@ def test_the_nodes_of_functions_and_subgraphs_are_read_and_their_values_kept_apa
 
     assert {item.op for item in found.nodes} == {"Loop", "Relu", "Tanh"}
     assert [item.inputs for item in found.nodes if item.op == "Tanh"] == [("1:v1",)]
-
-
-def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
-    def measure(target, request, options, *, corpus, into, **_):
-        assert (target, request.releases, request.exporters) == ("m.py:make", ("2.15.0",), (TRACE,))
-        rows = [cell("2.15.0", "m", "plain", TRACE, opset) for opset in request.opsets]
-        append(into / "rows", rows[0], rows[1] | {"status": "fail"})
-        return answer(
-            "m",
-            Dataset.open(None, into / "rows"),
-            corpus,
-            Filters(("m",), torch=request.releases),
-            {},
-            ModelNotes(),
-            {},
-        )
-
-    monkeypatch.setattr("caniexport.check.check.check", measure)
-    reply = run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0", "--measure", "m.py:make")
-
-    assert reply.output.startswith("Move to torch 2.15.0 with `opset_version=18`: it was measured there: pass.")
-    assert "it was measured there: fail" in reply.output.splitlines()[0]
-
-
-def test_cases_alone_open_no_answer_about_a_model_that_was_measured_and_is_wrong(monkeypatch, tmp_path):
-    """By another opset nothing of the corpus breaks there: that is no word on the model."""
-
-    def measure(target, request, options, *, corpus, into, **_):
-        asked = [(name, opset) for name in request.exporters for opset in request.opsets]
-        wrong = {"status": "mismatch", "stage": "compare", "message_id": "wrong"}
-        rows = [cell("2.15.0", "m", "plain", *place) | wrong for place in asked]
-        append(into / "rows", *rows, texts={"wrong": "input set 1, output 0: 1 of 1 values differ"})
-        notes = ModelNotes(given=1, sets=("as given", "negative integers"))
-        return answer("m", Dataset.open(None, into / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, notes, {})
-
-    monkeypatch.setattr("caniexport.check.check.check", measure)
-    monkeypatch.setattr("caniexport.cli.upgrade_measured._INTO", tmp_path)
-    asked = ["upgrade", "--from", "2.8.0", "--to", "2.15.0", "--measure", "m.py:make"]
-    reply = CliRunner().invoke(main, asked)
-    first = reply.stdout.splitlines()[0]
-
-    assert (reply.exit_code, first.startswith("Moving to torch 2.15.0")) == (1, True)
-    assert "nothing breaks" not in first
-    assert first.count("measured there: mismatch (for inputs that the check made: negative integers)") == 2
-
-
-def test_a_model_that_was_measured_to_work_may_move_however_many_cases_fail_there(monkeypatch, tmp_path):
-    def measure(target, request, options, *, corpus, into, **_):
-        asked = [(name, opset) for name in request.exporters for opset in request.opsets]
-        append(into / "rows", *(cell("2.15.0", "m", "plain", *place) | passing("m") for place in asked))
-        rows = Dataset.open(None, into / "rows")
-        return answer("m", rows, corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes(), {})
-
-    monkeypatch.setattr("caniexport.check.check.check", measure)
-    monkeypatch.setattr("caniexport.cli.upgrade_measured._INTO", tmp_path)
-    reply = CliRunner().invoke(main, ["upgrade", "--from", "2.8.0", "--to", "2.15.0", "--measure", "m.py:make"])
-
-    assert (reply.exit_code, reply.stdout.startswith("Move to torch 2.15.0")) == (0, True)
 
 
 def test_one_operator_that_stops_both_kinds_of_exporters_is_two_failures(tmp_path, home):
@@ -463,60 +410,39 @@ def test_one_operator_that_stops_both_kinds_of_exporters_is_two_failures(tmp_pat
     assert [failure.operator for failure in found.failures] == ["aten::cross"] * 2
 
 
-def test_a_measured_model_opens_with_what_stops_it_and_the_rest_of_the_corpus_is_only_counted(home, monkeypatch):
-    def measure(target, request, options, *, corpus, into, **_):
-        known = cell("2.15.0", "m", "plain", TRACE, request.opsets[0])
-        row = known | {"status": "fail", "stage": "export", "message_id": "m-cross"}
-        append(into / "rows", row, texts={"m-cross": CROSS})
-        rows = Dataset.open(None, into / "rows")
-        return answer("m", rows, corpus, Filters(("m",), torch=request.releases), {}, ModelNotes(), {})
-
-    monkeypatch.setattr("caniexport.check.check.check", measure)
-    asked = ["upgrade", "--from", "torch=2.8.0,opset=18", "--to", "torch=2.15.0,opset=18", "--measure", "m.py:make"]
-    whole = CliRunner().invoke(main, asked).output
-    narrow = CliRunner().invoke(main, [*asked, "--op", "cross"]).output
-
-    assert "it was measured there: fail (aten::cross stops it)" in whole.splitlines()[0]
-    assert "Of all" in whole and "regressed" not in whole.split("Of all")[0]
-    assert "Of all" not in narrow
-
-
 def test_a_python_model_is_measured_and_not_read(home):
     reply = CliRunner().invoke(main, ["upgrade", "--model", "m.py", "--from", "2.8.0", "--to", "2.15.0"])
 
-    assert (reply.exit_code, "--measure" in reply.output) == (2, True)
+    assert (reply.exit_code, "`caniexport check` takes a module's code" in reply.output) == (2, True)
 
 
-def test_a_file_dropped_on_the_page_is_answered_with_the_commands_sentence(home):
+def test_a_file_dropped_on_the_page_is_answered_as_by_the_command(home):
+    """The point of the file is that of the page, before what the reader's setting says."""
     from dashboard import upload
 
     kept = Kept.open(None, home / "results-local")
     content = model("Relu", "Gather", "Mul", "Sub")
     said = upgrade_page(kept, content, to="2.15.0")
 
-    told = f"For m.onnx: {run(home, content, '--to', '2.15.0').output.splitlines()[0]}"
-    # each sentence has a line of its own on the page
-    assert told.replace(" ", "") in said.replace(" ", "")
-    assert "known failures touch it: cross" in said
-    assert "For m.onnx" not in upgrade_page(kept, model("Relu", written_by=""), to="2.15.0")
-    assert "For m.onnx: " in upgrade_page(kept, model("Relu", written_by=""), **{"from": "2.8.0", "to": "2.15.0"})
+    verdict = run(home, content, "--to", "2.15.0").output.splitlines()[0]
+    assert verdict in said
+    assert said.index(verdict) < said.index("All documented cases")
+    assert "It comes from torch 2.8.0, dynamo=False, opset_version=18." in said
+    assert "It comes from torch 1.12.1" in upgrade_page(kept, model("Relu"), **{"from": "1.12.1"})
     assert upload.placed(kept, "m.onnx", b"no model") is None
 
 
-def test_a_file_says_where_it_comes_from_and_one_answer_is_about_it(home):
-    """The point of the file is that of the page, before what the reader's setting says; its sentence alone is bold."""
+def test_a_file_that_does_not_say_where_it_comes_from_is_not_judged_as_if_it_did(home):
     kept = Kept.open(None, home / "results-local")
-    said = upgrade_page(kept, model("Relu", "Gather", "Mul", "Sub"), to="2.15.0", torch="2.0.1")
+    content = model("Relu", written_by="")
 
-    assert "torch 2.8.0, torchscript-trace, opset 18, onnxruntime 1.31.1 → torch 2.15.0" in said
-    assert said.index("For m.onnx: ") < said.index("These operators, in whatever model")
-    assert "torch 1.12.1, torchscript-trace, opset 18" in upgrade_page(kept, model("Relu"), **{"from": "1.12.1"})
+    assert "m.onnx" not in upgrade_page(kept, content, to="2.15.0")
+    assert "m.onnx" in upgrade_page(kept, content, **{"from": "2.8.0", "to": "2.15.0"})
 
 
 def upgrade_page(kept, content, **asked):
-    """The words of the upgrade's page for a reader who gave a file; bold is one answer at most."""
+    """The words of the upgrade's page for a reader who gave a file."""
     from dashboard import upload
 
     body = page("upgrade", asked, kept, file=upload.placed(kept, "m.onnx", content)).body
-    assert body.count('class="decision"') == 1
     return " ".join(re.sub(r"<[^>]+>", "", body.replace("<code>", "`").replace("</code>", "`")).split())

@@ -154,7 +154,7 @@ def test_samples_of_an_operator_that_pass_no_more_are_no_all_clear(results):
 def test_how_far_one_can_go_is_answered_newest_first(results):
     found = caniexport.upgrade(results, "1.13.1", op=["grid_sample", "lstm"])
 
-    ladder = rows(found, "")
+    ladder = [row for row in rows(found, "") if "torch" in row]
     assert [row["torch"] for row in ladder][:2] == ["2.15.0", "2.14.1"]
     assert found.verdict.startswith("Move to 2.15.0 with dynamo=False, opset_version=14: nothing you use breaks (")
     assert [row["torch"] for row in ladder if "the default exporter becomes dynamo" in row["default"]] == ["2.9.1"]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
-from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.decision import decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
@@ -126,17 +125,16 @@ class Agent:
         return self._answer(plain(found), "why -", asked, told)
 
     def workaround(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
-        """Say of each fix of a case (CASE or CASE/FIX) if it is needed, obsolete, broken or harmful, and since when."""
+        """Say of each workaround of a case (CASE, CASE/WORKAROUND) or an operator: keep or remove it, since when."""
         asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
-        found = api.workaround(self.dataset, case=case, **asked)
-        decision = {"decision": decide_workarounds(found)}
-        return self._answer(decision | plain(found), f"workaround {case}", asked, told)
+        found = api.workaround(self.dataset, case, **asked)
+        return self._answer(as_json(found), f"workaround {case}", asked, told)
 
     def op(self, op: str) -> Told:
         """Say of an operator (aten::cross, F.grid_sample, an ONNX operator) since when it exports, in which dtypes, by
         which exporter, at which opsets; `cases` are known failures about it, which `why` explains.
         """
-        return self._answer({"answers": plain(api.op(self.dataset, op))}, f"op {op}", {}, "")
+        return self._answer(as_json(api.op(self.dataset, op)), f"op {op}", {}, "")
 
     def upgrade(self, after: str, before: str = "", ops: list[str] | None = None) -> Told:
         """Say what breaks, is fixed, needs a workaround or no longer does between two points.

@@ -5,7 +5,7 @@
     import caniexport
 
     here = caniexport.open()                                      # what is published, and this machine's rows before it
-    caniexport.workaround(here, case="cross-no-symbolic")         # needed, obsolete, broken, harmful, unknown
+    caniexport.workaround(here, "cross-no-symbolic")              # keep, remove; needed, obsolete, broken, harmful
     caniexport.upgrade(here, "torch=2.8.0", "torch=2.9.1")        # what breaks, which axis did it
     caniexport.cells(here, torch="2.8", status="mismatch")        # rows as a frame
 
@@ -30,13 +30,14 @@ from caniexport.answers import (
     documents,
     matrix,
     reasons,
-    standings,
     tables,  # noqa: F401 - a notebook's tables are known from here on
 )
 from caniexport.answers import history as histories
+from caniexport.answers import op as operators
 from caniexport.answers import policy as policies
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
+from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
@@ -46,11 +47,11 @@ from caniexport.answers.model_file import read_model
 from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.point import Points, parse
-from caniexport.answers.scope import scope
+from caniexport.answers.scope import named, scope
 from caniexport.answers.select import exporter_names
 from caniexport.answers.shown import Answers
 from caniexport.answers.supported import CaseSupport, supported
-from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
@@ -135,9 +136,26 @@ def history(
     return histories.history(dataset, read_filters("history", {**filters, "case": case}), axis)
 
 
-def workaround(dataset: Dataset, **filters: Unpack[FilterNames]) -> standings.Workarounds:
-    """Whether each fix is needed, obsolete, broken or harmful at one torch release and opset, and since when."""
-    return standings.workarounds(dataset, read_filters("workaround", filters))
+def workaround(
+    dataset: Dataset,
+    name: str = "",
+    *,
+    torch: str = "",
+    opset: int | str = "",
+    exporter: str | Iterable[str] = (),
+    case: str | Iterable[str] = (),
+    theme: str | Iterable[str] = (),
+    op: str | Iterable[str] = (),
+) -> Answer:
+    """What to do with each workaround at a torch release (the newest measured), and since when.
+
+    ``name`` is a case, ``CASE/WORKAROUND``, an operator, a theme or a workaround. Without ``opset`` each release is
+    judged at its own. Raises :class:`UnknownName`.
+    """
+    views = Views.of(dataset)
+    asked = named(views, name) if name else scope(views, _texts(case), _texts(theme), _texts(op))
+    number = int(opset) if str(opset) else None
+    return workarounds.workaround(dataset, asked, torch, number, exporter_names(_texts(exporter)))
 
 
 def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> Answers[CaseSupport]:
@@ -145,13 +163,13 @@ def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> Answers[CaseSup
     return supported(dataset, read_filters("support", filters))
 
 
-def op(dataset: Dataset, name: str) -> Answers[OperatorPlace]:
-    """Since when an operator exports, with which dtype, exporter and opset; ``name`` is any spelling.
+def op(dataset: Dataset, name: str) -> Answer:
+    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling.
 
     Raises :class:`StoreError` where no operators were measured.
     """
     folders = home.find().of_corpus(OPERATORS)
-    return torch_operator(OperatorsSummary(folders.published), dataset, name, findings_by_operator(folders.cases))
+    return operators.op(OperatorsSummary(folders.published), dataset, name, findings_by_operator(folders.cases))
 
 
 def upgrade(

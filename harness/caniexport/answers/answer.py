@@ -95,11 +95,9 @@ class Answer:
     def to_pandas(self) -> pd.DataFrame:
         """The rows of the tables as a frame; raises :class:`ModuleNotFoundError`, which names the extra."""
         from caniexport.answers.pandas_extra import import_pandas
-        from caniexport.render.plain import records
+        from caniexport.render.plain import every_record
 
-        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(
-            [row for table in self.tables for row in records(table)]
-        )
+        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(every_record(self))
         return frame
 
     def _repr_html_(self) -> str:

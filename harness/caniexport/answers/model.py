@@ -12,6 +12,7 @@ from caniexport.answers.scope import Scope
 from caniexport.answers.select import load
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
+from caniexport.corpus.verdicts import works
 from caniexport.names import plural
 from caniexport.store import Dataset
 
@@ -41,8 +42,16 @@ def upgrade_model(dataset: Dataset, file: ModelFile, before: Mapping[str, str], 
         for point, standing in found.items()
     )
     columns = ("call", "what is known", "known failures", "possible failures", "cases compared")
-    tables = (Table("", columns, rows), _touching(found[best], best))
-    said = [*file.notes, *notes, *more_notes, *file.refused_on(load(dataset), (left, best)), *_limits(found[best])]
+    calls = Table("", columns, rows, folded=("cases compared",))
+    tables = (calls, _same_graph(dataset, found[best], best), _touching(found[best], best))
+    said = [
+        *file.notes,
+        f"It comes from {left.text}.",
+        *notes,
+        *more_notes,
+        *file.refused_on(load(dataset), (left, best)),
+        *_limits(found[best]),
+    ]
     return Answer(_verdict(file, best, found[best]), _outcome(found[best]), tables, tuple(dict.fromkeys(said)))
 
 
@@ -78,9 +87,25 @@ def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
         case TouchWord.FAILS:
             return f"Fails: the case with the same graph fails at {there}."
         case TouchWord.TOUCHED:
-            return f"Check {file.name} at {there}: {plural(len(found.touches), 'known failure')} touch it."
+            number = _number(found, found.touches)
+            verb = "touches" if number == 1 else "touch"
+            return f"Check {file.name} at {there}: {plural(number, 'known failure')} {verb} it."
         case _:
-            return f"Check {file.name} at {there}: {plural(len(found.may_touch), 'known failure')} may touch it."
+            number = _number(found, found.may_touch)
+            return f"Check {file.name} at {there}: {plural(number, 'known failure')} may touch it."
+
+
+def _number(found: ModelStanding, touches: Sequence[Touch]) -> int:
+    """How many cases these are, with those of the same graph that fail."""
+    same = {name.partition("/")[0] for name, status in found.equal.items() if not works(status)}
+    return len({touch.case for touch in touches} | same)
+
+
+def _same_graph(dataset: Dataset, found: ModelStanding, point: Point) -> Table:
+    catalogue = load(dataset).catalogue
+    keys = [(name.partition("/")[::2], status) for name, status in found.equal.items()]
+    rows = tuple((Mark(status), catalogue[key].title, _case(*key, point)) for key, status in keys)
+    return Table("cases with the same graph", ("outcome", "case", "name"), rows, shown=8)
 
 
 def _touching(found: ModelStanding, point: Point) -> Table:
@@ -90,17 +115,22 @@ def _touching(found: ModelStanding, point: Point) -> Table:
         ("values may be wrong", found.may_be_wrong),
     )
     rows = tuple(
-        (Mark(touch.status, kind), touch.title, f"{touch.failing + 1} of {touch.beside + 1}", _link(touch, point))
+        (
+            Mark(touch.status, kind),
+            touch.title,
+            f"{touch.failing + 1} of {touch.beside + 1}",
+            _case(touch.case, touch.variant, point),
+        )
         for kind, touches in kinds
         for touch in touches
     )
     return Table(
-        "known failures with a graph like a part of it", ("", "case", "such graphs fail", "name"), rows, shown=8
+        "known failures with a graph like a part of it", ("outcome", "case", "such graphs fail", "name"), rows, shown=8
     )
 
 
-def _link(touch: Touch, point: Point) -> Link:
-    return Link(touch.case, "case", {"case": touch.case, "variant": touch.variant, "torch": point.torch})
+def _case(case: str, variant: str, point: Point) -> Link:
+    return Link(case, "case", {"case": case, "variant": variant, "torch": point.torch})
 
 
 def _limits(found: ModelStanding) -> list[str]:

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from caniexport.answers.point import FIRST_CALL, Point
 from caniexport.answers.scope import Scope
-from caniexport.model.status import Status
+from caniexport.home import NEWEST
+from caniexport.model.status import Checker, Status
 from caniexport.store import sql
 from caniexport.store.views import Views
 
@@ -43,7 +44,8 @@ class Advice(StrEnum):
 @dataclass(frozen=True)
 class CaseMove:
     """A case at both points. ``workarounds`` are those that work at the second, the first to try first; of these the
-    ``changing`` compute other values. ``message`` is the error there.
+    ``changing`` compute other values. ``message`` is the error there. ``is_refused``: the case works there, and onnx's
+    checker refuses its file.
     """
 
     case: str
@@ -54,18 +56,20 @@ class CaseMove:
     message: str
     workarounds: tuple[str, ...]
     changing: frozenset[str]
+    is_refused: bool
 
 
 @dataclass(frozen=True)
 class Tally:
     """How many cases became what at a point. Of those that break ``helpless`` have no workaround there; of all that
-    were measured at both points ``working`` work there.
+    were measured at both points ``working`` work there; ``missing`` were measured at the first alone.
     """
 
     point: Point
     counts: dict[Became, int]
     helpless: int
     working: int
+    missing: int
 
     @property
     def compared(self) -> int:
@@ -83,20 +87,31 @@ class Tally:
         return not self.worse and self.working > 0
 
     @property
+    def is_thin(self) -> bool:
+        """Whether most of what was measured at the first point was not at the second."""
+        return self.missing > self.compared
+
+    @property
     def cost(self) -> tuple[bool, int, int, int]:
         """What orders ways of calling a release: the one that costs least first."""
         lost = self.helpless + self.counts[Became.LOST]
         return not self.is_clear and not self.worse, lost, self.worse, self.counts[Became.NOW_WRONG]
 
 
-#: what becomes of a case whose original ends as ``b`` before and as ``a`` after; older code is another case
+#: what becomes of a case whose original ends as ``b`` before and as ``a`` after; older code is another case, and a
+#: workaround that is not measured there may still work
 _BECAME = f"""CASE
     WHEN works(b.status) IS NULL OR works(a.status) IS NULL OR a.case_hash <> b.case_hash THEN '{Became.NOT_MEASURED}'
     WHEN works(b.status) AND NOT works(a.status) THEN '{Became.BREAKS}'
     WHEN works(a.status) AND NOT works(b.status) THEN '{Became.FIXED}'
-    WHEN NOT works(a.status) AND helped_before."case" IS NOT NULL AND helps."case" IS NULL THEN '{Became.LOST}'
+    WHEN NOT works(a.status) AND helps."case" IS NULL AND NOT helped_before.is_open THEN '{Became.LOST}'
     WHEN a.status IN ('mismatch', 'crash') AND a.status <> b.status AND NOT works(b.status) THEN '{Became.NOW_WRONG}'
+    WHEN NOT works(a.status) AND helps."case" IS NULL AND helped_before.is_open THEN '{Became.NOT_MEASURED}'
     ELSE '{Became.UNCHANGED}' END"""
+#: the theme of cases about arguments of the export call: whoever upgrades meets them at once
+_ARGUMENTS = sql.literal("api-drift")
+#: what onnx's checker says of a file that it refuses
+_REFUSED = ", ".join(sql.literal(word.value) for word in (Checker.STRICT, Checker.PLAIN, Checker.CRASH))
 
 
 class Moves:
@@ -130,8 +145,10 @@ class Moves:
         return self._statuses[at].get((case, variant))
 
     def cases(self, after: Point) -> list[CaseMove]:
-        """Every case in scope from the first point to another, in the order of the catalogue."""
+        """Every case in scope from the first point to another: by theme, those of the export call's arguments last."""
         self._read([after])
+        # what ran on another runtime is a replay, of the newest packages
+        profiles = ", ".join(map(sql.literal, sorted({after.profile, NEWEST})))
         rows = self._views.fetch(
             f"""WITH b AS {self._at[self._before]}, a AS {self._at[after]},
             helps AS (
@@ -139,16 +156,19 @@ class Moves:
                     list(w.variant) FILTER (w.changes_values) AS changing
                 FROM workaround w JOIN a ON a."case" = w."case" AND a.variant = w.variant
                 WHERE works(a.status) GROUP BY w."case"),
-            helped_before AS (SELECT DISTINCT w."case" FROM workaround w
-                JOIN b ON b."case" = w."case" AND b.variant = w.variant WHERE works(b.status))
-            SELECT o."case", o.title, {_BECAME}, b.status, a.status, m.text, helps.variants, helps.changing
+            helped_before AS (SELECT w."case", bool_or(works(a.status) IS NULL) AS is_open FROM workaround w
+                JOIN b ON b."case" = w."case" AND b.variant = w.variant
+                LEFT JOIN a ON a."case" = w."case" AND a.variant = w.variant WHERE works(b.status) GROUP BY ALL),
+            said AS (SELECT DISTINCT message_id, text FROM message WHERE profile IN ({profiles}))
+            SELECT o."case", o.title, {_BECAME}, b.status, a.status, m.text, helps.variants, helps.changing,
+                coalesce(works(a.status) AND a.checker IN ({_REFUSED}), false)
             FROM original o
             LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
             LEFT JOIN a ON a."case" = o."case" AND a.variant = o.variant
-            LEFT JOIN messages m ON m.message_id = a.message_id
+            LEFT JOIN said m ON m.message_id = a.message_id
             LEFT JOIN helps ON helps."case" = o."case"
             LEFT JOIN helped_before ON helped_before."case" = o."case"
-            WHERE {self._scope.condition} ORDER BY o.theme, o."case\""""
+            WHERE {self._scope.condition} ORDER BY o.theme = {_ARGUMENTS}, o.theme, o."case\""""
         )
         return [
             CaseMove(
@@ -160,8 +180,9 @@ class Moves:
                 text or "",
                 tuple(variants or ()),
                 frozenset(changing or ()),
+                refused,
             )
-            for case, title, became, one, other, text, variants, changing in rows
+            for case, title, became, one, other, text, variants, changing, refused in rows
         ]
 
     def workarounds(self, after: Point) -> list[tuple[Advice, str, str, str]]:
@@ -192,29 +213,34 @@ class Moves:
         """The counts from the first point to each of several."""
         self._read(points)
         counts = [dict.fromkeys(Became, 0) for _ in points]
-        helpless, working = [0 for _ in points], [0 for _ in points]
+        helpless, working, missing = ([0 for _ in points] for _ in range(3))
         ways = " UNION ALL ".join(f"SELECT {at} AS number, * FROM {self._at[point]}" for at, point in enumerate(points))
         rows = self._views.fetch(
             f"""WITH b AS {self._at[self._before]}, every AS ({ways}),
             way AS (SELECT unnest(range({len(points)})) AS number),
             helps AS (SELECT DISTINCT e.number, w."case" FROM workaround w
                 JOIN every e ON e."case" = w."case" AND e.variant = w.variant WHERE works(e.status)),
-            helped_before AS (SELECT DISTINCT w."case" FROM workaround w
-                JOIN b ON b."case" = w."case" AND b.variant = w.variant WHERE works(b.status))
+            helped_before AS (SELECT way.number, w."case", bool_or(works(e.status) IS NULL) AS is_open
+                FROM workaround w JOIN b ON b."case" = w."case" AND b.variant = w.variant CROSS JOIN way
+                LEFT JOIN every e ON e.number = way.number AND e."case" = w."case" AND e.variant = w.variant
+                WHERE works(b.status) GROUP BY ALL)
             SELECT way.number, {_BECAME} AS became, count(*), count(*) FILTER (helps."case" IS NULL),
-                count(*) FILTER (works(a.status))
+                count(*) FILTER (works(a.status)), count(*) FILTER (works(b.status) IS NOT NULL)
             FROM original o CROSS JOIN way
             LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
             LEFT JOIN every a ON a.number = way.number AND a."case" = o."case" AND a.variant = o.variant
             LEFT JOIN helps ON helps.number = way.number AND helps."case" = o."case"
-            LEFT JOIN helped_before ON helped_before."case" = o."case"
+            LEFT JOIN helped_before ON helped_before.number = way.number AND helped_before."case" = o."case"
             WHERE {self._scope.condition} GROUP BY ALL"""
         )
-        for number, became, count, without, works in rows:
+        for number, became, count, without, works, known in rows:
             counts[number][Became(became)] = count
-            working[number] += works if became != Became.NOT_MEASURED else 0
+            if became == Became.NOT_MEASURED:
+                missing[number] = known
+            else:
+                working[number] += works
             helpless[number] += without if became == Became.BREAKS else 0
-        return [Tally(*found) for found in zip(points, counts, helpless, working, strict=True)]
+        return [Tally(*found) for found in zip(points, counts, helpless, working, missing, strict=True)]
 
     def causes(self, after: Point, cases: Iterable[str]) -> dict[str, str]:
         """By case that breaks: which of torch, packages, exporter, opset and runtime breaks it where it moves alone."""
@@ -234,12 +260,12 @@ class Moves:
             for move in self.cases(point):
                 if move.case in wanted and move.became is Became.BREAKS:
                     found.setdefault(move.case, []).append(axis)
-        return {case: " and ".join(axes) for case, axes in found.items()}
+        return {case: " and ".join(found.get(case, ["several together"])) for case in wanted}
 
 
 def _at_each(points: Sequence[Point]) -> Iterator[str]:
     """The cells at each point as SQL, with its number as ``way``: those of one profile are read at once."""
-    columns = 'way, "case", variant, status, case_hash, message_id'
+    columns = 'way, "case", variant, status, case_hash, message_id, checker'
     for profile in dict.fromkeys(point.profile for point in points):
         mine = [(at, point) for at, point in enumerate(points) if point.profile == profile and point.on is None]
         asked = ", ".join(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, TimelineLine, told_lines
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import OperatorsSummary, tell_which
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.model.status import Exporter, Status
 
 _NAMED = {Exporter.DYNAMO.value: "`torch.onnx.dynamo_export`", Exporter.TRACE.value: "TorchScript"}
@@ -53,14 +52,6 @@ class ExporterEnd:
             return self.first is not None
         nearest = self._nearest(opset)
         return bool(nearest) and nearest <= {*self.opsets}
-
-    def fails_at(self, opset: int | None) -> bool:
-        """Whether not all of them pass at an opset, where it was not tried at none of the nearest ones that were;
-        without one, whether at none.
-        """
-        if opset is None or self.first is None:
-            return self.first is None
-        return not self._nearest(opset) & {*self.opsets}
 
     def _nearest(self, opset: int) -> set[int]:
         """The opset itself where it was tried, else the nearest ones that were, below and above it."""
@@ -215,48 +206,6 @@ def entry_at(
     others = {line.exporter for line in told_lines(summary, op) if at in line.cells} if dtype else set()
     others = set() if exporters else others - by.keys()
     return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets), tuple(sorted(others)))
-
-
-def tell_meant(summary: OperatorsSummary, name: str, torch: str) -> str:
-    """The sentence on the operators that a name means at a release; empty where none of their calls was measured."""
-    entries = [entry_at(summary, op, torch) for op in summary.meant(name)]
-    found = [entry for entry in entries if entry is not None]
-    there = [entry for entry in found if entry.torch == torch] or found[:1]
-    return "" if not there else there[0].told if len(there) == 1 else _tell_several(there)
-
-
-def tell_uncovered(summary: OperatorsSummary | None, names: Sequence[str], torch: str, rest: str) -> str:
-    """What goes before an answer about cases where these names were asked for, and no case is about them: that nothing
-    is known, or how torch's own calls end at a release. ``rest`` leads on to that answer: ``Of the rest:``.
-    """
-    told = {name: tell_meant(summary, name, torch) if summary else "" for name in names}
-    unknown = ", ".join(name for name, said in told.items() if not said)
-    parts = [f"Nothing was measured of an operator called {unknown}." if unknown else ""]
-    parts += [f"No case is about {name}. {said}" for name, said in told.items() if said]
-    return " ".join(filter(None, (*parts, rest))) if names else ""
-
-
-def _tell_several(found: Sequence[OperatorAt]) -> str:
-    """``On torch 2.15.0 3 operators of torch have this name; in float32 `dynamo=True` exports all of them, …``; before
-    that which of them are wrong without an error.
-    """
-    torch = found[0].torch
-    ends: dict[str, list[tuple[str, bool]]] = defaultdict(list)
-    for entry in found:
-        for end in entry.ends:
-            ends[end.exporter].append((entry.op, bool(end.passing)))
-    told = ", ".join(f"{called_in(name, torch)} exports {tell_which(each)}" for name, each in ends.items())
-    dtypes = " and ".join(dict.fromkeys(entry.dtype for entry in found))
-    count = f"{len(found)} operators of torch have this name; in {dtypes} {told}."
-    wrong = [
-        f"{entry.op} by {called_in(end.exporter, torch)} {end.wrong or 'gives another output than eager'}"
-        for entry in found
-        for end in entry.ends
-        if end.differs and not end.passing
-    ]
-    return (
-        f"On torch {torch} {' and '.join(wrong)}, without an error. {count}" if wrong else f"On torch {torch} {count}"
-    )
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:

@@ -188,11 +188,6 @@ def _share(passing: int, calls: int) -> str:
     return f"{passing}/{calls}" if 0 < passing < calls else ""
 
 
-def operator_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
-    """The lines of an operator, in the order in which they are told."""
-    return _lines(summary.of_operator(op))
-
-
 def told_lines(summary: OperatorsSummary, op: str, dtype: str = "") -> list[TimelineLine]:
     """Those of plain calls in a dtype, without one in that which it is told by."""
     plain = [row for row in summary.of_operator(op) if row.exporter and row.calls and not row.form]

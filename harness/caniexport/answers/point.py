@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from caniexport import names, versions
 from caniexport.answers.installed import differences, helpers_of, installations, nearest
 from caniexport.answers.points import parse as parse
+from caniexport.answers.points import split_runtime
 from caniexport.answers.select import require_exporter
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
@@ -21,8 +22,11 @@ from caniexport.store.views import Views
 #: the first release whose torch.onnx.export takes ``dynamo=``
 _TAKES_DYNAMO = "2.5"
 _ORT, _CPU = "onnxruntime", "cpu"
-#: of the rows at a point those of the default call, where the case has some; what tells points apart is put in
-FIRST_CALL = """exporter = 'default' OR NOT bool_or(exporter = 'default') OVER (PARTITION BY {}"case")"""
+#: of the rows at a point those of the default call; of a variant that has none those of the same exporter and opset,
+#: where the original ends alike by both. What tells several points apart is put in
+FIRST_CALL = """(exporter = 'default' OR NOT bool_or(exporter = 'default') OVER (PARTITION BY {0}"case", variant)
+    AND bool_or(works(status)) FILTER (variant = 'plain') OVER (PARTITION BY {0}"case")
+        IS NOT DISTINCT FROM bool_and(works(status)) FILTER (variant = 'plain') OVER (PARTITION BY {0}"case"))"""
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,15 @@ class Points:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self.views = Views.of(dataset)
-        rows = self.views.fetch("SELECT profile, torch, n, exporter, opset FROM release ORDER BY profile, n")
-        self._own = {(profile, torch): (exporter, opset) for profile, torch, _, exporter, opset in rows}
-        calls = self.views.fetch("SELECT profile, torch, exporter, opset, is_own FROM call")
+        self._read()
+
+    def _read(self) -> None:
+        """What releases and their exporters write, of the profiles that are read."""
+        rows = self.views.fetch("SELECT profile, torch, exporter, opset FROM release")
+        self._own = {(profile, torch): (exporter, opset) for profile, torch, exporter, opset in rows}
         self._calls: dict[tuple[str, str, str], set[int]] = {}
         self._own_opset: dict[tuple[str, str, str], int] = {}
-        for profile, torch, exporter, opset, is_own in calls:
+        for profile, torch, exporter, opset, is_own in self.views.fetch("SELECT * FROM call"):
             self._calls.setdefault((profile, torch, exporter), set()).add(opset)
             if is_own:
                 self._own_opset[profile, torch, exporter] = opset
@@ -128,6 +135,10 @@ class Points:
         torch, other = versions.resolve_told(asked.get("torch") or "latest", self.releases)
         notes += [other] * bool(other)
         profile = self._profile(torch, asked, notes)
+        if self.views.include(profile):
+            self._read()
+        if "profile" in asked and (profile, torch) not in self._own:
+            raise UnknownName(f"torch {torch} was not measured in the profile {profile}")
         own = self._own.get((profile, torch)) or self._own.get((NEWEST, torch)) or (Exporter.TRACE.value, None)
         named = {axis: asked[axis] for axis in ("exporter", "opset") if asked.get(axis, "default") != "default"}
         exporter = require_exporter(named["exporter"], named=True) if "exporter" in named else own[0]
@@ -176,10 +187,7 @@ class Points:
         """The profile that is named, or whose packages are most like those that are."""
         wanted = helpers_of({name: asked[name] for name in HELPERS if name in asked})
         if "profile" in asked:
-            profile = find_profile(asked["profile"]).name
-            if (profile, torch) not in self._own:
-                raise UnknownName(f"torch {torch} was not measured in the profile {profile}")
-            return profile
+            return find_profile(asked["profile"]).name
         if not wanted:
             return self._dataset.profile
         every = [one for name in self._dataset.profiles() for one in installations(self._dataset.of(name))]
@@ -217,11 +225,13 @@ _OWN_RUNTIME = """SELECT torch, arg_max(runtime, cells), arg_max(runtime_version
 
 
 def find_runtime(known: list[Runtime], asked: str, provider: str | None, notes: list[str]) -> Runtime:
-    """The runtime that ``onnxruntime==1.20`` means, on the provider named, else on its only one or on the CPU.
+    """The runtime that ``onnxruntime==1.20``, ``ort1.20`` or ``1.20`` means, on the provider named, else on its only
+    one or on the CPU.
 
     Raises :class:`UnknownName` for one that ran no file of the corpus.
     """
-    name, _, version = asked.partition("==")
+    name, version = split_runtime(asked)
+    is_filled = not version
     name = names.require("runtime", name, dict.fromkeys(one.name for one in known))
     mine = [one for one in known if one.name == name and provider in (None, one.provider)]
     if not mine:
@@ -229,7 +239,7 @@ def find_runtime(known: list[Runtime], asked: str, provider: str | None, notes: 
         raise names.unknown(f"provider of {name}", provider or "", providers)
     measured = {one.version for one in mine}
     version = versions.resolve(version, measured, name) if version else versions.newest(measured) or ""
-    if "==" not in asked:
+    if is_filled:
         notes.append(f"{name} {version}, the newest that ran files of the corpus")
     on = {one.provider for one in mine if one.version == version}
     return Runtime(name, version, provider or (_CPU if _CPU in on else min(on)))

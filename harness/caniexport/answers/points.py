@@ -308,7 +308,7 @@ def find_runtime(rows: Rows, asked: str, provider: str | None, notes: list[str])
 
     What was filled in is told to ``notes``. Raises :class:`UnknownName` for one that ran no file of the corpus.
     """
-    name, version = _split(asked)
+    name, version = split_runtime(asked)
     known = [*rows.runtimes, *rows.own_runtimes.values()]
     name = names.require("runtime", name, dict.fromkeys(one.name for one in known))
     mine = [one for one in known if one.name == name and provider in (None, one.provider)]
@@ -327,7 +327,7 @@ def find_runtime(rows: Rows, asked: str, provider: str | None, notes: list[str])
     return Runtime(name, version, provider)
 
 
-def _split(text: str) -> tuple[str, str]:
+def split_runtime(text: str) -> tuple[str, str]:
     """Name and version of ``onnxruntime==1.20``, ``ort1.20``, ``onnxruntime``, ``1.20``."""
     name, _, version = text.partition("==")
     if not version and name[:1].isdigit():

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from caniexport import versions
-from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import Table
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import Why
 from caniexport.answers.shown import Answers, as_table
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.standings import Workarounds
 from caniexport.answers.supported import CaseSupport
-from caniexport.answers.torch_operators import OperatorPlace
-from caniexport.model.status import Status
 from caniexport.names import plural
 
 
@@ -42,32 +36,6 @@ def _(answer: Why) -> AnswerTable:
         for group in answer.groups
     ]
     return AnswerTable(f"{answer.entry.case}: {answer.entry.title}", rows)
-
-
-@as_table.register
-def _(answer: Workarounds) -> AnswerTable:
-    rows = [
-        {
-            "case": item.case,
-            "fix": item.variant,
-            "torch": item.torch,
-            "exporter": _short(item.exporter),
-            "opset": item.opset,
-            "word": item.word,
-            "statement": item.statement,
-            "obsolete since": item.obsolete_since,
-            "note": item.note,
-            "is wrong or partial": "yes" if item.caution else "",
-        }
-        for item in (*answer.standings, *answer.cautions)
-    ]
-    return AnswerTable(decide_workarounds(answer), rows, answer.notes)
-
-
-@as_table.register
-def _(answer: OperatorPlace) -> AnswerTable:
-    rows = [{**asdict(line), "exporter": _short(line.exporter), "status": Status(line.status)} for line in answer.lines]
-    return AnswerTable(answer.decision, rows)
 
 
 @as_table.register

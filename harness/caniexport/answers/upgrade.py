@@ -18,6 +18,8 @@ from caniexport.store import Dataset
 
 #: measured cases about what was asked from which on an answer is an advice
 ENOUGH = 5
+#: the share of cases measured by the best known call that another call has to have as well, to be advised
+_AS_KNOWN = 0.9
 #: what is counted in any case, and what only where there is some
 _ALWAYS = (Became.BREAKS, Became.NOW_WRONG, Became.FIXED, Became.UNCHANGED)
 _TITLES = {
@@ -42,32 +44,34 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
     others = [] if is_named else [point for point in points.others(right) if point not in asked]
     moves = Moves(points.views, left, [*asked, *others], scope)
     found = moves.tallies([*asked, *others])
-    ways = found[: len(asked)]
-    best = min(ways, key=lambda way: way.cost)
-    other = min(found[len(asked) :], key=lambda way: way.cost, default=None)
-    if other is not None and other.cost < best.cost:
-        ways, best = [other, *ways], other
+    # of equal ways the first: as before, then by default
+    best = min(_mostly_measured(found), key=lambda way: way.cost)
+    # one that breaks as little, and by which more works
+    fuller = max((way for way in _mostly_measured(found) if way.cost == best.cost), key=lambda way: way.working)
+    further = [fuller] if fuller.working > best.working else []
+    ways = [best, *(way for way in (*further, *found[: len(asked)]) if way is not best)]
+    ways = [way for at, way in enumerate(ways) if way not in ways[:at]]
     cases, advised = moves.cases(best.point), moves.workarounds(best.point)
     because = moves.causes(best.point, (move.case for move in cases if move.became is Became.BREAKS))
+    samples = samples_table(dataset, scope.ops, (left, best.point))
     tables = (
-        _calls([best, *(way for way in ways if way is not best)]),
+        _calls(ways),
         _worse(cases, best.point, because),
-        samples_table(dataset, scope.ops, (left, best.point)),
+        samples,
         *_workarounds(advised, best.point),
-        _named("not measured there", [move for move in cases if move.became is Became.NOT_MEASURED], best.point),
+        _named("not measured there", (move for move in cases if move.became is Became.NOT_MEASURED), best.point),
+        _named(
+            "works there, and onnx's checker refuses the file", (move for move in cases if move.is_refused), best.point
+        ),
+        _named("unstable: repetitions differ at one of the points", filter(_is_unstable, cases), best.point),
     )
     counts = Counter(advice for advice, *_ in advised)
-    verdict, outcome = _verdict(left, best)
-    if outcome is Outcome.WORKS and lose_samples(dataset, scope.ops, left, best.point):
-        outcome = Outcome.FAILS
-        verdict = (
-            f"No documented case breaks ({_cases(best)}), and operator samples that passed fail at {best.point.torch}."
-        )
+    verdict, outcome = _with_operators(dataset, scope, left, best, *_verdict(left, best))
     summary = (
         f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD] + counts[Advice.LOST]}, "
         f"keep {counts[Advice.KEEP]}."
     )
-    said = [*notes, *more_notes, *_uncovered(scope)]
+    said = [*notes, *more_notes, *_uncovered(scope, samples)]
     return Answer(verdict, outcome, tables, (*dict.fromkeys(said), summary), more=_MORE)
 
 
@@ -87,28 +91,37 @@ def ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:
     kept = [points.kept(left, point) for point in default]
     found = Moves(points.views, left, [*kept, *default], scope).tallies([*kept, *default])
     pairs = [*zip(found[: len(newer)], found[len(newer) :], strict=True)]
-    clean = [way for pair in pairs for way in pair if way.is_clear and way.compared >= ENOUGH]
+    known = _mostly_measured(found)
+    clean = [way for way in known if way.is_clear and way.compared >= ENOUGH and not way.is_thin]
     rows = tuple((torch, _count(one), _count(other)) for torch, (one, other) in zip(newer, pairs, strict=True))
     columns = ("torch", kept[0].call.partition(",")[0], "default")
     table = Table("", columns, _with_notes(rows, default, left))
     uses = "you use" if scope.cases is not None else "measured"
-    if clean:
-        best = min(clean, key=lambda way: (newer.index(way.point.torch), way.cost, not way.point.is_default))
-        verdict = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks ({_cases(best)})."
+    clean.sort(key=lambda way: (newer.index(way.point.torch), way.cost, not way.point.is_default))
+    best = next((way for way in clean if not lose_samples(dataset, scope.ops, left, way.point)), None)
+    if best is not None:
+        said = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks ({_cases(best)})."
         outcome = Outcome.WORKS
     else:
-        best = min((way for pair in pairs for way in pair), key=lambda way: (way.cost, -way.compared))
-        verdict, outcome = _verdict(left, best)
-    return Answer(
-        verdict, outcome, (table,), (*notes, *_uncovered(scope)), more="--to VERSION lists what changes there."
-    )
+        best = min(known, key=lambda way: (way.cost, newer.index(way.point.torch)))
+        said, outcome = _verdict(left, best)
+    verdict, outcome = _with_operators(dataset, scope, left, best, said, outcome)
+    samples = samples_table(dataset, scope.ops, (left, best.point))
+    said = (*notes, *_uncovered(scope, samples))
+    return Answer(verdict, outcome, (table, samples), said, more="--to VERSION lists what changes there.")
+
+
+def _mostly_measured(ways: Sequence[Tally]) -> list[Tally]:
+    """The ways by which about as many cases were measured as by any: a call that nobody tried breaks nothing."""
+    most = max(way.compared for way in ways)
+    return [way for way in ways if way.compared >= _AS_KNOWN * most]
 
 
 def _verdict(left: Point, best: Tally) -> tuple[str, Outcome]:
     """What to do at a point, in one line."""
     call = f"{best.point.torch} with {best.point.call}"
     worse = best.worse
-    if best.compared < ENOUGH:
+    if best.compared < ENOUGH or (best.is_thin and not worse):
         few = f"{worse} of them break{'s' if worse == 1 else ''}" if worse else "nothing breaks"
         return f"Not enough measured: {_cases(best)} at {call}, {few}.", Outcome.NOT_MEASURED
     back = versions.parse(best.point.torch) < versions.parse(left.torch)
@@ -119,9 +132,22 @@ def _verdict(left: Point, best: Tally) -> tuple[str, Outcome]:
         return f"At {call} nothing works: {_cases(best)} fail before and after.", Outcome.FAILS
     helped = worse - best.helpless - best.counts[Became.LOST]
     all_of = {1: "it has", 2: "both have"}.get(worse, "all have")
-    tail = f"{all_of} a workaround" if helped == worse else f"{helped} with a workaround"
+    tail = f"{all_of} a workaround" if helped == worse else f"{helped or 'none'} with a workaround"
     verb = "breaks" if worse == 1 else "break"
     return f"{move} {call}: {worse} of {best.compared} cases {verb}, {tail}.", Outcome.FAILS
+
+
+def _with_operators(
+    dataset: Dataset, scope: Scope, left: Point, best: Tally, verdict: str, outcome: Outcome
+) -> tuple[str, Outcome]:
+    """The verdict on the cases, or what speaks against it: operator samples, an operator without a case."""
+    if outcome is not Outcome.FAILS and lose_samples(dataset, scope.ops, left, best.point):
+        samples = f"operator samples that passed fail at {best.point.torch}"
+        return f"No documented case breaks ({_cases(best)}), and {samples}.", Outcome.FAILS
+    if outcome is Outcome.WORKS and scope.uncovered:
+        some = f"{len(scope.uncovered)} of {plural(len(scope.ops), 'operator')}"
+        return f"Not enough measured: no case is about {some}; nothing else breaks.", Outcome.NOT_MEASURED
+    return verdict, outcome
 
 
 def _failing(way: Tally) -> str:
@@ -158,6 +184,10 @@ def _worse(moves: Iterable[CaseMove], point: Point, because: Mapping[str, str]) 
     )
     columns = ("becomes", "case", "error", "workaround", "because of", "name")
     return Table(f"worse with {point.call}", columns, rows, shown=8, folded=("because of",))
+
+
+def _is_unstable(move: CaseMove) -> bool:
+    return Status.UNSTABLE in (move.before, move.after)
 
 
 def _helping(move: CaseMove) -> Cell:
@@ -214,5 +244,10 @@ def _with_notes(
     )
 
 
-def _uncovered(scope: Scope) -> list[str]:
-    return [f"No case is about {', '.join(scope.uncovered)}: nothing is known of it here."] if scope.uncovered else []
+def _uncovered(scope: Scope, samples: Table) -> list[str]:
+    """What is known of the operators that no case is about."""
+    sampled = {row[0] for row in samples.rows}
+    unknown = [op for op in scope.uncovered if op not in sampled]
+    known = [op for op in scope.uncovered if op in sampled]
+    said = [f"No case is about {', '.join(unknown)}: nothing is known of it here."] if unknown else []
+    return said + ([f"No case is about {', '.join(known)}: only operator samples are."] if known else [])

@@ -83,8 +83,8 @@ def answer_options(command: _Command) -> _Command:
     return _answering_profile(whole(json_option(command)))
 
 
-def print_answer(answer: Answer, *, whole: bool, as_json: bool) -> None:
-    """Print an answer, and end with the exit code of its outcome."""
+def print_answer(answer: Answer, *, whole: bool, as_json: bool, judges: bool = True) -> None:
+    """Print an answer. Where it ``judges`` a build, the command ends with the exit code of its outcome."""
     if as_json:
         from caniexport.render.plain import as_json as rendered
 
@@ -93,7 +93,7 @@ def print_answer(answer: Answer, *, whole: bool, as_json: bool) -> None:
         from caniexport.render.terminal import show
 
         show(answer, output.console(), whole=whole)
-    if answer.outcome.exit_code:
+    if judges and answer.outcome.exit_code:
         click.get_current_context().exit(answer.outcome.exit_code)
 
 

@@ -19,7 +19,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "table": {"torch": "torch"},
     "why": _FILTERS,
     "reproduce": _FILTERS,
-    "workaround": _FILTERS,
+    "workaround": {"torch": "torch", "opset": "opsets", "exporter": "exporters"},
     "policy": {"torch": "torch", "exporter": "exporter", "runtime": "runtime_versions"},
     "check": {"torch": "releases", "opset": "opsets", "exporter": "exporters"},
 }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +17,13 @@ from caniexport.answers.filters import TAKEN, read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import (
+    exporters_named,
     filter_options,
     install_options,
     json_option,
     open_for,
+    opset_numbers,
+    print_answer,
     read_install,
     tell,
     with_measured,
@@ -32,12 +34,11 @@ from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import WORKS, Status
 
 if TYPE_CHECKING:
+    from caniexport.answers.answer import Answer
     from caniexport.answers.history import Alike, History
-    from caniexport.answers.operator_at import OperatorAt
     from caniexport.answers.operator_cells import OperatorWhy
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
-    from caniexport.answers.standings import Workarounds
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
     from caniexport.match.search import Hit
@@ -107,10 +108,10 @@ def command(
         return
     if kind is InputKind.OPERATOR and not along:
         if not read.cases:
-            output.answer(_operator_without_case(dataset, read.text, given["torch"]), show_operator_at, as_json)
+            print_answer(_operator_without_case(dataset, read.text), whole=False, as_json=as_json, judges=False)
             return
         if len(read.cases) > 1 and (given["torch"] or given["opset"]):
-            output.answer(*_workarounds_at(dataset, read.cases, given), as_json)
+            print_answer(_workarounds_at(dataset, read.cases, given), whole=False, as_json=as_json, judges=False)
             return
         if len(read.cases) > 1:
             show_cases(dataset, read.text, read.cases, as_json=as_json)
@@ -151,45 +152,27 @@ def show_hits(found: Sequence[Hit], console: Console) -> None:
     console.print(f"`{command}` explains the first; `caniexport why -` reads any text as an error's.")
 
 
-def _operator_without_case(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt:
-    """How the samples of an operator that no case is about end at the one release asked for, or the newest.
+def _operator_without_case(dataset: Dataset, name: str) -> Answer:
+    """What the samples of an operator come to that no case is about."""
+    from caniexport.answers.op import op
+    from caniexport.answers.operator_findings import findings_by_operator
+    from caniexport.answers.torch_operators import operators_beside
 
-    Raises :class:`UnknownName` where none of its samples was measured.
-    """
-    from caniexport.answers.operator_at import operator_at
-    from caniexport.answers.reading import load
-    from caniexport.answers.torch_operators import operators_beside, torch_operator
-
-    rows, summary = load(dataset), operators_beside(dataset)
-    at = versions.resolve(torch[0], rows.torch) if torch else rows.torch[-1]
+    summary = operators_beside(dataset)
     assert summary is not None  # it knows the name
-    found = operator_at(summary, name, at)
-    if found is None:
-        place = torch_operator(summary, dataset, name)[0]
-        rules = "; ".join(f"{EXPORTER_SHORT.get(by, by)} {opsets}" for by, opsets in place.declared.items())
-        listed = f"; torch itself lists rules for opsets: {rules}" if rules else ""
-        measure = "`caniexport check` measures a model of your own"
-        raise UnknownName(f"no case is about {name}, and {place.decision}{listed} ({measure})")
-    return found
+    return op(summary, dataset, name, findings_by_operator(homes.find().of_corpus(OPERATORS).cases))
 
 
-def show_operator_at(found: OperatorAt, console: Console) -> None:
-    """Print how the samples of an operator end at a release."""
-    console.print(found.told, style="bold", soft_wrap=True)
-    console.print(f"No case is about it. `caniexport op {found.op}` has every release.", soft_wrap=True)
+def _workarounds_at(dataset: Dataset, cases: tuple[str, ...], given: Mapping[str, tuple[str, ...]]) -> Answer:
+    """What to do with the workarounds of an operator's cases at the release or opset asked for."""
+    from caniexport.answers.scope import Scope
+    from caniexport.answers.workaround import workaround
 
-
-def _workarounds_at(
-    dataset: Dataset, cases: tuple[str, ...], given: Mapping[str, tuple[str, ...]]
-) -> tuple[Workarounds, Callable[[Workarounds, Console], None]]:
-    """How the workarounds of an operator's cases stand at the release or opset asked for, and what prints it."""
-    from caniexport.answers.decide_fixes import decide_workarounds
-    from caniexport.answers.standings import workarounds
-    from caniexport.cli.workaround import show
-
-    named = {name: values for name, values in given.items() if values and name in TAKEN["workaround"]}
-    found = workarounds(dataset, read_filters("workaround", {**named, "case": cases}))
-    return found, partial(show, evidence=True, decision=decide_workarounds(found))
+    opsets = opset_numbers(given["opset"])
+    exporters = exporters_named(given["exporter"])
+    return workaround(
+        dataset, Scope(frozenset(cases)), "".join(given["torch"][-1:]), opsets[-1] if opsets else None, exporters
+    )
 
 
 def _why_operator(case: str, given: dict[str, tuple[str, ...]]) -> OperatorWhy:

@@ -21,12 +21,9 @@ def answered(answer: Answer) -> Markup:
 
 
 def files_of(name: str, answer: Answer) -> tuple[File, ...]:
-    """Its tables as CSV files: the first under this name, the others with a number."""
-    tables = [table for table in answer.tables if table.rows]
-    return tuple(
-        File(f"{name}{f'-{number}' if number else ''}.csv", lambda table=table: as_csv(table))  # type: ignore[misc]  # each its own
-        for number, table in enumerate(tables)
-    )
+    """Its tables as one CSV file; none where it has no row."""
+    has_rows = any(table.rows for table in answer.tables)
+    return (File(f"{name}.csv", lambda: as_csv(answer)),) if has_rows else ()
 
 
 def css(word: Enum) -> str:

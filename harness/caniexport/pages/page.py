@@ -42,7 +42,7 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
     "about": about.page,
 }
 #: the pages that show every file as it ends on the runtime of the reader's setting, and those that choose it themselves
-_MOVED = frozenset({"matrix", "op", "workarounds"})
+_MOVED = frozenset({"matrix", "op"})
 _OWN = frozenset({"search", "upgrade"})
 #: the name in the address and the title, in the order of the navigation
 PAGES = {

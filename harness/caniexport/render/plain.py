@@ -8,6 +8,9 @@ from typing import Any
 
 from caniexport.answers.answer import Answer, Cell, Link, Mark, Message, Table, words
 
+#: signs that make a formula of what they begin
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 
 def as_json(answer: Answer) -> dict[str, Any]:
     """The answer as objects, lists, text and numbers: every row of its tables by column."""
@@ -41,10 +44,26 @@ def _value(cell: Cell) -> Any:
             return words(cell)
 
 
-def as_csv(table: Table) -> str:
-    """The rows of a table with its columns as the first line."""
+def every_record(answer: Answer) -> list[dict[str, Any]]:
+    """The rows of all tables, each with the title of its table."""
+    return [{"table": table.title, **row} for table in answer.tables for row in records(table)]
+
+
+def as_csv(answer: Answer) -> str:
+    """The rows of all tables as texts, the title of the table first."""
+    rows = [
+        {"table": table.title, **dict(zip(table.columns, map(_text, row), strict=True))}
+        for table in answer.tables
+        for row in table.rows
+    ]
     written = io.StringIO()
-    lines = csv.writer(written, lineterminator="\n")
-    lines.writerow(table.columns)
-    lines.writerows([words(cell) for cell in row] for row in table.rows)
+    lines = csv.DictWriter(written, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(rows)
     return written.getvalue()
+
+
+def _text(cell: Cell) -> str:
+    """A cell as text; one that a spreadsheet would take for a formula is marked as text."""
+    text = words(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Self
 
 from caniexport import versions
+from caniexport.home import NEWEST
 from caniexport.store import sql
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ class Views:
     """A connection on which the views are made; one for a dataset (:meth:`of`), asked by any thread."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._lock = threading.Lock()
-        self._cursor = self._make()
+        self._profiles = dict.fromkeys((NEWEST, dataset.profile))
+        self._cursor = sql.connection().cursor()
+        self._make()
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
@@ -43,9 +46,9 @@ class Views:
             try:
                 found: list[tuple[Any, ...]] = self._cursor.execute(query, list(values)).fetchall()
             except sql.error() as error:
-                if not self._dataset.leave_out_damaged():
+                if not self.dataset.leave_out_damaged():
                     raise sql.unanswered(error) from error
-                self._cursor = self._make()
+                self._make()
                 found = self._cursor.execute(query, list(values)).fetchall()
             return found
 
@@ -55,24 +58,35 @@ class Views:
         self.fetch(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return name
 
-    def _make(self) -> Any:
-        cursor = sql.connection().cursor()
-        every = {name: self._dataset.of(name) for name in self._dataset.profiles()}
-        for view, table in (("cells", "cells"), ("replays", "runs")):
+    def include(self, profile: str) -> bool:
+        """Read the rows of another profile too; whether they were not read before."""
+        if profile in self._profiles:
+            return False
+        with self._lock:
+            self._profiles[profile] = None
+            self._make()
+        return True
+
+    def _make(self) -> None:
+        """Make the views, anew where a profile has come or a file is left out: the tables that are kept stay."""
+        cursor = self._cursor
+        known = self.dataset.profiles()
+        every = {name: self.dataset.of(name) for name in self._profiles if name in known}
+        for view, table in (("cells", "cells"), ("replays", "runs"), ("message", "messages")):
             of_each = (
                 f"SELECT *, {sql.literal(name)} AS profile FROM ({dataset.relation(table)})"
                 for name, dataset in every.items()
             )
-            cursor.execute(f"CREATE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(of_each)}")
-        for view, table in (("variants", "cases"), ("messages", "messages")):
-            cursor.execute(f"CREATE TEMP VIEW {view} AS {self._dataset.relation(table)}")
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(of_each)}")
+        # a profile that only this machine measured has no catalogue of its own
+        cursor.execute(f"CREATE OR REPLACE TEMP VIEW variants AS {self.dataset.of(NEWEST).relation('cases')}")
         counted = (
             f"SELECT *, {sql.literal(name)} AS profile FROM ({dataset.places()})" for name, dataset in every.items()
         )
-        cursor.execute(f"CREATE TEMP TABLE places AS {' UNION ALL BY NAME '.join(counted)}")
-        releases = versions.ordered(torch for (torch,) in self._dataset.distinct(("torch",)) if torch)
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE places AS {' UNION ALL BY NAME '.join(counted)}")
+        releases = versions.ordered(torch for (torch,) in self.dataset.distinct(("torch",)) if torch)
         cursor.execute(
-            "CREATE TEMP TABLE version AS SELECT unnest($1) AS torch, unnest(range(len($1))) AS n", [releases]
+            "CREATE OR REPLACE TEMP TABLE version AS SELECT unnest($1) AS torch, unnest(range(len($1))) AS n",
+            [releases],
         )
         cursor.execute(resources.files("caniexport.store").joinpath("views.sql").read_text(encoding="utf-8"))
-        return cursor

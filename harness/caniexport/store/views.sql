@@ -1,5 +1,5 @@
 -- What answers ask: views over the rows that are taken (which_row.py), of every profile.
--- views.py makes the relations cells, replays, variants and messages, and the table places, first.
+-- views.py makes the relations cells, replays, message (each with its profile), variants, and the table places, first.
 
 -- whether a user's model works there; null where that was not measured
 CREATE OR REPLACE TEMP MACRO works(status) AS CASE
@@ -17,12 +17,12 @@ CREATE OR REPLACE TEMP MACRO verdict(plain, workaround) AS CASE
     ELSE 'broken' END;
 
 -- what a user tries to export, and the workarounds of it that may be advised: each row one variant of a documented case
-CREATE TEMP VIEW original AS SELECT * FROM variants WHERE variant = 'plain' AND corpus <> 'canary';
-CREATE TEMP VIEW workaround AS SELECT * FROM variants
+CREATE OR REPLACE TEMP VIEW original AS SELECT * FROM variants WHERE variant = 'plain' AND corpus <> 'canary';
+CREATE OR REPLACE TEMP VIEW workaround AS SELECT * FROM variants
     WHERE variant <> 'plain' AND corpus <> 'canary' AND NOT caution AND kind <> 'version-upgrade';
 
 -- the exporter and the opset of each release's default call, as most of its files have them
-CREATE TEMP TABLE release AS
+CREATE OR REPLACE TEMP TABLE release AS
     SELECT profile, torch, n,
         arg_max(exporter_effective, files_of_exporter) AS exporter, arg_max(opset_effective, files) AS opset
     FROM (SELECT *, sum(files) OVER (PARTITION BY profile, torch, exporter_effective) AS files_of_exporter FROM (
@@ -31,7 +31,7 @@ CREATE TEMP TABLE release AS
     JOIN version USING (torch) GROUP BY ALL;
 
 -- the opsets that an exporter takes: asked for and not refused to all; own: what it writes where none is asked for
-CREATE TEMP TABLE call AS
+CREATE OR REPLACE TEMP TABLE call AS
     WITH taken AS (
         SELECT profile, torch, exporter, opset FROM places
         WHERE opset IS NOT NULL AND stage NOT IN ('resolve', 'import', 'eager') GROUP BY ALL

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, Future
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import MatrixRow, table
-from caniexport.answers.standings import workarounds
+from caniexport.answers.scope import Scope
+from caniexport.answers.workaround import Standing, standings
 from caniexport.pages.kept import Kept
 from caniexport.pages.sheet import as_csv
 from caniexport.store.schema import columns
@@ -28,7 +30,7 @@ _BUNDLE = 10
 WHAT = {
     "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole hours",
     "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
-    "workarounds.csv.gz": "every fix: needed, obsolete, broken or harmful at the newest release",
+    "workarounds.csv.gz": "every workaround: needed, obsolete, broken or harmful at the newest release",
     "environments.parquet": "every environment with all of its versions",
     "messages.parquet": "the error texts",
     "cases.parquet": "the cases with their sources and code",
@@ -65,24 +67,12 @@ def _matrix(lines: Sequence[MatrixRow], releases: Iterable[str]) -> list[dict[st
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
-    answer = kept.answer(workarounds, Filters(exporters=("*",)))
-    names = (
-        "case",
-        "variant",
-        "kind",
-        "exporter",
-        "provider",
-        "torch",
-        "opset",
-        "statement",
-        "caution",
-        "obsolete_since",
-    )
-    return [
-        {**{name: getattr(item, name) for name in names}, "word": item.word.value, "along": item.along.text}
-        | {"obsolete_since": item.obsolete_since or ""}
-        for item in (*answer.standings, *answer.cautions)
-    ]
+    found = standings(kept, kept.rows().torch[-1], Scope())
+    return [{**vars(item), **{name: word.value for name, word in _words(item)}} for item in found]
+
+
+def _words(item: Standing) -> Iterable[tuple[str, Enum]]:
+    return ((name, value) for name, value in vars(item).items() if isinstance(value, Enum))
 
 
 def _compressed(path: Path, rows: list[dict[str, Any]]) -> None:

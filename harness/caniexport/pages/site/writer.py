@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from caniexport.answers.provider_runs import worse_elsewhere
-from caniexport.answers.torch_operators import ends_on_onnxruntime
 from caniexport.pages import links, overview
 from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
@@ -103,7 +102,6 @@ class PageWriter:
     def _read_ends(self) -> None:
         """What runtimes and providers make of every case's files: a question for each case takes many times as long."""
         every = [entry.case for entry in overview.cases(self._kept)]
-        ends_on_onnxruntime(self._kept, every)
         worse_elsewhere(self._kept, every)
 
     def _front(self) -> dict[str, object]:

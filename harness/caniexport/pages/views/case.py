@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport import names, versions
-from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import ON_CPU
@@ -21,10 +20,11 @@ from caniexport.answers.profile_differences import ProfileDifference, difference
 from caniexport.answers.provider_runs import ProviderEnd, worse_elsewhere
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.scope import Scope
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows, exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.standings import workarounds
 from caniexport.answers.words import Words
+from caniexport.answers.workaround import workaround
 from caniexport.corpus.verdicts import Workaround
 from caniexport.home import NEWEST
 from caniexport.model import corpus
@@ -272,10 +272,9 @@ def _decide_form(kept: Kept, choice: Choice | None) -> str:
     """The sentence about the fix that is shown, at the cell of the address; empty for the failing form."""
     if choice is None or choice.variant == PLAIN:
         return ""
-    opsets = (choice.opset,) if choice.opset.isdigit() else ()
-    torch = (choice.torch,) if choice.torch else ()
-    asked = Filters(cases=(choice.case,), variants=(choice.variant,), torch=torch, opsets=opsets)
-    return decide_workarounds(kept.answer(workarounds, asked), "" if torch else "the newest")
+    opset = int(choice.opset) if choice.opset.isdigit() else None
+    asked = Scope(frozenset({choice.case}), variants=frozenset({choice.variant}))
+    return workaround(kept, asked, choice.torch, opset).verdict
 
 
 def _above(kept: Kept, subject: Subject, decision: str) -> Markup:

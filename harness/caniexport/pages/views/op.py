@@ -15,8 +15,9 @@ from caniexport.answers.matrix import MatrixRow, table
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.match.errors import Confidence, Lead
-from caniexport.operators import dtypes_of, operator_key
+from caniexport.operators import operator_key
 from caniexport.pages import grid, looks
+from caniexport.pages.answered import answered, files_of
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.grid import Cells
@@ -27,13 +28,13 @@ from caniexport.pages.sheet import File, table_file
 from caniexport.pages.views import torch_op
 from caniexport.pages.views.hits import BESIDE, ToldHit, tell_hit
 from caniexport.pages.views.matrix import count_statuses
-from caniexport.pages.views.workarounds import fixes_of_operator
+from caniexport.pages.views.workarounds import of_operator
 
 #: cases that are told one by one before the others unfold
 _FIRST = 5
 #: cases whose share is worth a picture
 _FEWEST = 3
-_LEAD = "Where torch's own calls of this operator pass, and the documented failures about it."
+_LEAD = "Where the samples of this operator pass, and the documented failures about it."
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -46,14 +47,12 @@ def page(form: Form, kept: Kept) -> Page:
         lead = f"Operators of torch: {torch_op.LISTS[which]}."
         body = torch_op.one_list(kept, which, counted)
         return form.page("Operators", lead, body, files=(torch_op.list_file(kept, which),))
-    dtype = next(iter(dtypes_of(form.text("dtype"))), "")
     in_database = torch_op.names(kept, asked) if asked else ()
     if in_database and asked not in counted:
         asked = torch_op.page_names(kept, counted)[in_database[0]]
         if asked not in counted:
-            body = torch_op.timeline(kept, in_database, torch_op.told_at(kept, in_database, form.mine, dtype))
-            files = (_file(kept, (), in_database),)
-            return form.page(in_database[0], _LEAD, body, back=True, folds=True, files=files)
+            found = torch_op.answer_of(kept, asked)
+            return form.page(in_database[0], _LEAD, answered(found), back=True, folds=True, files=files_of("op", found))
     op = asked if asked in counted else form.one_of("op", sorted(counted), "operator", linked=True)
     if not op:
         near = names.nearest(asked, counted) if asked else []
@@ -84,22 +83,20 @@ def page(form: Form, kept: Kept) -> Page:
     worth = len(hits) >= _FEWEST
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)
-    at = torch_op.told_at(kept, in_database, form.mine, dtype)
-    body = render(
+    samples = torch_op.answer_of(kept, asked) if in_database else None
+    body = answered(samples) if samples else Markup()
+    body += render(
         "op.html",
-        places=torch_op.places(kept, in_database),
-        at=at,
         hits=hits,
         first=_FIRST,
         # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
-        fixes="" if form.whole else fixes_of_operator(form, kept, op),
+        fixes="" if form.whole else of_operator(form, kept, op),
         grid=made,
         chart=chart,
         seen=seen,
         looked=looks.statuses(seen),
     )
-    body += torch_op.timeline(kept, in_database, at, told=True)
-    files = (_file(kept, shown.lines, in_database),)
+    files = (*(files_of("op", samples) if samples else ()), _file(shown.lines))
     return form.page(op, _lead(kept, op), body, back=True, folds=True, files=files)
 
 
@@ -131,18 +128,13 @@ def _called(ops: Sequence[str], op: str) -> str:
     return op if op in alike or not alike else alike[0]
 
 
-def _file(kept: Kept, lines: Sequence[MatrixRow], in_database: Sequence[str]) -> File:
-    """The matrix of the cases and torch's own calls over the releases, as a file."""
-    summary = kept.operators()
-    own = summary.releases if summary and in_database else ()
-    releases = versions.ordered({*own, *(torch for line in lines for torch in line.places)})
+def _file(lines: Sequence[MatrixRow]) -> File:
+    """The matrix of the cases over the releases, as a file."""
+    releases = versions.ordered({torch for line in lines for torch in line.places})
 
     def rows() -> Iterator[tuple[object, ...]]:
         for line in lines:
             places = (line.places[torch].text if torch in line.places else "" for torch in releases)
-            yield ("documented failure", line.case, line.title, "", "", line.exporter, *places)
-        for op, dtype, call, exporter, told in torch_op.timeline_rows(kept, in_database):
-            places = (told.get(torch, "") for torch in releases)
-            yield ("torch's own calls", op, "", dtype, call, exporter, *places)
+            yield (line.case, line.title, line.exporter, *places)
 
-    return table_file("op", ("row of", "case or operator", "title", "dtype", "form", "exporter", *releases), rows)
+    return table_file("op-cases", ("case", "title", "exporter", *releases), rows)

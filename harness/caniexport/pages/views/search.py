@@ -30,7 +30,7 @@ _LONGEST = 8000
 #: the pages that answer the usual questions: each with its title, and what it says
 _QUESTIONS = (
     ("upgrade", upgrade.TITLE, "What breaks between two releases, what is fixed, and which axis did it."),
-    ("workarounds", workarounds.TITLE, "Every fix: needed, obsolete or harmful at your release, and since when."),
+    ("workarounds", workarounds.TITLE, "Which to keep and which to remove at your release, and since when."),
     ("matrix", matrix.TITLE, "Cases against releases or opsets, each cell with its evidence."),
     ("alerts", alerts.TITLE, "Each release against the one before it, one alert for each cause."),
 )
@@ -91,7 +91,7 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     if read.kind is InputKind.WORDS:
         hits = find_hits(kept.answer(FullText), read.text)
         return render("found_words.html", **given, hits=hits, near=() if hits else nearest_names(kept, read.text))
-    return render("found_name.html", **given, **_of_name(form, kept, read))
+    return render("found_name.html", **given, **_of_name(kept, read))
 
 
 def _of_error(kept: Kept, text: str, point: Mapping[str, str]) -> dict[str, object]:
@@ -110,8 +110,8 @@ def _places(answer: ErrorAnswer) -> dict[str, dict[str, str]]:
     return {at.entry.case: {"torch": at.torch, "exporter": at.exporter, "opset": str(at.opset)} for at in leads}
 
 
-def _of_name(form: Form, kept: Kept, read: SearchInput) -> dict[str, object]:
-    """The cases of a name with where each works, and how the samples of an operator end at the reader's release."""
+def _of_name(kept: Kept, read: SearchInput) -> dict[str, object]:
+    """The cases of a name with where each works, and what the samples of an operator come to."""
     rows = kept.rows()
     entries = [rows.catalogue[case, PLAIN] for case in read.cases]
     why = "its name" if read.kind is InputKind.CASE else "operator"
@@ -121,5 +121,5 @@ def _of_name(form: Form, kept: Kept, read: SearchInput) -> dict[str, object]:
     return {
         "hits": [tell_hit(kept, lead) for lead in leads[:SHOWN]],
         "ops": ops,
-        "told": torch_op.told_at(kept, ops, form.mine, newest=True),
+        "told": {op: torch_op.answer_of(kept, op).verdict for op in ops},
     }

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import entry_at
-from caniexport.answers.operator_findings import OperatorFinding, read_findings
+from caniexport.answers.answer import Answer
+from caniexport.answers.op import op as op_answer
+from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.operator_grid import (
     FailingOperators,
     ListedEntry,
-    OperatorCell,
     every_operator,
     failing_operators,
-    operator_lines,
 )
 from caniexport.answers.operator_lists import ListedOperator, OperatorList, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, read_used, scores
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import STANDS_FOR, OperatorPlace, OperatorsSummary, torch_operator
+from caniexport.answers.torch_operators import STANDS_FOR, OperatorsSummary
 from caniexport.answers.wrong_outputs import WrongOutput
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
@@ -32,9 +31,7 @@ from caniexport.operators import operator_key
 from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.setting import Setting
 from caniexport.pages.sheet import File, table_file
-from caniexport.pages.timeline import share_class, shown_timeline
 
 EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the lists by the name that an address has
@@ -141,20 +138,6 @@ def list_file(kept: Kept, which: str) -> File:
     )
 
 
-def timeline_rows(kept: Kept, ops: Sequence[str]) -> Iterator[tuple[str, str, str, str, dict[str, str]]]:
-    """The lines of these operators over the releases: operator, dtype, form, exporter, and by release the opsets at
-    which every call passes of those that were asked, or how many do.
-    """
-    summary = kept.operators()
-    for op in ops if summary else ():
-        for line in operator_lines(_summary(kept), op):
-            yield op, line.dtype, line.form, line.exporter, {torch: _told(cell) for torch, cell in line.cells.items()}
-
-
-def _told(cell: OperatorCell) -> str:
-    return f"{cell.status.value} {cell.share or cell.opsets}"
-
-
 def _score_chart(scores: Sequence[ReleaseScore], releases: Sequence[str]) -> Markup:
     """The scores over the releases, two lines for each exporter."""
     by = {(score.torch, score.exporter): score for score in scores}
@@ -213,55 +196,24 @@ def names(kept: Kept, name: str) -> tuple[str, ...]:
         return ()
 
 
-def places(kept: Kept, ops: Sequence[str]) -> list[OperatorPlace]:
-    """What these operators come to; none where there is no summary."""
-    return [kept.answer(_place, op) for op in ops] if kept.operators() else []
+def answer_of(kept: Kept, name: str) -> Answer:
+    """What is known of the operators of a name that is in the database."""
+    return kept.answer(_answer, name)
 
 
-def told_at(kept: Kept, ops: Sequence[str], mine: Setting, dtype: str = "", *, newest: bool = False) -> dict[str, str]:
-    """What is said first of each: how its calls end at the reader's own release, exporters and opsets; in a dtype that
-    is asked for, and with ``newest``, also at the newest release.
-    """
-    torch, exporters = mine.one("torch"), mine.of("exporter")
-    opsets = tuple(int(opset) for opset in mine.of("opset") if opset.isdigit())
-    torch = torch or (kept.rows().torch[-1] if dtype or newest else "")
-    is_known = torch and kept.operators()
-    found = {op: kept.answer(_at, op, torch, exporters, opsets, dtype) for op in ops} if is_known else {}
-    return {op: text for op, text in found.items() if text}
+def _answer(kept: Kept, name: str) -> Answer:
+    return op_answer(_summary(kept), kept, name, findings_by_operator(homes.find().of_corpus(OPERATORS).cases))
 
 
-def timeline(kept: Kept, ops: Sequence[str], at: Mapping[str, str], *, told: bool = False) -> Markup:
-    """These operators over the releases; ``told`` where the page has said already what they come to, ``at`` the
-    reader's own release too.
-    """
-    summary = kept.operators()
-    if summary is None or not ops:
-        return Markup()
-    releases = list(summary.releases)
-    findings = kept.answer(_findings)
-    return render(
-        "op_timeline.html",
-        places=places(kept, ops),
-        told=told,
-        at=at,
-        stands_for=STANDS_FOR,
-        timelines={op: shown_timeline(operator_lines(summary, op), releases, part) for part, op in enumerate(ops, 1)},
-        releases=releases,
-        findings={op: [item for item in findings if op in item.operators] for op in ops},
-        runs=partial(_pairs, "runs_on", ": "),
-        declared=lambda place: "; ".join(f"{EXPORTER_SHORT[by]} {opsets}" for by, opsets in place.declared.items()),
-        left_out=partial(_pairs, "left_out", ": "),
-    )
+def share_class(share: str) -> str:
+    """The class of a place of which some calls pass: ``2/3``."""
+    passing, calls = map(int, share.split("/"))
+    return f"s-mixed share-{max(1, min(9, round(10 * passing / calls)))}"
 
 
 def words(op: str) -> str:
     """What narrowing a table looks at: the name, and its one spelling."""
     return f"{op.casefold()} {operator_key(op)}"
-
-
-def _pairs(name: str, between: str, place: OperatorPlace) -> str:
-    found: Mapping[str, str] = getattr(place, name)
-    return "; ".join(f"{key or 'all'}{between}{value}" for key, value in found.items())
 
 
 def _every(kept: Kept, torch: str) -> list[ListedEntry]:
@@ -275,21 +227,6 @@ def _scores(kept: Kept) -> list[ReleaseScore]:
 def _listed(kept: Kept, which: str) -> list[ListedOperator]:
     tests = read_tests(homes.find().of_corpus(OPERATORS).cases)
     return list(listed(_summary(kept), kept, OperatorList(which), tests=tests))
-
-
-def _place(kept: Kept, op: str) -> OperatorPlace:
-    found = torch_operator(_summary(kept), kept, op)
-    # others have a part of the name, or are what it is called today
-    return next((place for place in found if place.op == op), found[0])
-
-
-def _at(kept: Kept, op: str, torch: str, exporters: tuple[str, ...], opsets: tuple[int, ...], dtype: str) -> str:
-    found = entry_at(_summary(kept), op, torch, exporters, opsets, dtype)
-    return found.told if found else ""
-
-
-def _findings(_: Kept) -> tuple[OperatorFinding, ...]:
-    return read_findings(homes.find().of_corpus(OPERATORS).cases)[1]
 
 
 def _summary(kept: Kept) -> OperatorsSummary:

@@ -58,8 +58,8 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, tuple(before.items()), tuple(after.items()), named)
     body = answered(found)
-    if form.file:
-        body = _of_model(kept, form.file, before, after) + body
+    if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
+        body = _of_model(kept, form.file, before, after) + Markup("<h2>All documented cases</h2>") + body
     if form.whole:
         body += render("starts.html", starts=starts(kept))
     way = f"torch {before['torch']} to {after['torch']}"
