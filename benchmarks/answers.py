@@ -125,14 +125,12 @@ def warm(line: list[str], home: Path, repeat: int) -> tuple[float, float]:
 
 def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     """The best of some calls of the answer behind a command line, the dataset open."""
+    from caniexport import api
     from caniexport.answers.declared import declared
     from caniexport.answers.documents import claims
     from caniexport.answers.filters import Filters
     from caniexport.answers.matrix import By, table
-    from caniexport.answers.points import parse
     from caniexport.answers.reasons import why
-    from caniexport import api
-    from caniexport.answers.upgrade import upgrade
     from caniexport.store import Dataset
 
     dataset = Dataset.open(Path(home) / "results", None)
@@ -147,7 +145,7 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
         "table": lambda: table(dataset, asked, By.TORCH),
         "why": lambda: why(dataset, asked),
         "workaround": lambda: api.workaround(dataset, case=cases, theme=themes),
-        "upgrade": lambda: upgrade(dataset, parse(given["--from"]), parse(given["--to"]), Filters()),
+        "upgrade": lambda: api.upgrade(dataset, given["--from"], given["--to"]),
         "claims": lambda: claims(dataset, asked),
         "declared": lambda: declared(dataset, asked),
     }

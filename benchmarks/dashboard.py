@@ -49,7 +49,7 @@ TOUR = (
     ("/", ".questions"),
     ("/matrix?rows=cases", ".matrix"),
     ("/case?case=cross-no-symbolic&torch=2.15.0&opset=14", ".strip"),
-    ("/upgrade?from=1.13.1", "ul.legend[aria-label^='What changes']"),
+    ("/upgrade?from=1.13.1", "table.answer"),
 )
 #: what a person looks at in twelve tabs
 TABS = (

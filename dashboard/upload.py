@@ -10,7 +10,7 @@ from caniexport.answers import onnx_ops
 from caniexport.answers.model_file import ModelFile, place_model
 from caniexport.answers.onnx_ops import BadModel
 from caniexport.answers.select import CatalogueEntry
-from caniexport.answers.wanted import name_cases
+from caniexport.answers.wanted import split_covered
 from caniexport.names import plural
 from caniexport.pages.kept import Kept
 from caniexport.pages.views.upgrade import LONGEST
@@ -98,8 +98,7 @@ def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest
         found = onnx_ops.of_bytes(content, shown)
     except BadModel as error:
         return "", False, str(error)
-    named = name_cases(found.all, catalogue)
-    about, others = named.names, named.others
+    about, others = split_covered(found.all, catalogue)
     listed = ", ".join(about)
     if not about:
         return "", True, f"{shown}: no case is about any of its {plural(len(found.all), 'operator')}."

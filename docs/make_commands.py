@@ -43,11 +43,10 @@ EXAMPLES: dict[str, list[str]] = {
     "support": ["support cross-no-symbolic"],
     "workaround": ["workaround cross-no-symbolic"],
     "upgrade": [
-        "upgrade --from torch=2.5,opset=17 --to 2.9 --op grid_sample --op sdpa --op lstm --op index_put",
-        "upgrade --from torch=1.13.1 --plan --theme grid-sample",
+        "upgrade --from 2.5 --to 2.9,exporter=dynamo --op grid_sample --op sdpa --op lstm --op index_put",
+        "upgrade --from 1.13.1 --op grid_sample --op lstm",
     ],
     "alerts": ["alerts --baseline results --current results"],
-    "policy": ["policy --theme grid-sample --torch 1.12 --torch 2.8 --torch 2.15"],
     "claims": ["claims --case cross-no-symbolic"],
     "declared": ["declared --torch 2.8.0 --exporter dynamo"],
 }

@@ -109,7 +109,7 @@ def test_what_is_left_out_is_what_the_project_says_and_the_answer_says_so(datase
 
     assert [group["torch"] for group in answer["groups"]] == ["1.12.1", "2.0.1", "2.8.0"]
     assert moved["settings"] == "torch >=1.12,<2.9, opset 14: [tool.caniexport] of pyproject.toml"
-    assert (moved["before"]["torch"], moved["before"]["opset"]) == ("2.8.0", 14)
+    assert moved["notes"][0] == "From torch 2.8.0, dynamo=False, opset_version=14 to torch 2.15.0."
     assert "settings" not in agent.upgrade("2.15.0", before="2.0.1")
 
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from small_dataset import append, bundle, cell, environment, write
+from small_dataset import append, bundle, cell, write
 
 from caniexport.answers.blame import blame
 from caniexport.answers.defaults import DefaultFiles, OwnOpsets, choose_opset
-from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places, parse
-from caniexport.answers.policy import policy, to_toml
 from caniexport.answers.reading import load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.scope import named
 from caniexport.answers.summary import counted
 from caniexport.answers.workaround import standings
 from caniexport.corpus.verdicts import ComparedCell, compare
-from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
 from caniexport.model.status import Status
-from caniexport.store import Dataset, compact
+from caniexport.store import Dataset
 from caniexport.store.views import Views
 
 TRACE, DYNAMO = "torchscript-trace", "dynamo"
@@ -78,48 +75,6 @@ def test_every_answer_judges_dynamo_at_the_opset_that_dynamo_writes(local):
     assert {item.exporter: item.opset for item in judged} == {DYNAMO: 22, TRACE: 18}
     assert load(dataset).opset("2.8.0", DYNAMO) == 22
     assert Places(load(dataset)).fill(parse("torch=2.8.0,exporter=dynamo")).opset == 22
-    (rule,) = policy(dataset, Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
-    assert rule.default == 22
-
-
-# --- policy
-
-
-def test_an_opset_at_which_a_file_of_another_opset_is_written_is_not_usable(local):
-    """As torch 2.5's dynamo exporter: asked for 17 to 20 it writes 18, and every such file runs."""
-    rows = [
-        canary("2.8.0", DYNAMO, opset, opset_effective=18, status="pass" if opset == 18 else "degraded")
-        for opset in range(14, 27)
-    ]
-    append(local, *rows)
-    (rule,) = policy(Dataset.open(None, local), Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
-
-    assert (rule.usable, rule.usable_maybe) == (18, None)
-
-
-def test_that_nothing_runs_and_that_nobody_tried_are_told_apart(local):
-    """Both have no usable opset; of the second the policy says up to which it may be."""
-    failing = {"status": "fail", "stage": "load"}
-    append(local, *(canary("2.8.0", TRACE, opset, bundle=bundle(f"b{opset}"), **failing) for opset in range(7, 24)))
-    append(local, *(canary("2.15.0", TRACE, opset, bundle=bundle(f"c{opset}")) for opset in range(7, 24)))
-    dataset = Dataset.open(None, local)
-    asked = Filters(torch=("2.8.0", "2.15.0"), exporters=("trace",))
-    here = {rule.torch: rule for rule in policy(dataset, asked).rules}
-
-    assert (here["2.8.0"].usable, here["2.8.0"].usable_maybe) == (None, None)
-    assert (here["2.15.0"].usable, here["2.15.0"].usable_maybe) == (23, None)
-
-    with Journal(local / "journal", "runs") as journal:
-        journal.run(replayed("other", case="cross"), {})
-        journal.run(replayed("b9", **failing), {})
-        journal.environment({**environment("2.8.0"), "env_id": "env-ort", "run_id": "r"})
-    append(local, cell("2.15.0", "cross", "stack_rewrite", TRACE, 9) | {"bundle": bundle("other"), **later()})
-    compact(local)
-    there = {rule.torch: rule for rule in policy(Dataset.open(None, local), asked, ["1.20"]).rules}
-
-    assert (there["2.15.0"].usable, there["2.15.0"].usable_maybe) == (None, 23)
-    told = to_toml(policy(Dataset.open(None, local), asked, ["1.20"]))
-    assert "usable_maybe = 23" in told
 
 
 # --- a fraction in a table

@@ -347,7 +347,7 @@ def test_a_file_of_cells_that_is_no_text_is_wrong_use(run, tmp_path):
     assert "is no torch/case/variant/exporter/opset" in found.output
 
 
-@pytest.mark.parametrize("words", [("table", "--case", "a\udcff"), ("why", "\udcff"), ("policy", "--theme", "\udcff")])
+@pytest.mark.parametrize("words", [("table", "--case", "a\udcff"), ("why", "\udcff"), ("upgrade", "--theme", "\udcff")])
 def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
     done = subprocess.run(
         [sys.executable, "-c", "from caniexport.cli import main; main()", *words],
@@ -382,14 +382,6 @@ def test_an_output_that_lacks_a_character_gets_it_escaped(home, words, encoding)
         json.loads(done.stdout.decode(encoding))
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ("alerts", "--baseline", str(ROOT / "results"), "--expectations", "/dev/zero"),
-        ("upgrade", "--from", "2.8", "--to", "2.9", "--cases", "/dev/zero"),
-        ("upgrade", "--from", "2.8", "--to", "2.9", "--ops", "/dev/zero"),
-    ],
-)
-def test_a_list_that_never_ends_is_refused(asked):
-    reply = CliRunner().invoke(main, list(asked))
+def test_a_list_that_never_ends_is_refused():
+    reply = CliRunner().invoke(main, ["alerts", "--baseline", str(ROOT / "results"), "--expectations", "/dev/zero"])
     assert (reply.exit_code, "larger than 8 MiB" in reply.stderr) == (2, True)

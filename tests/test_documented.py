@@ -78,7 +78,7 @@ def test_the_join_beside_the_columns_finds_the_files_of_old_and_new_releases_on_
 
 
 def test_a_page_without_an_option_a_command_or_a_word_is_found_out():
-    assert "policy --runtime-version" in make_commands.left_out(PAGE.replace("`--runtime-version", "`--gone"))
+    assert "table --by" in make_commands.left_out(PAGE.replace("`--by", "`--gone"))
     assert "command alerts" in make_commands.left_out(PAGE.replace("## alerts\n", "## gone\n"))
     assert "`regressed-silent`" in make_commands.left_out(PAGE.replace("| `regressed-silent` |", "| gone |"))
 

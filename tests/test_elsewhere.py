@@ -14,7 +14,7 @@ from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import By, table
 from caniexport.answers.point import Points, parse
 from caniexport.answers.reading import load, move_to_runtime
-from caniexport.api import policy, upgrade
+from caniexport.api import upgrade
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
@@ -182,16 +182,6 @@ def test_a_runtime_that_cannot_be_understood_is_refused_with_the_nearest_right_o
         ask(local, f"torch=2.8.0,{point}", "2.8.0")
 
 
-def test_a_policy_on_a_runtime_says_what_it_does_not_know(local):
-    dataset = Dataset.open(None, local)
-    on = {"torch": ["2.8.0"], "exporter": ["trace"]}
-    (grid,) = policy(dataset, ["1.20"], case=["grid-sample"], **on).rules
-    (cross,) = policy(dataset, ["1.20"], case=["cross"], **on).rules
-
-    assert (grid.runtime_version, grid.passes, grid.passes_maybe, grid.unmeasured) == (OLD, 18, 23, 1)
-    assert (cross.passes, cross.passes_maybe, cross.with_fixes, cross.holds) == (None, 23, 18, ())
-
-
 def test_a_gated_run_is_no_answer_and_the_newer_of_two_speaks_also_from_a_journal(local):
     with Journal(local / "journal", "more") as journal:
         journal.run(run("item-plain-18", case="item", run_id="bad"), {})
@@ -224,5 +214,3 @@ def test_the_command_says_the_runtime_of_both_points(local, monkeypatch):
     assert reply.exit_code == 1, reply.output
     assert "run on onnxruntime 1.20.1" in reply.output
     assert re.search(r"✗ breaks .*NotImplemented: no kernel.* cross$", reply.output, re.MULTILINE), reply.output
-    shown = invoke(main, ["policy", "--runtime-version", "1.20", "--runtime-version", "1.31", "--case", "grid-sample"])
-    assert "2.8.0   trace     23: 18 (23?)  23: 23" in shown.output, shown.output

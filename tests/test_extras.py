@@ -28,7 +28,6 @@ ANSWERS = (
     "why cross-no-symbolic --along torch",
     "workaround cross --torch 2.8",
     "upgrade --from 2.8 --to 2.9",
-    "policy --theme pooling",
     "claims cross",
     "declared cross --torch 2.8.0",
     "runtimes",

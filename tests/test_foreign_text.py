@@ -84,7 +84,6 @@ def test_what_is_escaped_in_json_is_the_same_text():
     [
         ("Pipfile.lock", '{"default":' + "[" * DEEP, ("upgrade", "--to", "torch=2.8.0", "--lock")),
         ("uv.lock", "[[package]]\nname = " + "[" * DEEP, ("upgrade", "--to", "torch=2.8.0", "--lock")),
-        ("mine.toml", "cases = " + "[" * DEEP, ("upgrade", "--from", "torch=1.12.1", "--to", "torch=2.8.0", "--cases")),
         ("mine.py", "x = " + "-" * DEEP + "1\n", ("check",)),
     ],
 )

@@ -17,7 +17,6 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.history import history
 from caniexport.answers.moves import Became, Moves
 from caniexport.answers.point import Points
-from caniexport.answers.policy import policy
 from caniexport.answers.reading import load
 from caniexport.answers.scope import Scope
 from caniexport.answers.support import supports
@@ -112,19 +111,6 @@ def test_the_history_of_a_case_invents_no_change_and_names_the_releases_between(
             for change in line.changes:
                 between = ORDER[at(change.after) + 1 : at(change.by)]
                 assert set(change.unmeasured) == set(between) & set(line.unmeasured)
-
-
-def test_a_policy_is_never_surer_than_with_every_row(whole, gapped):
-    asked = Filters(cases=("cross", "grid-sample"), exporters=("trace", "dynamo"))
-    before = {(rule.torch, rule.exporter): rule for rule in policy(whole, asked).rules}
-
-    for rule in policy(gapped, asked).rules:
-        full = before[rule.torch, rule.exporter]
-        if rule.cases == full.cases:
-            # fewer opsets are sure, and what is sure is so with every row; what was known stays possible
-            assert (rule.passes or 0) <= (full.passes or 0)
-            assert full.passes is None or full.passes <= max(rule.passes or 0, rule.passes_maybe or 0)
-            assert set(rule.holds) <= set(full.holds)
 
 
 @pytest.mark.parametrize(("before", "after"), list(pairwise(ORDER)))

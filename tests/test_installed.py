@@ -116,7 +116,7 @@ def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path, monkeypa
 
     reply = CliRunner().invoke(main, ["upgrade", "--lock", str(lock), "--to", TORCH, "--case", "cross"])
 
-    assert reply.output.startswith("Not enough measured: 1 measured case at 2.15.0")
+    assert reply.output.startswith("Not enough measured: 1 case at 2.15.0")
     assert "read: requirements.txt (3 packages): torch 2.15.0, onnx 1.19.1, onnxscript 0.5.6" in reply.output
 
 

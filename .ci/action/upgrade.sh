@@ -16,11 +16,12 @@ fi
 options=()
 read -r -a options <<<"$FILTERS" || true
 code=0
+export COLUMNS=200
 caniexport upgrade --lock "$before" --to-lock "$LOCK" "${options[@]}" >"$RUNNER_TEMP/upgrade.txt" || code=$?
 [ "$code" -le 1 ] || exit "$code"
 {
     printf '## caniexport\n\n'
-    head -n 1 "$RUNNER_TEMP/upgrade.txt" | sed -E 's/^/- /; s/\. ([A-Z])/.\n- \1/g'
+    head -n 1 "$RUNNER_TEMP/upgrade.txt"
     printf '\n<details><summary>What changes</summary>\n\n~~~text\n'
     tail -n +3 "$RUNNER_TEMP/upgrade.txt"
     printf '~~~\n\n</details>\n\n<details><summary>%s</summary>\n\n~~~diff\n' "$LOCK"
@@ -28,7 +29,7 @@ caniexport upgrade --lock "$before" --to-lock "$LOCK" "${options[@]}" >"$RUNNER_
     printf '~~~\n\n</details>\n'
 } >"$summary"
 if [ -n "$MODEL" ]; then
-    release=$(sed -n 's/^→ torch \([^,]*\),.*/\1/p' "$RUNNER_TEMP/upgrade.txt")
+    release=$(sed -n 's/^From torch .* to torch \(.*\)\.$/\1/p' "$RUNNER_TEMP/upgrade.txt")
     checked=0
     caniexport check "$MODEL" --release "$release" >"$RUNNER_TEMP/check.txt" || checked=$?
     printf '\n<details open><summary>%s, measured on torch %s</summary>\n\n~~~text\n%s\n~~~\n\n</details>\n' \

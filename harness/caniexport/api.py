@@ -34,7 +34,6 @@ from caniexport.answers import (
 )
 from caniexport.answers import history as histories
 from caniexport.answers import op as operators
-from caniexport.answers import policy as policies
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
 from caniexport.answers import workaround as workarounds
@@ -196,13 +195,6 @@ def upgrade(
         if after
         else upgrades.ladder(dataset, parse(before), asked)
     )
-
-
-def policy(
-    dataset: Dataset, runtime_version: str | Iterable[str] = (), **filters: Unpack[FilterNames]
-) -> policies.Policy:
-    """By release: the highest opset that works at all, and at which every case in the filters works."""
-    return policies.policy(dataset, read_filters("policy", filters), _texts(runtime_version))
 
 
 def claims(dataset: Dataset, source: str | Iterable[str] = (), **filters: Unpack[FilterNames]) -> documents.Claims:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from caniexport.answers.reading import Rows
 from caniexport.answers.rows import NO_EXPORTER
-from caniexport.answers.select import CaseSelection
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Checker, Exporter, Status
 
@@ -26,7 +24,6 @@ _BY = ("case", "variant", "exporter", "provider")
 _KEPT, _ASKED = "lines", "lines asked for"
 #: so many cases that their lines are rather taken from all
 _FEW = 50
-_NOTHING: Told = MappingProxyType({})
 _STATUS = tuple(Status)
 _WORD = " ".join(f"WHEN '{status.value}' THEN {4 * number}" for number, status in enumerate(_STATUS))
 _BARE = f"CASE WHEN exporter = '{Exporter.DEFAULT.value}' THEN coalesce(opset_effective, 0) ELSE 0 END"
@@ -53,36 +50,6 @@ class CellEnd(NamedTuple):
     local: bool
     written: int | None
     refused: bool = False
-
-
-class Along:
-    """The statuses of the cases selected, at every release and opset.
-
-    The fixes' failing forms are always among them.
-    """
-
-    def __init__(self, selection: CaseSelection) -> None:
-        self._lines = lines(selection.rows, along_filters(selection))
-
-    def places(self) -> list[tuple[str, str | None]]:
-        """The exporters and providers that anything was measured with."""
-        return sorted({key[2:] for key in self._lines}, key=lambda place: (place[0], place[1] or ""))
-
-    def line(self, case: str, variant: str, exporter: str, provider: str | None) -> Told:
-        """By release: what happened, to be read by :func:`statuses`; a release without a cell is not there."""
-        return self._lines.get((case, variant, exporter, provider), _NOTHING)
-
-    def at(
-        self, torch: str, exporter: str, provider: str | None, case: str, variant: str
-    ) -> Mapping[int | None, Status]:
-        """The statuses by opset, ``None`` for the release's own."""
-        return statuses(self.line(case, variant, exporter, provider).get(torch, ""))
-
-
-def along_filters(selection: CaseSelection) -> dict[str, Iterable[Any]]:
-    """The filters that hold along releases and opsets, and for a fix and its failing form alike."""
-    where = selection.where()
-    return {name: where[name] for name in ("case", "exporter", "provider") if name in where}
 
 
 def lines(rows: Rows, where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:

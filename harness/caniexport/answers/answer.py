@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+#: characters of a verdict
+LONGEST = 100
+
 
 class Outcome(StrEnum):
     """What a verdict says; exit codes and colors follow from it."""

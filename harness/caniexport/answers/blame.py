@@ -9,8 +9,6 @@ from caniexport.answers.points import MeasuredPoint
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.status import Status
 
-#: how an answer begins that names no axis
-NAMELESS = ("interaction", "unattributed")
 #: everything beside torch but the runtime, as one axis; a single swap of one of them may name it
 _PACKAGES = "packages"
 _At = Callable[[MeasuredPoint], ComparedCell]

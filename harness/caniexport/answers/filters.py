@@ -77,9 +77,6 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "reproduce": _OF_A_CASE,
     "workaround": _ALL,
     "support": _OF_A_MOVE,
-    "upgrade": _OF_A_MOVE,
-    "plan": _OF_A_MOVE,
-    "policy": ("case", "torch", "exporter", "theme", "op"),
     "claims": ("case", "status", "theme", "op"),
     "declared": ("case", "torch", "opset", "exporter", "provider", "theme", "op"),
 }

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from caniexport.answers.point import FIRST_CALL, Point
 from caniexport.answers.scope import Scope
+from caniexport.corpus.verdicts import works
 from caniexport.home import NEWEST
 from caniexport.model.status import Checker, Status
 from caniexport.store import sql
@@ -110,6 +111,8 @@ _BECAME = f"""CASE
     ELSE '{Became.UNCHANGED}' END"""
 #: the theme of cases about arguments of the export call: whoever upgrades meets them at once
 _ARGUMENTS = sql.literal("api-drift")
+#: the argument by which the default call breaks what a call with the same exporter and opset does not
+_AXES = "dynamic_axes="
 #: what onnx's checker says of a file that it refuses
 _REFUSED = ", ".join(sql.literal(word.value) for word in (Checker.STRICT, Checker.PLAIN, Checker.CRASH))
 
@@ -233,17 +236,20 @@ class Moves:
             LEFT JOIN helped_before ON helped_before.number = way.number AND helped_before."case" = o."case"
             WHERE {self._scope.condition} GROUP BY ALL"""
         )
-        for number, became, count, without, works, known in rows:
+        for number, became, count, without, work, known in rows:
             counts[number][Became(became)] = count
             if became == Became.NOT_MEASURED:
                 missing[number] = known
             else:
-                working[number] += works
+                working[number] += work
             helpless[number] += without if became == Became.BREAKS else 0
         return [Tally(*found) for found in zip(points, counts, helpless, working, missing, strict=True)]
 
     def causes(self, after: Point, cases: Iterable[str]) -> dict[str, str]:
-        """By case that breaks: which of torch, packages, exporter, opset and runtime breaks it where it moves alone."""
+        """By case that breaks: which of torch, packages, exporter, opset and runtime breaks it where it moves alone.
+
+        A case that was not measured so is left out.
+        """
         named, wanted = self._before.named(), set(cases)
         packages = after.profile if after.torch != named.torch else named.profile
         moved = {
@@ -256,11 +262,18 @@ class Moves:
         alone = {axis: point for axis, point in moved.items() if point != named} if wanted else {}
         self._read(alone.values())
         found: dict[str, list[str]] = {}
+        unmeasured: set[str] = set()
         for axis, point in alone.items():
             for move in self.cases(point):
                 if move.case in wanted and move.became is Became.BREAKS:
                     found.setdefault(move.case, []).append(axis)
-        return {case: " and ".join(found.get(case, ["several together"])) for case in wanted}
+                elif move.became is Became.NOT_MEASURED:
+                    unmeasured.add(move.case)
+        # what the default call passes, and a call by name does not
+        by_name = self.cases(after.named()) if wanted and after.is_default else []
+        axes = {move.case: [_AXES] for move in by_name if works(move.after)}
+        together = {case: ["several together"] for case in wanted - unmeasured}
+        return {case: " and ".join(axes) for case, axes in (together | axes | found).items() if case in wanted}
 
 
 def _at_each(points: Sequence[Point]) -> Iterator[str]:

@@ -57,8 +57,10 @@ class Point:
 
     @property
     def text(self) -> str:
-        """The release and the call."""
-        return f"torch {self.torch}, {self.call}{f', {self.runtime.text}' if self.runtime else ''}"
+        """The release and the call; the runtime and the profile where they are named."""
+        runtime = f", {self.runtime.text}" if self.runtime else ""
+        profile = f", profile {self.profile}" if self.profile != NEWEST else ""
+        return f"torch {self.torch}, {self.call}{runtime}{profile}"
 
     @property
     def runtime(self) -> Runtime | None:

@@ -74,10 +74,6 @@ class MeasuredPoint:
         """What of the point asked for was not measured, or works nowhere, and what is answered in its place."""
         return tuple(note for note in self.notes if any(words in note for words in _LIMITS))
 
-    def is_same(self, other: MeasuredPoint) -> bool:
-        """Whether both are answered from the same measured cells."""
-        return replace(self, notes=()) == replace(other, notes=())
-
     @property
     def on(self) -> Runtime:
         """The runtime with its provider."""

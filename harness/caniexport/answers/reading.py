@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -41,7 +40,6 @@ _OWN = (
     "AND opset_effective IS NOT DISTINCT FROM opset"
 )
 
-_OTHER_EXPORTER = re.compile(r"""\bexporter\s*=\s*["'](?P<exporter>[\w-]+)["']""")
 #: the columns of a kept case by which it is looked through first
 _FIRST = ("exporter", "torch")
 #: cases whose cells are kept at once
@@ -88,12 +86,6 @@ class CatalogueEntry:
     def code_to_copy(self) -> str:
         """The code as a reader copies it: an option as the export call."""
         return code_to_copy(self.code)
-
-    @property
-    def leaves_for(self) -> str:
-        """The exporter that a fix exports with in place of the one asked for; empty where it stays with that."""
-        named = _OTHER_EXPORTER.search(self.code) if self.variant != PLAIN else None
-        return named["exporter"] if named else ""
 
 
 class _KeptCase:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from caniexport import versions
-from caniexport.answers.answer import Answer, Cell, Code, Link, Mark, Message, Outcome, Table
+from caniexport.answers.answer import LONGEST, Answer, Cell, Code, Link, Mark, Message, Outcome, Table
 from caniexport.answers.moves import Advice, Became, CaseMove, Moves, Tally
 from caniexport.answers.outcomes import cause_line
 from caniexport.answers.point import Point, Points
@@ -30,27 +30,31 @@ _TITLES = {
 }
 
 
-def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str], scope: Scope) -> Answer:
-    """What to do, and what it costs, between two points as :func:`caniexport.answers.point.parse` gives them."""
+def upgrade(
+    dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str], scope: Scope, *, same_call: bool = False
+) -> Answer:
+    """What to do, and what it costs, between two points as :func:`caniexport.answers.point.parse` gives them.
+
+    With ``same_call`` the verdict is about the call of today, which nobody changes; else about the best one.
+    """
     require_cases(scope)
     points = Points(dataset)
     left, notes = points.find(before)
     right, more_notes = points.find(after)
     if left.rows == right.rows:
-        said = f"Nothing to compare: the same measured cells answer for both points, {right.text}."
-        return Answer(said, Outcome.NOT_MEASURED, notes=tuple(dict.fromkeys([*notes, *more_notes])))
+        said = "Nothing to compare: the same measured cells answer for both points."
+        same = dict.fromkeys([f"Both are {right.text}.", *notes, *more_notes])
+        return Answer(said, Outcome.NOT_MEASURED, notes=tuple(same))
     is_named = bool({"exporter", "opset"} & set(after))
     asked = [right] if is_named else [points.kept(left, right), right]
     others = [] if is_named else [point for point in points.others(right) if point not in asked]
     moves = Moves(points.views, left, [*asked, *others], scope)
     found = moves.tallies([*asked, *others])
-    # of equal ways the first: as before, then by default
-    best = min(_mostly_measured(found), key=lambda way: way.cost)
-    # one that breaks as little, and by which more works
-    fuller = max((way for way in _mostly_measured(found) if way.cost == best.cost), key=lambda way: way.working)
-    further = [fuller] if fuller.working > best.working else []
-    ways = [best, *(way for way in (*further, *found[: len(asked)]) if way is not best)]
-    ways = [way for at, way in enumerate(ways) if way not in ways[:at]]
+    ways = _ordered(found, len(asked))
+    if same_call and not is_named:
+        today = right if left.is_default else asked[0]
+        ways.sort(key=lambda way: way.point != today)
+    best = ways[0]
     cases, advised = moves.cases(best.point), moves.workarounds(best.point)
     because = moves.causes(best.point, (move.case for move in cases if move.became is Became.BREAKS))
     samples = samples_table(dataset, scope.ops, (left, best.point))
@@ -71,8 +75,8 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
         f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD] + counts[Advice.LOST]}, "
         f"keep {counts[Advice.KEEP]}."
     )
-    said = [*notes, *more_notes, *_uncovered(scope, samples)]
-    return Answer(verdict, outcome, tables, (*dict.fromkeys(said), summary), more=_MORE)
+    told = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_uncovered(scope, samples)]
+    return Answer(verdict, outcome, tables, (*dict.fromkeys(told), summary), more=_MORE)
 
 
 _MORE = "--all lists every case and workaround; --op grid_sample --op lstm narrows to what you use."
@@ -100,15 +104,24 @@ def ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:
     clean.sort(key=lambda way: (newer.index(way.point.torch), way.cost, not way.point.is_default))
     best = next((way for way in clean if not lose_samples(dataset, scope.ops, left, way.point)), None)
     if best is not None:
-        said = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks ({_cases(best)})."
+        said = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks{_failing(best)}."
         outcome = Outcome.WORKS
     else:
         best = min(known, key=lambda way: (way.cost, newer.index(way.point.torch)))
         said, outcome = _verdict(left, best)
     verdict, outcome = _with_operators(dataset, scope, left, best, said, outcome)
     samples = samples_table(dataset, scope.ops, (left, best.point))
-    said = (*notes, *_uncovered(scope, samples))
-    return Answer(verdict, outcome, (table, samples), said, more="--to VERSION lists what changes there.")
+    told = (f"From {left.text}.", *notes, *_uncovered(scope, samples))
+    return Answer(verdict, outcome, (table, samples), told, more="--to VERSION lists what changes there.")
+
+
+def _ordered(found: Sequence[Tally], asked: int) -> list[Tally]:
+    """The best way, of equal ones the first; one that breaks as little, and by which more works; those ``asked``."""
+    known = _mostly_measured(found)
+    best = min(known, key=lambda way: way.cost)
+    fuller = max((way for way in known if way.cost == best.cost), key=lambda way: way.working)
+    ways = [best, *([fuller] if fuller.working > best.working else []), *found[:asked]]
+    return [way for at, way in enumerate(ways) if way not in ways[:at]]
 
 
 def _mostly_measured(ways: Sequence[Tally]) -> list[Tally]:
@@ -123,18 +136,21 @@ def _verdict(left: Point, best: Tally) -> tuple[str, Outcome]:
     worse = best.worse
     if best.compared < ENOUGH or (best.is_thin and not worse):
         few = f"{worse} of them break{'s' if worse == 1 else ''}" if worse else "nothing breaks"
-        return f"Not enough measured: {_cases(best)} at {call}, {few}.", Outcome.NOT_MEASURED
+        return f"Not enough measured: {plural(best.compared, 'case')} at {call}, {few}.", Outcome.NOT_MEASURED
     back = versions.parse(best.point.torch) < versions.parse(left.torch)
     move = "Go back to" if back else "Stay at" if best.point.torch == left.torch else "Move to"
     if best.is_clear:
-        return f"{move} {call}: nothing breaks ({_cases(best)}{_failing(best)}).", Outcome.WORKS
+        return f"{move} {call}: nothing breaks{_failing(best)}.", Outcome.WORKS
     if not worse:
         return f"At {call} nothing works: {_cases(best)} fail before and after.", Outcome.FAILS
+    if worse > best.working:
+        return f"Fails: {worse} of {best.compared} cases break at {call}.", Outcome.FAILS
     helped = worse - best.helpless - best.counts[Became.LOST]
     all_of = {1: "it has", 2: "both have"}.get(worse, "all have")
     tail = f"{all_of} a workaround" if helped == worse else f"{helped or 'none'} with a workaround"
     verb = "breaks" if worse == 1 else "break"
-    return f"{move} {call}: {worse} of {best.compared} cases {verb}, {tail}.", Outcome.FAILS
+    said = f"{move} {call}: {worse} of {best.compared} cases {verb}"
+    return f"{said}, {tail}." if len(f"{said}, {tail}.") <= LONGEST else f"{said}.", Outcome.FAILS
 
 
 def _with_operators(
@@ -151,9 +167,9 @@ def _with_operators(
 
 
 def _failing(way: Tally) -> str:
-    """That most fail before and after, where they do."""
+    """How many cases say so; where most fail before and after, that they do."""
     failing = way.compared - way.working
-    return f", {failing} fail before and after" if failing > way.working else ""
+    return f", {failing} of {way.compared} still fail" if failing > way.working else f" ({_cases(way)})"
 
 
 def _cases(way: Tally) -> str:

@@ -31,7 +31,6 @@ COMMANDS = (
     "upgrade",
     "alerts",
     "workflow",
-    "policy",
     "claims",
     "declared",
     "op",
@@ -44,8 +43,9 @@ COMMANDS = (
     "dashboard",
     "site",
     "mcp",
-    "glossary",
 )
+#: what was a command of its own in the release before, and what answers now
+_MOVED = {"policy": "upgrade --from TORCH", "glossary": "--help, and docs/glossary.md"}
 #: longer than any sentence
 _WHOLE = 1000
 
@@ -78,6 +78,8 @@ class Commands(WholeSentences):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest names for an unknown command."""
+        if args and args[0] in _MOVED:
+            raise click.UsageError(f"`{args[0]}` is now: caniexport {_MOVED[args[0]]}", ctx)
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             if len(args[0].split()) > 1:
                 why = f"caniexport why {shlex.quote(args[0])}"
@@ -132,7 +134,7 @@ def main(context: click.Context) -> None:
     """Can I export it? Which PyTorch ops, failures and workarounds pass where, measured.
 
     Answers come from the published dataset and from what `measure` found on this machine; where both have a
-    result, this machine's is used, and marked. Every command takes --json. `glossary` explains the words.
+    result, this machine's is used, and marked. Every command takes --json.
     """
     from caniexport.cli.project import use_settings
 

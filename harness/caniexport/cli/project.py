@@ -20,7 +20,6 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "why": _FILTERS,
     "reproduce": _FILTERS,
     "workaround": {"torch": "torch", "opset": "opsets", "exporter": "exporters"},
-    "policy": {"torch": "torch", "exporter": "exporter", "runtime": "runtime_versions"},
     "check": {"torch": "releases", "opset": "opsets", "exporter": "exporters"},
 }
 _SETTINGS = "caniexport.settings"

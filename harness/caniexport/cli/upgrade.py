@@ -18,7 +18,6 @@ from caniexport.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from caniexport.answers.answer import Answer
     from caniexport.answers.model_file import ModelFile
     from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
@@ -51,10 +50,15 @@ def command(
 ) -> None:
     """Say how to call the newer release, what breaks there, and which workarounds to remove, add and keep.
 
-    Exit code 1 where something that worked breaks, or too little was measured to know.
+    Exit code 1 where something that worked breaks, or too little was measured to know. With --to-lock the call is the
+    one of today: what breaks is what breaks where only the packages change.
     """
+    from caniexport.answers.model import upgrade_model
     from caniexport.answers.point import parse
+    from caniexport.answers.scope import scope
+    from caniexport.answers.upgrade import ladder, upgrade
     from caniexport.locks import read_lock
+    from caniexport.store.views import Views
 
     dataset = open_dataset()
     file = _file(model, dataset)
@@ -71,27 +75,17 @@ def command(
         raise click.UsageError(
             "Missing option '--from' (the release that you use: --from 1.13.1, --here or --lock FILE)"
         )
-    print_answer(_answer(dataset, file, left, right, cases, themes, ops), whole=whole, as_json=as_json)
-
-
-def _answer(
-    dataset: Dataset,
-    file: ModelFile | None,
-    left: dict[str, str],
-    right: dict[str, str],
-    cases: tuple[str, ...],
-    themes: tuple[str, ...],
-    ops: tuple[str, ...],
-) -> Answer:
-    from caniexport.answers.model import upgrade_model
-    from caniexport.answers.scope import scope
-    from caniexport.answers.upgrade import ladder, upgrade
-    from caniexport.store.views import Views
-
-    if file is not None:
-        return upgrade_model(dataset, file, left, right)
     asked = scope(Views.of(dataset), cases, themes, ops)
-    return upgrade(dataset, left, right, asked) if right else ladder(dataset, left, asked)
+    if file is not None:
+        answer = upgrade_model(dataset, file, left, right)
+    else:
+        # a lock file says nothing of the call, which then stays as it is
+        answer = (
+            upgrade(dataset, left, right, asked, same_call=target is not None)
+            if right
+            else ladder(dataset, left, asked)
+        )
+    print_answer(answer, whole=whole, as_json=as_json)
 
 
 def _say_read(install: LockedInstall) -> None:

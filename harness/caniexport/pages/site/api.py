@@ -15,13 +15,15 @@ from caniexport import home as homes
 from caniexport.answers.filters import Filters
 from caniexport.answers.outcomes import outcomes
 from caniexport.answers.plain import plain
-from caniexport.answers.policy import policy
+from caniexport.answers.scope import Scope
 from caniexport.answers.signs import STATUS
 from caniexport.answers.supported import CaseSupport, supported
+from caniexport.answers.upgrade import ladder
 from caniexport.home.data_package import read_version
 from caniexport.model.rows import SCHEMA_VERSION
 from caniexport.model.status import Exporter
 from caniexport.pages.kept import Kept
+from caniexport.render.plain import as_json
 
 #: raised when something of it is renamed or removed, which makes a new folder beside this one
 VERSION = 1
@@ -75,8 +77,8 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     for op, using in by_op.items():
         yield op_address(op), _answer(f"support --op {op}", using)
     for release in torch:
-        found = policy(kept, Filters(torch=(release,)))
-        yield torch_address(release), _answer(f"policy --torch {release}", found)
+        found = as_json(ladder(kept, {"torch": release}, Scope()))
+        yield torch_address(release), _answer(f"upgrade --from {release}", found)
 
 
 def case_files(kept: Kept, cases: Collection[CaseSupport]) -> Iterator[tuple[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from markupsafe import Markup
@@ -46,17 +47,21 @@ def page(form: Form, kept: Kept) -> Page:
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):
         own["exporter"] = exporter_name("TorchScript")
     own |= {name: written[name] for name in ("opset", "exporter") if name in written}
-    start = written.get("torch") or (form.mine.of("torch") or releases[-2:])[0]
+    mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
+    start = written.get("torch") or mine[0]
     runtime = dict(zip(("runtime",), form.mine.of("runtime")[-1:], strict=False))
-    before = _point(form, "from", "From", releases, opsets, start, own) | runtime | _packages(form, kept, start)
-    after = _point(form, "to", "To", releases, opsets, releases[-1]) | runtime
+    before = _point(form, "from", "From", releases, opsets, start, own) | runtime
+    before |= _packages(form, kept, before["torch"])
+    after = _point(form, "to", "To", releases, opsets, mine[-1] if len(mine) > 1 else releases[-1]) | runtime
     form.bar()
     example = "aten::cross, GridSample; empty: every case"
     named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
     form.choose_setting(kept.rows(), ("runtime", "profile"), apart=False)
-    if not_known := undecided(form, "upgrade", {f"{end}{axis}" for end in ("from", "to") for axis in _AXES}):
+    if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
-    found = kept.answer(_ask, tuple(before.items()), tuple(after.items()), named)
+    ops, unknown = _operators(kept, named)
+    form.warnings += unknown.values()
+    found = kept.answer(_ask, tuple(before.items()), tuple(after.items()), ops, tuple(unknown))
     body = answered(found)
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
         body = _of_model(kept, form.file, before, after) + Markup("<h2>All documented cases</h2>") + body
@@ -68,12 +73,53 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True, files=files)
 
 
-_AXES = ("", "_opset", "_exporter")
+def _asked_of(form: Form) -> set[str]:
+    """The parameters that the two points are made of; those of the setting as far as the points leave them open."""
+    points = {f"{end}{axis}" for end in ("from", "to") for axis in ("", "_opset", "_exporter")}
+    own = {"torch": "from", "opset": "from_opset", "exporter": "from_exporter", "runtime": "", "profile": ""}
+    return points | {name for name, at in own.items() if not form.asked.get(at)}
 
 
-def _ask(kept: Kept, before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]], named: str) -> Answer:
-    ops = tuple(filter(None, (word.strip() for word in named.split(","))))
+def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
+    """The newest release with a reader's packages and the newest of all, or the two newest."""
+    releases, theirs = kept.rows().torch, kept.of(profile).rows().torch
+    return releases[-2:] if profile == NEWEST else (*theirs[-1:], releases[-1])
+
+
+def _operators(kept: Kept, text: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The operators between commas or blanks, and by name what is to be said of those that nobody knows."""
+    views, known, unknown = Views.of(kept), [], {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        # a name may have a blank: layer norm
+        for name in [part] if _refused(views, part) is None else part.split():
+            said = _refused(views, name)
+            if said is None:
+                known.append(name)
+            else:
+                unknown[name] = said
+    return tuple(known), unknown
+
+
+def _refused(views: Views, name: str) -> str | None:
+    """Why nobody knows an operator; ``None`` for one that is known."""
+    try:
+        scope(views, ops=(name,))
+    except UnknownName as error:
+        return str(error)
+    return None
+
+
+def _ask(
+    kept: Kept,
+    before: Sequence[tuple[str, str]],
+    after: Sequence[tuple[str, str]],
+    ops: tuple[str, ...],
+    unknown: tuple[str, ...],
+) -> Answer:
     asked = scope(Views.of(kept), ops=ops)
+    if unknown:
+        cases = asked.cases if ops else frozenset()
+        asked = replace(asked, cases=cases, ops=(*ops, *unknown), uncovered=(*asked.uncovered, *unknown))
     if dict(before)["torch"] == dict(after)["torch"] and len(before) == len(after) == 1:
         return ladder(kept, dict(before), asked)
     return upgrade(kept, dict(before), dict(after), asked)
