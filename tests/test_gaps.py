@@ -10,7 +10,6 @@ import re
 from itertools import pairwise
 
 import pytest
-from caniexport.answers.standings import workarounds
 from small_dataset import RELEASES, write
 
 from caniexport.answers.filters import Filters
@@ -20,6 +19,7 @@ from caniexport.answers.point import Points
 from caniexport.answers.reading import load
 from caniexport.answers.scope import Scope
 from caniexport.answers.support import supports
+from caniexport.answers.workaround import standings
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Status
 from caniexport.store import Dataset
@@ -62,9 +62,9 @@ def only_wider(found, before):
     return all(any(low <= after and by <= high for after, by in before) for low, high in found)
 
 
-def words(dataset, torch):
-    found = workarounds(dataset, Filters(torch=(torch,), exporters=("trace", "dynamo", "default")))
-    return {(item.case, item.variant, item.exporter): item for item in (*found.standings, *found.cautions)}
+def judged(dataset, torch):
+    found = standings(dataset, torch, Scope(), exporters=(TRACE, "dynamo", "default"))
+    return {(item.case, item.variant, item.exporter): item for item in found}
 
 
 def test_the_dataset_has_gaps_within_its_series(whole, gapped):
@@ -74,26 +74,15 @@ def test_the_dataset_has_gaps_within_its_series(whole, gapped):
 
 
 @pytest.mark.parametrize("torch", ORDER)
-def test_the_word_of_a_fix_stays_or_becomes_unknown(whole, gapped, torch):
-    before, after = words(whole, torch), words(gapped, torch)
+def test_the_verdict_of_a_workaround_stays_or_becomes_unknown(whole, gapped, torch):
+    before, after = judged(whole, torch), judged(gapped, torch)
 
     assert after
     for key, item in after.items():
-        # an upgrade is judged on another release where the newest was not measured
-        if item.kind != "version-upgrade":
-            assert item.word in (before[key].word, Workaround.UNKNOWN), key
-            assert item.statement
-            if item.obsolete_since and before[key].obsolete_since:
-                assert at(item.obsolete_since) <= at(torch)
-
-
-@pytest.mark.parametrize("torch", ORDER)
-def test_the_interval_along_torch_only_widens(whole, gapped, torch):
-    before, after = words(whole, torch), words(gapped, torch)
-
-    for key, item in after.items():
-        assert only_wider(bounds(item.along.changes), bounds(before[key].along.changes)), key
-        assert len(item.along.changes) <= len(before[key].along.changes)
+        assert item.verdict in (before[key].verdict, Workaround.UNKNOWN), key
+        assert item.since is None or at(item.since) <= at(torch)
+        # a release that was not measured begins nothing
+        assert item.works_since is None or at(item.works_since) >= at(before[key].works_since)
 
 
 def test_the_history_of_a_case_invents_no_change_and_names_the_releases_between(whole, gapped):

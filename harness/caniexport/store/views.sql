@@ -17,7 +17,10 @@ CREATE OR REPLACE TEMP MACRO verdict(plain, workaround) AS CASE
     ELSE 'broken' END;
 
 -- what a user tries to export, and the workarounds of it that may be advised: each row one variant of a documented case
-CREATE OR REPLACE TEMP VIEW original AS SELECT * FROM variants WHERE variant = 'plain' AND corpus <> 'canary';
+-- but those of what is installed together, which export nothing
+CREATE OR REPLACE TEMP TABLE environment AS SELECT DISTINCT "case" FROM cells WHERE exporter IS NULL;
+CREATE OR REPLACE TEMP VIEW original AS SELECT * FROM variants
+    WHERE variant = 'plain' AND corpus <> 'canary' AND "case" NOT IN (SELECT "case" FROM environment);
 CREATE OR REPLACE TEMP VIEW workaround AS SELECT * FROM variants
     WHERE variant <> 'plain' AND corpus <> 'canary' AND NOT caution AND kind <> 'version-upgrade';
 
