@@ -117,7 +117,9 @@ def test_a_file_that_the_checker_and_the_runtime_refuse_is_a_failure_of_both(mad
 
 def test_the_word_of_a_fix_says_that_the_checker_refuses_its_file(made):
     made(*refused("stack_rewrite"))
-    assert STRICT in said("workaround", "cross/stack_rewrite", "--torch", "2.8.0", "--exporter", "trace", "--all")
+    assert "refuses the file" in said(
+        "workaround", "cross/stack_rewrite", "--torch", "2.8.0", "--exporter", "trace", "--all"
+    )
 
 
 def test_an_upgrade_lists_what_works_there_while_the_checker_refuses_it(made):

@@ -31,7 +31,6 @@ ANSWERS = (
     "claims cross",
     "declared cross --torch 2.8.0",
     "runtimes",
-    "glossary",
 )
 COMMANDS = {
     "measure --release 2.8.0 --plan": "measure",

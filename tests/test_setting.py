@@ -184,7 +184,7 @@ def test_every_page_is_of_the_packages_of_the_setting(draw):
         assert "--profile period --fresh" in " ".join(codes(shown))
         assert OF_ITS_TIME not in codes(draw("case", case="cross-no-symbolic", my_profile="period", profile="newest"))
 
-    for name, said in (("workarounds", "stack_rewrite"), ("search", "indexing  2   · 2"), ("runs", "2.8.0")):
+    for name, said in (("search", "indexing  2   · 2"), ("runs", "2.8.0")):
         assert said in words(draw(name, profile="period")), name
 
 

@@ -104,6 +104,8 @@ def named(views: Views, name: str) -> Scope:
             of_it = frozenset(row[0] for row in known if row[2] == name)
             return Scope(of_it, variants=frozenset({name}))
         raise names.unknown("name", name, (*cases, *filter(None, themes), *spellings(_operators(views)), *variants))
+    if found.uncovered:
+        raise UnknownName(f"no case is about {head!r} (`caniexport op {head}`: its operator samples)")
     if not variant:
         return found
     mine = {row[2] for row in known if found.cases and row[0] in found.cases}

@@ -32,8 +32,10 @@ _SHOWN = (Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.DEFAULT.value)
 @dataclass(frozen=True)
 class Standing:
     """A workaround with one exporter at a release: its verdict, since which release, and how original and workaround
-    end there. ``before`` is the verdict on the release before ``since``, ``works_since`` the release from which on the
-    original exports; both ``None`` where there is none.
+    end there.
+
+    ``before`` is the verdict on the release before ``since``, ``works_since`` the release from which on the original
+    exports; both ``None`` where there is none. ``refuses``: the workaround works, and onnx's checker refuses its file.
     """
 
     case: str
@@ -50,6 +52,7 @@ class Standing:
     plain: Status | None
     workaround: Status | None
     works_since: str | None
+    refuses: bool = False
 
 
 def standings(
@@ -79,7 +82,7 @@ def standings(
             FROM until JOIN here USING ("case", variant, exporter) JOIN other USING ("case", variant, exporter)
             GROUP BY ALL)
         SELECT o."case", w.variant, o.title, w.note, w.caution, w.changes_values, exporter, here.opset, here.verdict,
-            began.since, other.verdict, here.plain, here.workaround, began.works_since
+            began.since, other.verdict, here.plain, here.workaround, began.works_since, here.refuses
         FROM here JOIN began USING ("case", variant, exporter) JOIN other USING ("case", variant, exporter)
         JOIN variants w ON w."case" = here."case" AND w.variant = here.variant
         JOIN original o ON o."case" = here."case"
@@ -98,14 +101,15 @@ def _pairs(profile: str, scope: Scope, opset: int | None, exporters: Sequence[st
     at = "(c.exporter = 'default' OR is_own)" if opset is None else f"call.opset = {opset}"
     names = f"AND c.exporter IN ({', '.join(map(sql.literal, exporters))})" if exporters else ""
     return f"""WITH judged AS (
-            SELECT c.torch, n, c.exporter, c.opset, c."case", c.variant, c.status
+            SELECT c.torch, n, c.exporter, c.opset, c."case", c.variant, c.status, c.checker
             FROM cells c JOIN version USING (torch)
             LEFT JOIN call ON (call.profile, call.torch, call.exporter, call.opset) =
                 (c.profile, c.torch, c.exporter, c.opset)
             WHERE c.profile = {sql.literal(profile)} AND c.provider = 'cpu' {names}
                 AND {at} AND {scope.condition.replace('o."case"', 'c."case"')})
         SELECT p.torch, p.n, p.exporter, p.opset, p."case", o.variant, p.status AS plain, w.status AS workaround,
-            verdict(p.status, w.status) AS verdict
+            verdict(p.status, w.status) AS verdict,
+            coalesce(works(w.status) AND w.checker IN ('strict', 'plain', 'crash'), false) AS refuses
         FROM judged p JOIN variants o ON o."case" = p."case" AND o.variant <> 'plain' AND o.kind <> 'version-upgrade'
         LEFT JOIN judged w ON w.torch = p.torch AND w.exporter = p.exporter AND w.opset IS NOT DISTINCT FROM p.opset
             AND w."case" = p."case" AND w.variant = o.variant
@@ -149,10 +153,10 @@ def environments(views: Views, scope: Scope) -> list[Standing]:
     rows = views.fetch(
         f"""SELECT o."case", w.variant, o.title, w.note, w.caution, w.changes_values, '', NULL,
             verdict(p.status, e.status), NULL, NULL, p.status, e.status, NULL
-        FROM original o JOIN variants w ON w."case" = o."case" AND {scope.of_variants("w")} AND w.variant <> 'plain'
+        FROM variants o JOIN variants w ON w."case" = o."case" AND {scope.of_variants("w")} AND w.variant <> 'plain'
         JOIN cells p ON p."case" = o."case" AND p.variant = 'plain' AND p.torch IS NULL
         LEFT JOIN cells e ON e."case" = o."case" AND e.variant = w.variant AND e.torch IS NULL
-        WHERE {scope.condition} ORDER BY o."case", w.variant"""
+        WHERE o.variant = 'plain' AND {scope.condition} ORDER BY o."case", w.variant"""
     )
     return [_standing(row) for row in rows]
 
@@ -186,10 +190,12 @@ def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, Outcome]:
         sign = "± " if helping.changes_values else ""
         by = "" if len(needed) == len(called) else f" with {' and '.join(called[name] for name in needed)}"
         return f"Needed{by} at torch {torch}: use {sign}{helping.variant}.", Outcome.LISTED
-    if _is_broken(items):
+    broken = list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.BROKEN))
+    if broken:
         several = len({item.variant for item in items}) > 1
         said = "none of the measured workarounds helps" if several else f"{items[0].variant} does not help"
-        return f"Fails at torch {torch}: {said}.", Outcome.FAILS
+        by = "" if len(broken) == len(called) else f" with {' and '.join(called[name] for name in broken)}"
+        return f"Fails{by} at torch {torch}: {said}.", Outcome.FAILS
     if all(item.verdict is Workaround.UNKNOWN for item in items):
         return f"Not measured at torch {torch}.", Outcome.NOT_MEASURED
     since = {item.exporter: item.works_since for item in items if item.works_since}
@@ -250,11 +256,23 @@ def _evidence(found: Iterable[Standing], torch: str) -> Table:
             item.before and Mark(item.before),
             item.plain and Mark(item.plain),
             item.workaround and Mark(item.workaround),
+            "refuses the file" if item.refuses else "",
             Link(item.case, "case", {"case": item.case, "variant": item.variant, "torch": torch}),
         )
         for item in found
     )
-    columns = ("workaround", "call", "opset", "verdict", "since", "before", "original", "with it", "case")
+    columns = (
+        "workaround",
+        "call",
+        "opset",
+        "verdict",
+        "since",
+        "before",
+        "original",
+        "with it",
+        "onnx's checker",
+        "case",
+    )
     return Table("evidence", columns, rows, shown=0)
 
 
