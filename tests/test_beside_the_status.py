@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
+from caniexport.answers.answer import records
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.reading import load
@@ -18,7 +19,6 @@ from caniexport.api import upgrade
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Status
-from caniexport.render.plain import records
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, bundle, cell, write
 
+from caniexport.answers.answer import records
 from caniexport.answers.filters import Filters
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import By, table
@@ -19,7 +20,6 @@ from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
-from caniexport.render.plain import records
 from caniexport.store import Dataset, compact
 from caniexport.store.elsewhere import Runtime
 

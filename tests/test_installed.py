@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from small_dataset import RELEASES, cell, environment, write
 
 from caniexport import api
-from caniexport.answers.answer import Outcome
+from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
 from caniexport.answers.point import parse
 from caniexport.answers.profile_differences import differences_beside_torch
@@ -23,7 +23,6 @@ from caniexport.model.status import Status
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 from caniexport.profiles import PERIOD, find_profile, of_lock
-from caniexport.render.plain import records
 from caniexport.store import Dataset, compact
 
 TORCH = "2.15.0"
@@ -263,4 +262,4 @@ def test_packages_are_named_one_by_one():
 def test_without_packages_a_point_is_of_the_profile_that_answers(local):
     found = api.upgrade(Dataset.open(None, local).of(PERIOD), AT, f"{AT},profile=newest")
 
-    assert (counts(found)["fixed"], found.outcome) == (1, Outcome.NOT_MEASURED)
+    assert (counts(found)["fixed"], found.outcome) == (1, AnswerOutcome.NOT_MEASURED)

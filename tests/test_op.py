@@ -6,11 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 import caniexport
-from caniexport.answers.answer import Outcome
+from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.op import opset_range
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
-from caniexport.render.plain import records
 
 
 def ask(*words):
@@ -45,7 +44,7 @@ def test_an_operator_is_a_strip_over_the_releases_newest_first(results):
 
 def test_what_no_longer_passes_says_until_when_it_did(results):
     found = caniexport.op(results, "sdpa")
-    assert found.outcome is Outcome.FAILS
+    assert found.outcome is AnswerOutcome.FAILS
     assert found.verdict.endswith("exports in part at torch 2.15.0: 2 of 3 samples pass (all until 2.13).")
 
 

@@ -49,46 +49,6 @@ def rows_of(kept, name, **asked):
     return [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
 
 
-@pytest.mark.parametrize("query", ["stack_rewrite", "cross-no-symbolic/stack_rewrite"])
-def test_a_fix_typed_alone_gets_its_word_and_the_release_that_it_is_about(small, query):
-    newest, chosen = read(small, "workarounds", q=query), read(small, "workarounds", q=query, torch="1.10.2")
-
-    assert f"is obsolete at torch 2.15.0 {CHOOSE}" in newest
-    assert "is needed at torch 1.10.2" in chosen
-    assert CHOOSE not in chosen
-
-
-def test_the_fixes_beside_the_one_asked_for_are_a_click_away_and_not_listed(small):
-    rows = rows_of(small, "workarounds", q="stack_rewrite")
-
-    assert len(rows) == 3
-    assert all("/ stack_rewrite" in row for row in rows[1:])
-    assert "Every fix of its case: cross-no-symbolic" in read(small, "workarounds", q="stack_rewrite")
-    assert any("/ exchanged" in row for row in rows_of(small, "workarounds", q="cross", careful="1"))
-    assert not any("/ exchanged" in row for row in rows_of(small, "workarounds", q="stack_rewrite", careful="1"))
-
-
-@pytest.mark.published
-def test_a_fix_that_leaves_an_exporter_names_both_and_is_none_of_the_one_that_it_goes_to(published):
-    rows = [row for row in rows_of(published, "workarounds", q="and-in-place", torch="2.8") if "/ dynamo" in row]
-
-    assert len(rows) == 1
-    assert "trace → dynamo, 18" in rows[0]
-
-
-@pytest.mark.published
-def test_an_operators_page_speaks_first_of_the_readers_own_release(published):
-    at = read(published, "op", op="aten::unflatten", torch="1.13.1")
-    other = read(published, "op", op="inverse", torch="1.13.1")
-
-    assert at.startswith("On torch 1.13.1 no exporter exports torch's own calls of unflatten (float32): TorchScript ")
-    assert (
-        "Torch 1.13.1 was not measured for it. On torch 1.12.1 no exporter exports torch's own calls of inverse"
-        in other
-    )
-    assert read(published, "op", op="aten::unflatten").startswith("unflatten in float32, torch 2.15.0: ")
-
-
 @pytest.mark.parametrize(
     ("query", "near"),
     [
@@ -108,10 +68,6 @@ def test_words_with_the_signs_of_a_pattern_that_nothing_has_leave_the_page_and_n
     links = re.findall(rf'<a href="\./{name}\?q=[^"]*&amp;torch=2.8">([^<]*)</a>', str(found.body))
     assert links[: len(near)] == near
     assert bool(links) == bool(near)
-
-
-def test_a_pattern_is_one_of_names_where_it_takes_some(small):
-    assert any("/ stack_rewrite" in row for row in rows_of(small, "workarounds", q="cross*"))
 
 
 def test_alerts_that_the_filter_of_their_state_hides_are_counted_with_a_link_that_shows_them(small):
@@ -139,15 +95,8 @@ def test_runs_that_the_gate_did_not_judge_are_counted_beside_those_that_passed(s
     assert "Rows of runs that were not judged are used." in above[1]
 
 
-def test_what_is_needed_stands_first_where_nothing_is_searched_for(small):
-    words = [row.split()[1] for row in rows_of(small, "workarounds", torch="2.15.0")[1:]]
-
-    assert set(words) >= {"needed", "obsolete"}
-    assert words == sorted(words, key=["needed", "obsolete", "broken", "harmful", "unknown"].index)
-
-
 @pytest.mark.published
-@pytest.mark.parametrize("name", ["workarounds", "claims", "declared"])
+@pytest.mark.parametrize("name", ["claims", "declared"])
 def test_rows_that_nobody_has_looked_for_unfold_and_are_all_there(published, name):
     shown = page(name, {}, published)
     kept = list(csv.DictReader(io.StringIO(shown.files[0].content())))
@@ -159,32 +108,6 @@ def test_rows_that_nobody_has_looked_for_unfold_and_are_all_there(published, nam
     assert sum(group.count("<tr") - 1 for group in groups) == len(kept) > 600
     # what is looked for stays open
     assert "<details><summary><b>" not in str(page(name, {"q": "index_put"}, published).body)
-
-
-@pytest.mark.published
-def test_the_groups_of_workarounds_are_those_of_the_column_that_they_are_sorted_by(published):
-    groups = {
-        sort: re.findall(r"<details><summary><b>(.*?)</b>", str(page("workarounds", {"sort": sort}, published).body))
-        for sort in ("", "word", "kind", "since")
-    }
-
-    assert {"attention", "masks"} <= set(groups[""])
-    assert groups["word"] == ["needed", "obsolete", "broken", "harmful"]
-    assert "raise-opset" in groups["kind"]
-    assert groups["since"][-1] == "others"
-    assert len(groups["since"]) > 10
-
-
-@pytest.mark.published
-def test_fixes_about_an_operator_are_in_order_and_say_what_they_are_of_and_do(published):
-    words = ["needed", "obsolete", "broken", "harmful", "unknown"]
-    for name, asked in (("workarounds", {"q": "index_put"}), ("op", {"op": "aten::index_put"})):
-        rows = [row for row in rows_of(published, name, **asked) if " fix: " in row and row.split()[1] in words]
-        found = [(words.index(row.split()[1]), row.split(" / ")[0].split()[-1]) for row in rows]
-
-        assert len(rows) > 50
-        assert found == sorted(found)
-        assert any("x[i, j] = v with matrices of indices." in row for row in rows), "what the case is"
 
 
 @pytest.mark.published
@@ -300,14 +223,6 @@ def test_the_table_of_a_theme_says_that_it_has_trouble_cases_and_leads_to_the_op
         assert 'href="./op?op=aten%3A%3Across"' in str(page("matrix", asked, small).body)
 
 
-def test_the_page_of_a_fix_opens_with_its_word_there(small):
-    asked = {"case": "cross-no-symbolic", "variant": "stack_rewrite", "torch": "2.8.0", "opset": "14"}
-    above = page("case", asked, small).above
-
-    assert above.index("is obsolete at torch 2.8.0, opset 14") < above.index("The failing form:")
-    assert "obsolete" not in page("case", {**asked, "variant": "plain"}, small).above
-
-
 def test_a_pasted_error_is_shown_whole_and_answered_at_the_opset_that_it_names(small):
     error = "RuntimeError: Exporting the operator cross to ONNX opset version 12 is not supported"
     said = read(small, "search", q=error)
@@ -409,11 +324,6 @@ def test_the_cases_of_the_matrix_add_up_to_those_of_the_front_page(published):
     assert "not measured within these filters" in told
 
 
-def test_a_table_of_every_fix_says_at_which_release_its_words_hold(small):
-    assert read(small, "workarounds").startswith(f"At torch 2.15.0 {CHOOSE}.")
-    assert read(small, "workarounds", torch="2.8").startswith("At torch 2.8.0.")
-
-
 @pytest.mark.published
 def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
     told = {row.split("/plain")[0].split(" ")[-1]: row for row in rows_of(published, "alerts") if "● open" in row}
@@ -421,24 +331,6 @@ def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
     assert len(told) > 50
     assert not [row for row in told.values() if "This is step" in row or "Next steps" in row]
     assert "TypeError: float() argument must be a string or a real number" in told["integers-times-dynamic-size"]
-
-
-@pytest.mark.published
-@pytest.mark.parametrize(
-    ("asked", "column", "value"),
-    [
-        ({}, "operator", "abs"),
-        ({"fails": "dynamo"}, "dynamo: passes at opset", ""),
-        ({"list": "silent"}, "how it ends", " gives wrong values"),
-        ({"op": "acos"}, "case or operator", "acos"),
-    ],
-)
-def test_the_operators_of_a_page_can_be_kept(published, asked, column, value):
-    shown = page("op", asked, published)
-    kept = list(csv.DictReader(io.StringIO(shown.files[0].content())))
-
-    assert any(value in re.split("[:|]", row[column]) for row in kept)
-    assert "op" in asked or len(kept) == str(shown.body).count("<tr data-words=")
 
 
 @pytest.mark.published
@@ -489,20 +381,6 @@ NON_FACTOR = "adaptive-avg-pool2d-non-factor"
 
 
 @pytest.mark.published
-def test_fixes_that_compute_other_values_come_last_and_say_so_wherever_fixes_are_listed(published):
-    error = "ONNX export of operator adaptive_avg_pool2d, output size that are not factor of input size."
-    error = f"SymbolicValueError: {error}"
-    hits = read(published, "search", q=error)
-    assert "works there: matrix_product , stride_kernel_formula , pad_to_multiple , which " + OTHER_VALUES in hits
-
-    forms = read(published, "case", case=NON_FACTOR).split("The forms")[-1]
-    assert "first: another function, other values Careful: " + OTHER_VALUES in forms
-    assert forms.index("stride_kernel_formula") < forms.index("pad_to_multiple")
-
-    assert OTHER_VALUES in read(published, "workarounds", q=NON_FACTOR, torch="2.9")
-
-
-@pytest.mark.published
 def test_the_static_copy_has_of_each_fix_that_it_computes_other_values(published):
     places = working_fixes(published, NON_FACTOR).values()
 
@@ -512,41 +390,9 @@ def test_the_static_copy_has_of_each_fix_that_it_computes_other_values(published
 
 
 @pytest.mark.published
-def test_the_sentence_about_a_fix_that_computes_other_values_says_so():
-    asked = ["workaround", f"{NON_FACTOR}/pad_to_multiple", "--torch", "2.9", "--exporter", "trace"]
-    first = CliRunner().invoke(main, asked).output.splitlines()[0]
-    assert first.endswith(f"with it it works, but it {OTHER_VALUES}.")
-
-    only = CliRunner().invoke(main, ["workaround", "interpolate-bilinear-antialias", *asked[2:]]).output.splitlines()[0]
-    assert "no workaround that was measured keeps the values: without_antialias computes other values" in only
-
-
-@pytest.mark.published
 def test_an_upgrade_marks_a_workaround_that_computes_other_values(published):
     asked = {"from": "1.13.1", "to": "2.9.1", "to_exporter": "dynamo", "ops": "interpolate"}
     assert "± without_antialias" in read(published, "upgrade", **asked)
-
-
-@pytest.mark.published
-def test_fixes_that_are_known_to_be_wrong_are_counted_below_their_table():
-    said = CliRunner().invoke(main, ["workaround", "cross", "--torch", "2.8", "--opset", "18"]).output
-    wrong = said.split("Known to be wrong or partial:")[1]
-    table, counts = wrong.split("Of those known to be wrong or partial: ")
-    for word, sign in (("obsolete", "○"), ("broken", "✗"), ("harmful", "!")):
-        assert f"{table.count(f'{sign} {word}')} {word}" in counts
-
-
-@pytest.mark.published
-def test_a_file_that_refuses_other_sizes_than_the_example_says_nothing_of_a_workaround():
-    asked = ["workaround", "floor-divide-negative-integer", "--torch", "2.5.1", "--exporter"]
-    by_dynamo, by_trace = (CliRunner().invoke(main, [*asked, name]).output for name in ("dynamo", "trace"))
-    assert (
-        "the file takes the example's sizes alone, and whether a workaround helps is not known, by dynamo" in by_dynamo
-    )
-    assert "none of the workarounds" not in by_dynamo
-    assert "refuses other sizes" in " ".join(by_dynamo.split())
-    assert "a workaround is still needed by trace" in by_trace
-    assert "refuses other sizes" not in " ".join(by_trace.split())
 
 
 @pytest.mark.published

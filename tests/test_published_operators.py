@@ -251,6 +251,5 @@ def test_an_operator_that_is_not_measured_is_a_dead_end_neither_of_op_nor_of_why
     # `why` also names the other command
     assert why.stdout.replace(" Torch's own samples of it: `caniexport op lstm`.", "", 1).startswith(alone.stdout)
     eye = CliRunner().invoke(main, ["why", "eye"])
-    assert eye.exit_code == 2
-    assert "it has no sample with a tensor; torch itself lists rules for opsets: trace 7-23" in eye.output
-    assert "caniexport op eye" not in eye.output
+    assert eye.output.startswith("Not measured: torch.eye.\n")
+    assert "it has no sample with a tensor" in eye.output

@@ -25,6 +25,7 @@ FLOORS = (
     ("measure",),
     ("publish",),
     ("answers",),
+    ("render",),
     ("match",),
     ("alerts", "audit", "bisect", "check", "reproduce", "scan"),
     ("api", "pages"),

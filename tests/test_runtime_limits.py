@@ -8,7 +8,7 @@ from small_dataset import append, bundle, cell, write
 from test_touching import TRACE, drawn, graphs, model
 
 import caniexport
-from caniexport.answers.answer import Outcome
+from caniexport.answers.answer import AnswerOutcome
 from caniexport.answers.model_file import place_model
 from caniexport.answers.onnx_ops import of_bytes
 from caniexport.pages.page import page
@@ -31,7 +31,7 @@ def test_a_model_whose_file_its_runtime_refuses_is_not_said_to_be_spared(results
     found = caniexport.upgrade(results, before, "2.15.0,ort=1.15.1", model=by_dynamo)
 
     assert any(TAKEN in note and "a file written there has opset 20 and IR version 10" in note for note in found.notes)
-    assert (found.verdict.partition(":")[0], found.outcome) == ("Fails", Outcome.FAILS)
+    assert (found.verdict.partition(":")[0], found.outcome) == ("Fails", AnswerOutcome.FAILS)
 
 
 def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):

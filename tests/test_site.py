@@ -235,7 +235,7 @@ def test_the_tables_are_there_as_files_for_other_tools(copy, home):
     traced = mine[mine["exporter"] == "torchscript-trace"].set_index("torch")["status"].to_dict()
     assert traced == {"1.10.2": "fail", "2.0.1": "pass", "2.8.0": "pass", "2.15.0": "pass"}
     fixes = pd.read_csv(copy / "data" / "workarounds.csv.gz")
-    assert set(fixes[fixes["variant"] == "stack_rewrite"]["word"]) == {"obsolete"}
+    assert set(fixes[fixes["variant"] == "stack_rewrite"]["verdict"]) == {"obsolete"}
 
 
 def test_texts_of_the_dataset_are_texts_in_every_page(copy):

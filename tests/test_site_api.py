@@ -71,7 +71,8 @@ def test_an_answer_is_what_the_command_that_it_names_prints(copy, home):
     assert len(answers) > len(CASES)
     for path, found in answers.items():
         reply = CliRunner(env={VARIABLE: str(home)}).invoke(main, found["command"].split()[1:])
-        assert reply.exit_code == 0, reply.output
+        # 1: an upgrade that breaks something
+        assert reply.exit_code == 0 or "upgrade" in found["command"], reply.output
         assert json.loads(reply.stdout) == found["answer"], path
 
 

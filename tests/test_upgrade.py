@@ -9,11 +9,10 @@ from click.testing import CliRunner
 from small_dataset import write
 
 import caniexport
-from caniexport.answers.answer import Outcome
+from caniexport.answers.answer import AnswerOutcome, as_json, records
 from caniexport.answers.point import parse
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
-from caniexport.render.plain import as_json, records
 from caniexport.store import Dataset
 
 ALL_OF_ONE_CALL = "torch=2.5.1,opset=17"
@@ -70,7 +69,7 @@ def test_what_gets_worse_for_want_of_an_exporter_says_so(results):
 def test_two_points_that_the_same_cells_answer_are_no_all_clear(local, after):
     found = ask(local, "2.8.0", after)
 
-    assert (found.outcome, found.tables) == (Outcome.NOT_MEASURED, ())
+    assert (found.outcome, found.tables) == (AnswerOutcome.NOT_MEASURED, ())
     assert "the same measured cells answer for both" in found.verdict
 
 
@@ -78,7 +77,7 @@ def test_few_measured_cases_are_no_advice(local):
     found = ask(local, "2.0.1", "torch=2.8.0,opset=99")
     assert (found.verdict, found.outcome) == (
         "Not enough measured: 0 cases at 2.8.0 with dynamo=False, opset_version=99, nothing breaks.",
-        Outcome.NOT_MEASURED,
+        AnswerOutcome.NOT_MEASURED,
     )
     assert any("takes opset 7" in note for note in found.notes)
 
@@ -127,7 +126,7 @@ def test_a_point_is_read_as_requirement_files_and_people_write_it(point, axes):
 
 def test_where_nothing_works_at_either_end_nobody_is_told_to_move(results):
     found = caniexport.upgrade(results, "2.12,opset=28", "2.15,opset=28")
-    assert found.outcome is Outcome.FAILS
+    assert found.outcome is AnswerOutcome.FAILS
     assert found.verdict.startswith("At 2.15.0 with dynamo=True, opset_version=28 nothing works: ")
 
 

@@ -12,14 +12,13 @@ from click.testing import CliRunner
 
 import caniexport
 from caniexport import versions
-from caniexport.answers.answer import Outcome
+from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.scope import Scope, named
 from caniexport.answers.workaround import standings
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround, workaround
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Status
-from caniexport.render.plain import records
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
@@ -67,7 +66,7 @@ def test_each_release_is_judged_at_its_own_opset_or_at_the_one_asked_for(dataset
 
 def test_an_opset_refused_to_both_says_nothing_about_a_workaround(dataset):
     assert caniexport.workaround(dataset, "cross/stack_rewrite", torch="1.10.2", opset=15).outcome is (
-        Outcome.NOT_MEASURED
+        AnswerOutcome.NOT_MEASURED
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
+from caniexport.answers.answer import as_json
 from caniexport.answers.decision import decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
@@ -18,7 +19,6 @@ from caniexport.answers.upstream import source_address
 from caniexport.match.search import FullText, find_hits
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, UnknownName
-from caniexport.render.plain import as_json
 from caniexport.settings import ProjectSettings, read_settings
 
 if TYPE_CHECKING:

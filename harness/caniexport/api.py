@@ -101,7 +101,7 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
     return cells_frame(dataset, read_filters("cells", filters))
 
 
-def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -> matrix.Table:
+def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -> matrix.CaseTable:
     """The matrix: columns by ``torch``, ``opset``, ``exporter``, ``runtime`` or ``provider``."""
     axis = matrix.By(names.require("axis", by, list(matrix.By)))
     return matrix.table(dataset, read_filters("table", filters), axis)

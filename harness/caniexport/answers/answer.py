@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pandas as pd
+from caniexport.answers.shown import Shown
 
 #: characters of a verdict
 LONGEST = 100
 
 
-class Outcome(StrEnum):
+class AnswerOutcome(StrEnum):
     """What a verdict says; exit codes and colors follow from it."""
 
     WORKS = "works"
@@ -26,7 +25,7 @@ class Outcome(StrEnum):
     @property
     def exit_code(self) -> int:
         """1 where something stops a build, or nobody knows."""
-        return int(self in (Outcome.FAILS, Outcome.NOT_MEASURED))
+        return int(self in (AnswerOutcome.FAILS, AnswerOutcome.NOT_MEASURED))
 
 
 @dataclass(frozen=True)
@@ -83,30 +82,53 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Shown):
     """A verdict of one line, at most 100 characters; tables; notes of a sentence each.
 
     ``more`` is the command, or what to add to it, that shows what is left out.
     """
 
     verdict: str
-    outcome: Outcome
+    outcome: AnswerOutcome
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     more: str = ""
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows of the tables as a frame; raises :class:`ModuleNotFoundError`, which names the extra."""
-        from caniexport.answers.pandas_extra import import_pandas
-        from caniexport.render.plain import every_record
 
-        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(every_record(self))
-        return frame
+def as_json(answer: Answer) -> dict[str, Any]:
+    """The answer as objects, lists, text and numbers: every row of its tables by column."""
+    tables = [{"title": table.title, "rows": records(table)} for table in answer.tables if table.rows]
+    return {"verdict": answer.verdict, "outcome": answer.outcome.value, "tables": tables, "notes": list(answer.notes)}
 
-    def _repr_html_(self) -> str:
-        from caniexport.render.html import notebook
 
-        return notebook(self)
+def records(table: Table) -> list[dict[str, Any]]:
+    """The rows of a table by column."""
+    return [{name: _value(cell) for name, cell in zip(table.columns, row, strict=True) if name} for row in table.rows]
+
+
+def texts(answer: Answer) -> list[dict[str, str]]:
+    """The rows of all tables as texts by column, each with the title of its table."""
+    return [
+        {"table": table.title, **dict(zip(table.columns, map(words, row), strict=True))}
+        for table in answer.tables
+        for row in table.rows
+    ]
+
+
+def _value(cell: Cell) -> Any:
+    match cell:
+        case Mark(word, text):
+            return {"word": word.value, "text": text} if text else word.value
+        case Link(text, _, asked):
+            return dict(asked) or text
+        case Message(line, whole):
+            return whole or line
+        case tuple():
+            return [_value(item) for item in cell]
+        case str() | int() | float() | None:
+            return cell
+        case _:
+            return words(cell)
 
 
 def words(value: Any) -> str:

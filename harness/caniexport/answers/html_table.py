@@ -35,11 +35,12 @@ def _draw(table: AnswerTable) -> Element:
     _add(made, "p", table.heading)
     if table.rows:
         drawn = SubElement(made, "table")
-        columns = [name for name in table.rows[0] if any(row[name] not in (None, "", ()) for row in table.rows)]
+        every = dict.fromkeys(name for row in table.rows for name in row)
+        columns = [name for name in every if any(row.get(name) not in (None, "", ()) for row in table.rows)]
         _line(SubElement(drawn, "thead"), "th", columns)
         body = SubElement(drawn, "tbody")
         for row in table.rows[:_MOST]:
-            _line(body, "td", [_text(row[name]) for name in columns])
+            _line(body, "td", [_text(row.get(name)) for name in columns])
     left = len(table.rows) - _MOST
     more = f"and {plural(left, 'more row')}: .to_pandas() has them" if left > 0 else ""
     for text in filter(None, (more, *table.notes)):

@@ -77,7 +77,7 @@ class EnvironmentLine:
 
 
 @dataclass(frozen=True)
-class Table(Shown):
+class CaseTable(Shown):
     """The matrix. ``notes`` say what was assumed; ``unmeasured`` are variants without a cell;
     ``measured`` counts the cells of the dataset, whatever the filters.
 
@@ -93,7 +93,7 @@ class Table(Shown):
     measured: int
 
 
-def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
+def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> CaseTable:
     """The matrix of what the filters take. Raises :class:`UnknownName` for a filter value that nobody knows.
 
     Without a case or variant filter it has the failing forms only, with the tracing and the dynamo exporter.
@@ -117,7 +117,7 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     unmeasured = set() if selection.statuses else _measurable(selection) - shown
     notes += [*_runtime_notes(together), *rows.notes]
     missing = tuple(sorted("/".join(key) for key in unmeasured))
-    return Table(by, columns, tuple(lines), environments, tuple(notes), missing, rows.count)
+    return CaseTable(by, columns, tuple(lines), environments, tuple(notes), missing, rows.count)
 
 
 def narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from caniexport.answers.answer import Answer, Code, Link, Mark, Outcome, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Code, Link, Mark, Table
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
@@ -67,10 +67,10 @@ def _is_clear(found: ModelStanding) -> bool:
     return found.word in _CLEAR and found.is_seen and not found.may_be_wrong
 
 
-def _outcome(found: ModelStanding) -> Outcome:
+def _outcome(found: ModelStanding) -> AnswerOutcome:
     if _is_clear(found):
-        return Outcome.WORKS
-    return Outcome.NOT_MEASURED if found.word in (*_UNKNOWN, *_CLEAR) else Outcome.FAILS
+        return AnswerOutcome.WORKS
+    return AnswerOutcome.NOT_MEASURED if found.word in (*_UNKNOWN, *_CLEAR) else AnswerOutcome.FAILS
 
 
 def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:

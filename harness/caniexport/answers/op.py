@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from caniexport import versions
-from caniexport.answers.answer import Answer, Cell, Link, Mark, Message, Outcome, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
 from caniexport.answers.installed import installations
 from caniexport.answers.point import call_text
 from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, declared_rules, name_keys
@@ -67,13 +67,13 @@ def op(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Mapping
     if len(meant) == 1:
         return _one(summary, dataset, meant[0], findings.get(meant[0], ()))
     ends = {one: _one(summary, dataset, one, ()) for one in meant}
-    bad = {one: answer for one, answer in ends.items() if answer.outcome is not Outcome.WORKS}
+    bad = {one: answer for one, answer in ends.items() if answer.outcome is not AnswerOutcome.WORKS}
     said = f"{len(bad)} of {len(meant)} operators of this name do not export with every call."
     if not bad:
         said = f"All {len(meant)} operators of this name export with every call."
     rows = tuple((one, *(_newest_of(answer, call) for call in _CALLS)) for one, answer in ends.items())
     columns = ("operator", *(call_text(summary.releases[-1], call) for call in _CALLS))
-    outcome = Outcome.FAILS if bad else Outcome.WORKS
+    outcome = AnswerOutcome.FAILS if bad else AnswerOutcome.WORKS
     return Answer(said, outcome, (Table("", columns, rows),), more=f"caniexport op {meant[0]} tells more of one.")
 
 
@@ -88,7 +88,7 @@ def _one(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Itera
     releases = versions.ordered(row.torch for row in rows)[::-1]
     if not rows:
         why = next((row.signature for row in summary.of_operator(name) if row.signature), "no sample can be a module")
-        return Answer(f"Not measured: torch.{name}.", Outcome.NOT_MEASURED, notes=(why or "",))
+        return Answer(f"Not measured: torch.{name}.", AnswerOutcome.NOT_MEASURED, notes=(why or "",))
     newest = releases[0]
     plain = [row for row in rows if not row.form] or rows
     dtypes = dict.fromkeys(row.dtype for row in sorted(plain, key=_rank))
@@ -127,7 +127,7 @@ def _along(rows: Iterable[OperatorRow], dtype: str | None, exporter: str) -> dic
     return {torch: SamplesAt(tuple(mine)) for torch, mine in found.items()}
 
 
-def _verdict(name: str, by_call: Mapping[str, Mapping[str, SamplesAt]], newest: str) -> tuple[str, Outcome]:
+def _verdict(name: str, by_call: Mapping[str, Mapping[str, SamplesAt]], newest: str) -> tuple[str, AnswerOutcome]:
     """``grid_sample exports since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+).``"""
     told: list[str] = []
     for exporter, along in by_call.items():
@@ -139,17 +139,17 @@ def _verdict(name: str, by_call: Mapping[str, Mapping[str, SamplesAt]], newest: 
     missing = [_how(row, newest) for exporter, row in ends.items() if not by_call[exporter][newest].passing]
     if told:
         rest = f", {' and '.join(missing)}" if missing else ""
-        outcome = Outcome.FAILS if missing else Outcome.WORKS
+        outcome = AnswerOutcome.FAILS if missing else AnswerOutcome.WORKS
         return f"{name} exports since {' and '.join(told)}{rest}.", outcome
     worked = versions.newest(torch for along in by_call.values() for torch, here in along.items() if here.passing)
     until = f" (all until {_series(worked)})" if worked else ""
     if any(row.passing for row in ends.values()):
         best = max(ends.values(), key=lambda row: row.passing)
         share = f"{best.passing} of {best.calls} samples pass"
-        return f"{name} exports in part at torch {newest}: {share}{until}.", Outcome.FAILS
+        return f"{name} exports in part at torch {newest}: {share}{until}.", AnswerOutcome.FAILS
     wrong = any(row.status == Status.MISMATCH.value for row in ends.values())
     how = "gives wrong values" if wrong else "does not export"
-    return f"{name} {how} at torch {newest}{until}.", Outcome.FAILS
+    return f"{name} {how} at torch {newest}{until}.", AnswerOutcome.FAILS
 
 
 def _how(row: OperatorRow, newest: str) -> str:

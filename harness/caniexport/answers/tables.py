@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from caniexport import versions
+from caniexport.answers.answer import Answer, texts
 from caniexport.answers.html_table import AnswerTable
-from caniexport.answers.matrix import Table
+from caniexport.answers.matrix import CaseTable
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import Why
 from caniexport.answers.shown import Answers, as_table
@@ -55,7 +56,7 @@ def _(answer: CaseSupport) -> AnswerTable:
 
 
 @as_table.register
-def _(answer: Table) -> AnswerTable:
+def _(answer: CaseTable) -> AnswerTable:
     rows = [
         {
             "case": line.case,
@@ -71,3 +72,8 @@ def _(answer: Table) -> AnswerTable:
 
 def _short(exporter: str) -> str:
     return EXPORTER_SHORT.get(exporter, exporter)
+
+
+@as_table.register
+def _(answer: Answer) -> AnswerTable:
+    return AnswerTable(answer.verdict, texts(answer), answer.notes)

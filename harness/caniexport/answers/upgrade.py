@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from caniexport import versions
-from caniexport.answers.answer import LONGEST, Answer, Cell, Code, Link, Mark, Message, Outcome, Table
+from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
 from caniexport.answers.moves import Advice, Became, CaseMove, Moves, Tally
 from caniexport.answers.outcomes import cause_line
 from caniexport.answers.point import Point, Points
@@ -44,7 +44,7 @@ def upgrade(
     if left.rows == right.rows:
         said = "Nothing to compare: the same measured cells answer for both points."
         same = dict.fromkeys([f"Both are {right.text}.", *notes, *more_notes])
-        return Answer(said, Outcome.NOT_MEASURED, notes=tuple(same))
+        return Answer(said, AnswerOutcome.NOT_MEASURED, notes=tuple(same))
     is_named = bool({"exporter", "opset"} & set(after))
     asked = [right] if is_named else [points.kept(left, right), right]
     others = [] if is_named else [point for point in points.others(right) if point not in asked]
@@ -90,7 +90,7 @@ def ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:
     newer = [torch for torch in points.releases if versions.parse(torch) > versions.parse(left.torch)][::-1]
     if not newer:
         said = f"Stay at torch {left.torch}: no newer release was measured."
-        return Answer(said, Outcome.LISTED, notes=tuple(notes))
+        return Answer(said, AnswerOutcome.LISTED, notes=tuple(notes))
     default = [points.at(torch, left) for torch in newer]
     kept = [points.kept(left, point) for point in default]
     found = Moves(points.views, left, [*kept, *default], scope).tallies([*kept, *default])
@@ -105,7 +105,7 @@ def ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:
     best = next((way for way in clean if not lose_samples(dataset, scope.ops, left, way.point)), None)
     if best is not None:
         said = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks{_failing(best)}."
-        outcome = Outcome.WORKS
+        outcome = AnswerOutcome.WORKS
     else:
         best = min(known, key=lambda way: (way.cost, newer.index(way.point.torch)))
         said, outcome = _verdict(left, best)
@@ -130,39 +130,39 @@ def _mostly_measured(ways: Sequence[Tally]) -> list[Tally]:
     return [way for way in ways if way.compared >= _AS_KNOWN * most]
 
 
-def _verdict(left: Point, best: Tally) -> tuple[str, Outcome]:
+def _verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
     """What to do at a point, in one line."""
     call = f"{best.point.torch} with {best.point.call}"
     worse = best.worse
     if best.compared < ENOUGH or (best.is_thin and not worse):
         few = f"{worse} of them break{'s' if worse == 1 else ''}" if worse else "nothing breaks"
-        return f"Not enough measured: {plural(best.compared, 'case')} at {call}, {few}.", Outcome.NOT_MEASURED
+        return f"Not enough measured: {plural(best.compared, 'case')} at {call}, {few}.", AnswerOutcome.NOT_MEASURED
     back = versions.parse(best.point.torch) < versions.parse(left.torch)
     move = "Go back to" if back else "Stay at" if best.point.torch == left.torch else "Move to"
     if best.is_clear:
-        return f"{move} {call}: nothing breaks{_failing(best)}.", Outcome.WORKS
+        return f"{move} {call}: nothing breaks{_failing(best)}.", AnswerOutcome.WORKS
     if not worse:
-        return f"At {call} nothing works: {_cases(best)} fail before and after.", Outcome.FAILS
+        return f"At {call} nothing works: {_cases(best)} fail before and after.", AnswerOutcome.FAILS
     if worse > best.working:
-        return f"Fails: {worse} of {best.compared} cases break at {call}.", Outcome.FAILS
+        return f"Fails: {worse} of {best.compared} cases break at {call}.", AnswerOutcome.FAILS
     helped = worse - best.helpless - best.counts[Became.LOST]
     all_of = {1: "it has", 2: "both have"}.get(worse, "all have")
     tail = f"{all_of} a workaround" if helped == worse else f"{helped or 'none'} with a workaround"
     verb = "breaks" if worse == 1 else "break"
     said = f"{move} {call}: {worse} of {best.compared} cases {verb}"
-    return f"{said}, {tail}." if len(f"{said}, {tail}.") <= LONGEST else f"{said}.", Outcome.FAILS
+    return f"{said}, {tail}." if len(f"{said}, {tail}.") <= LONGEST else f"{said}.", AnswerOutcome.FAILS
 
 
 def _with_operators(
-    dataset: Dataset, scope: Scope, left: Point, best: Tally, verdict: str, outcome: Outcome
-) -> tuple[str, Outcome]:
+    dataset: Dataset, scope: Scope, left: Point, best: Tally, verdict: str, outcome: AnswerOutcome
+) -> tuple[str, AnswerOutcome]:
     """The verdict on the cases, or what speaks against it: operator samples, an operator without a case."""
-    if outcome is not Outcome.FAILS and lose_samples(dataset, scope.ops, left, best.point):
+    if outcome is not AnswerOutcome.FAILS and lose_samples(dataset, scope.ops, left, best.point):
         samples = f"operator samples that passed fail at {best.point.torch}"
-        return f"No documented case breaks ({_cases(best)}), and {samples}.", Outcome.FAILS
-    if outcome is Outcome.WORKS and scope.uncovered:
+        return f"No documented case breaks ({_cases(best)}), and {samples}.", AnswerOutcome.FAILS
+    if outcome is AnswerOutcome.WORKS and scope.uncovered:
         some = f"{len(scope.uncovered)} of {plural(len(scope.ops), 'operator')}"
-        return f"Not enough measured: no case is about {some}; nothing else breaks.", Outcome.NOT_MEASURED
+        return f"Not enough measured: no case is about {some}; nothing else breaks.", AnswerOutcome.NOT_MEASURED
     return verdict, outcome
 
 

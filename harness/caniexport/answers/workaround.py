@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from caniexport.answers.answer import Answer, Cell, Code, Link, Mark, Outcome, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
 from caniexport.answers.moves import EASE
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope, require_cases
@@ -132,7 +132,7 @@ def workaround(
     installed = environments(points.views, scope)
     if not found and not installed:
         said = f"Not measured: no workaround of what was asked for at torch {point.torch}."
-        return Answer(said, Outcome.NOT_MEASURED, notes=tuple(notes))
+        return Answer(said, AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     found = found or installed
     sound = [item for item in found if not item.caution] or found
     wrong = [item for item in found if item.caution and sound is not found]
@@ -161,7 +161,7 @@ def environments(views: Views, scope: Scope) -> list[Standing]:
     return [_standing(row) for row in rows]
 
 
-def _verdict(found: Sequence[Standing], torch: str) -> tuple[str, Outcome]:
+def _verdict(found: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
     """What to do, in one line."""
     by_case: dict[str, list[Standing]] = {}
     for item in found:
@@ -174,33 +174,33 @@ def _verdict(found: Sequence[Standing], torch: str) -> tuple[str, Outcome]:
     cases = plural(len(by_case), "case")
     if needed:
         none = f", no workaround helps for {len(broken)}" if broken else ""
-        return f"Needed for {len(needed)} of {cases} at torch {torch}{none}.", Outcome.LISTED
+        return f"Needed for {len(needed)} of {cases} at torch {torch}{none}.", AnswerOutcome.LISTED
     if broken:
-        return f"No workaround helps for {len(broken)} of {cases} at torch {torch}.", Outcome.LISTED
+        return f"No workaround helps for {len(broken)} of {cases} at torch {torch}.", AnswerOutcome.LISTED
     if not any(item.verdict is not Workaround.UNKNOWN for item in found):
-        return f"Not measured: none of {cases} at torch {torch}.", Outcome.NOT_MEASURED
-    return f"Not needed: {cases} export at torch {torch} without a workaround.", Outcome.WORKS
+        return f"Not measured: none of {cases} at torch {torch}.", AnswerOutcome.NOT_MEASURED
+    return f"Not needed: {cases} export at torch {torch} without a workaround.", AnswerOutcome.WORKS
 
 
-def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, Outcome]:
+def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
     needed = _needed_with(items)
     called = {name: _column(torch, name) for name in dict.fromkeys(item.exporter for item in items)}
     if needed:
         helping = next(item for item in items if item.verdict is Workaround.NEEDED)
         sign = "± " if helping.changes_values else ""
         by = "" if len(needed) == len(called) else f" with {' and '.join(called[name] for name in needed)}"
-        return f"Needed{by} at torch {torch}: use {sign}{helping.variant}.", Outcome.LISTED
+        return f"Needed{by} at torch {torch}: use {sign}{helping.variant}.", AnswerOutcome.LISTED
     broken = list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.BROKEN))
     if broken:
         several = len({item.variant for item in items}) > 1
         said = "none of the measured workarounds helps" if several else f"{items[0].variant} does not help"
         by = "" if len(broken) == len(called) else f" with {' and '.join(called[name] for name in broken)}"
-        return f"Fails{by} at torch {torch}: {said}.", Outcome.FAILS
+        return f"Fails{by} at torch {torch}: {said}.", AnswerOutcome.FAILS
     if all(item.verdict is Workaround.UNKNOWN for item in items):
-        return f"Not measured at torch {torch}.", Outcome.NOT_MEASURED
+        return f"Not measured at torch {torch}.", AnswerOutcome.NOT_MEASURED
     since = {item.exporter: item.works_since for item in items if item.works_since}
     told = " and ".join(f"{since[name]} ({called[name]})" for name in _NAMED if name in since)
-    return f"Not needed at torch {torch}: the original exports{f' since {told}' if told else ''}.", Outcome.WORKS
+    return f"Not needed at torch {torch}: the original exports{f' since {told}' if told else ''}.", AnswerOutcome.WORKS
 
 
 _NAMED = (Exporter.TRACE.value, Exporter.DYNAMO.value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import Table, table
+from caniexport.answers.matrix import CaseTable, table
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import load, select
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -51,7 +51,7 @@ class Checked:
     releases: tuple[str, ...]
     works: tuple[Works, ...]
     failures: tuple[Failure, ...]
-    table: Table
+    table: CaseTable
     problems: Mapping[str, str]
     notes: tuple[str, ...]
     findings: tuple[str, ...]

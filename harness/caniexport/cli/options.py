@@ -86,7 +86,7 @@ def answer_options(command: _Command) -> _Command:
 def print_answer(answer: Answer, *, whole: bool, as_json: bool, judges: bool = True) -> None:
     """Print an answer. Where it ``judges`` a build, the command ends with the exit code of its outcome."""
     if as_json:
-        from caniexport.render.plain import as_json as rendered
+        from caniexport.answers.answer import as_json as rendered
 
         output.print_json(rendered(answer))
     else:

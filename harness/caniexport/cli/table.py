@@ -20,7 +20,7 @@ from caniexport.model.status import Exporter, Status
 
 if TYPE_CHECKING:
     from caniexport.answers.gathered import Gathered, Share
-    from caniexport.answers.matrix import MatrixRow, Table
+    from caniexport.answers.matrix import CaseTable, MatrixRow
     from caniexport.answers.summary import Summary
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
@@ -92,7 +92,7 @@ def _count(share: Share) -> str:
     return f"{share.works}/{share.measured}" if share.measured else NOT_MEASURED
 
 
-def show(found: Table, console: Console) -> None:
+def show(found: CaseTable, console: Console) -> None:
     """Print the matrix, in as many blocks of columns as the width needs, then how to read it."""
     layout = _Layout(found, console.width)
     if not found.lines and not found.environments:
@@ -118,7 +118,7 @@ def show(found: Table, console: Console) -> None:
         console.print(f"- known, not measured: {names.some(found.unmeasured, 8)}")
 
 
-def _environments(found: Table, console: Console) -> None:
+def _environments(found: CaseTable, console: Console) -> None:
     console.print("\nEnvironments: what can be installed and imported together")
     made = grid("case", "outcome", "at stage")
     before = ""
@@ -139,7 +139,7 @@ class _Layout:
     one column fits beside the heads of the lines, they are told line by line.
     """
 
-    def __init__(self, found: Table, width: int) -> None:
+    def __init__(self, found: CaseTable, width: int) -> None:
         self.found = found
         self.width = width
         self.local = [place.local for line in found.lines for place in line.places.values() if place.at]

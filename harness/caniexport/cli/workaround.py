@@ -73,12 +73,14 @@ def command(
     from caniexport.store.views import Views
 
     if len(opsets) > 1:
-        raise click.UsageError("--opset: one number is wanted")
+        raise click.UsageError("--opset: a number is wanted")
     opset = opsets[0] if opsets else None
     install = read_install(lock, here, torch)
     if tree is not None:
         if name or themes or ops:
-            raise click.UsageError("--scan takes --torch, --exporter, --opset and --fail-on, and no case or operator")
+            raise click.UsageError(
+                "--scan takes --torch, --exporter, --opset and --fail-on, and no case or other filter"
+            )
         _scan(tree, fail_on, "json" if as_json else form, (torch, exporters, opset), (install, whole))
         return
     if form not in ("text", "json"):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import NamedTuple
 
 from caniexport.alerts.group import AlertKind
 from caniexport.alerts.lifecycle import AlertStage
 from caniexport.answers import signs
+from caniexport.answers.answer import Mark, words
 from caniexport.answers.declared import Agreement
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.status import Exporter, Status
+from caniexport.render.looks import look
 
 
 class Look(NamedTuple):
@@ -192,3 +195,14 @@ def statuses(only: Iterable[Status] = tuple(Status)) -> dict[Status | None, Look
     if Status.PASS in taken:
         found[None] = Look(signs.REFUSED, "s-pass", "it works, and onnx's checker refuses the file")
     return found
+
+
+def css(word: Enum) -> str:
+    """The class of a word's badge."""
+    kind = "s" if isinstance(word, Status) else "w" if isinstance(word, Workaround) else "word"
+    return f"{kind}-{str(word.value).replace('_', '-').replace(' ', '-')}"
+
+
+def marked(mark: Mark) -> str:
+    """The sign of a word and the text beside it."""
+    return " ".join(filter(None, (look(mark.word).sign, words(mark))))

@@ -46,12 +46,10 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     made.globals.update(url=links.page, looks=looks)
-    from caniexport.pages import answered
-
     made.filters.update(
         kind_of=lambda cell: type(cell).__name__,
-        css=answered.css,
-        marked=answered.marked,
+        css=looks.css,
+        marked=looks.marked,
         words=words,
         plural=plural,
         slug=links.slug,

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from caniexport.answers.answer import Answer, Cell, Code, Link, Mark, Message, Outcome, Table, words
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table, words
 from caniexport.render.looks import look
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 #: blanks between columns, and the least that one column is cut to
 _GAP, _LEAST = 2, 12
-_VERDICT = {Outcome.WORKS: "bold green", Outcome.FAILS: "bold red", Outcome.NOT_MEASURED: "bold yellow"}
+_VERDICT = {
+    AnswerOutcome.WORKS: "bold green",
+    AnswerOutcome.FAILS: "bold red",
+    AnswerOutcome.NOT_MEASURED: "bold yellow",
+}
 
 
 def show(answer: Answer, console: Console, *, whole: bool = False) -> None:

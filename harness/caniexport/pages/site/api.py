@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from caniexport import home as homes
+from caniexport.answers.answer import as_json
 from caniexport.answers.filters import Filters
 from caniexport.answers.outcomes import outcomes
 from caniexport.answers.plain import plain
@@ -23,7 +24,6 @@ from caniexport.home.data_package import read_version
 from caniexport.model.rows import SCHEMA_VERSION
 from caniexport.model.status import Exporter
 from caniexport.pages.kept import Kept
-from caniexport.render.plain import as_json
 
 #: raised when something of it is renamed or removed, which makes a new folder beside this one
 VERSION = 1

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from caniexport.answers.filters import Filters
 from caniexport.answers.frames import matrix_frame
 from caniexport.answers.gathered import by_exporter, by_operator, by_theme
-from caniexport.answers.matrix import By, Table, table
+from caniexport.answers.matrix import By, CaseTable, table
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import word
 from caniexport.match.search import FullText, find_cases
@@ -142,7 +142,7 @@ def _files(kept: Kept, asked: MatrixParameters, matched: tuple[str, ...]) -> tup
     )
 
 
-def _body(form: Form, kept: Kept, asked: MatrixParameters, shown: Table) -> Markup:
+def _body(form: Form, kept: Kept, asked: MatrixParameters, shown: CaseTable) -> Markup:
     """Those without a filter are the largest, and what most people see first: they are kept (0.15 of 0.2 s)."""
     if asked == MatrixParameters(asked.rows):
         return kept.answer(_unfiltered, asked, form.whole)
@@ -177,7 +177,7 @@ def _asked(form: Form, rows: Rows) -> MatrixParameters:
     return MatrixParameters(down, by, query, theme, provider, status, fixes, form.mine)
 
 
-def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool) -> Markup:
+def _told(kept: Kept, asked: MatrixParameters, shown: CaseTable, whole: bool) -> Markup:
     """The legend with its numbers, the table, and what nothing was measured of."""
     seen = count_statuses(shown)
     return render(
@@ -207,7 +207,7 @@ def _operators(kept: Kept, asked: MatrixParameters) -> tuple[str, ...]:
     return tuple(found) if asked.rows == "cases" else ()
 
 
-def count_statuses(shown: Table) -> Counter[Status]:
+def count_statuses(shown: CaseTable) -> Counter[Status]:
     """How many cells of a table ended how. A place where nothing was measured counts once; along releases each release
     that was not measured there counts.
     """
@@ -220,7 +220,7 @@ def count_statuses(shown: Table) -> Counter[Status]:
     return seen
 
 
-def _chart(asked: MatrixParameters, shown: Table) -> Markup:
+def _chart(asked: MatrixParameters, shown: CaseTable) -> Markup:
     """The share of the cases that work along torch, where the matrix is along torch and shows no fixes."""
     if asked.by is not By.TORCH or asked.fixes or asked.status:
         return Markup()
@@ -234,7 +234,7 @@ def _looked(seen: Mapping[Status, int], asked: MatrixParameters) -> dict[Status 
     return {**found, None: looks.MIXED} if asked.rows != "cases" else found
 
 
-def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool) -> GridTable:
+def _grid(kept: Kept, asked: MatrixParameters, shown: CaseTable, whole: bool) -> GridTable:
     rows, choose = kept.rows(), partial(choose_cells, columns=shown.columns)
     if asked.rows == "operators":
         found = by_operator(shown.lines, shown.columns, rows.catalogue)
@@ -270,7 +270,7 @@ def _whose(op: str) -> str:
     return "operators of torch" if "::" in op else "operators of ONNX"
 
 
-def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
+def _summary(shown: CaseTable, asked: MatrixParameters, torch: str) -> str:
     cases = {line.case for line in shown.lines}
     at = f"at torch {torch}" if torch else f"on {plural(len(shown.columns), 'torch release')}"
     if asked.by is not By.TORCH and not torch:
