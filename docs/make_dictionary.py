@@ -85,7 +85,7 @@ def glossary() -> str:
     """The glossary."""
     lines = [
         "# Glossary\n",
-        "The words of the commands, the pages and the dataset; `caniexport glossary` prints them.\n",
+        "The words of the commands, the pages and the dataset.\n",
     ]
     for term in TERMS:
         lines.append(f"**{term.name}**: {term.meaning}" + (":\n" if term.values else ".\n"))

@@ -103,8 +103,7 @@ def test_an_option_goes_before_a_filter_that_is_typed():
 def test_an_operator_without_a_case_is_answered_by_its_samples():
     found = why("torch.fft.irfft2")
 
-    assert "fft.irfft2 (float32)" in found.stdout
-    assert "No case is about it" in found.stdout
+    assert found.stdout.startswith("fft.irfft2 exports since 2.6.0 (dynamo=True")
 
 
 def test_a_name_that_nobody_has_is_answered_with_the_nearest():

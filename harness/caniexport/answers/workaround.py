@@ -131,7 +131,8 @@ def workaround(
         notes.append(f"torch {point.torch}, the newest measured: --torch names yours")
     installed = environments(points.views, scope)
     if not found and not installed:
-        said = f"Not measured: no workaround of what was asked for at torch {point.torch}."
+        asked = f", opset {opset}" if opset else ""
+        said = f"Not measured: no workaround of what was asked for at torch {point.torch}{asked}."
         return Answer(said, AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     found = found or installed
     sound = [item for item in found if not item.caution] or found
@@ -278,5 +279,7 @@ def _evidence(found: Iterable[Standing], torch: str) -> Table:
 
 def verdicts(answer: Answer) -> set[str]:
     """The verdicts of the workarounds of an answer, those known to be wrong only where there are no others."""
-    first = next(table for table in answer.tables if table.rows)
+    first = next((table for table in answer.tables if table.rows), None)
+    if first is None:
+        return {Workaround.UNKNOWN.value}
     return {str(cell.word.value) for row in first.rows for cell in row if isinstance(cell, Mark)}
