@@ -53,16 +53,16 @@ def test_the_cells_that_are_seen_can_be_kept_as_a_file(visit):
     assert {(row["torch"], row["exporter"]) for row in rows} == {("2.8.0", "torchscript-trace")}
 
 
-@pytest.mark.parametrize("path", ["/matrix?rows=cases&fixes=1", "/workarounds?careful=1"])
+@pytest.mark.parametrize("path", ["/matrix?rows=cases&fixes=1", "/workarounds"])
 def test_a_page_on_paper_has_its_table_whole_and_no_filters(visit, path):
     pypdf = pytest.importorskip("pypdf", reason="pip install pypdf")
     page = visit(path)
-    names = page.locator("#root .scroll tbody th a").all_inner_texts()
-    last = page.locator("#root .scroll thead th").last.inner_text()
+    names = page.locator("#root .scroll tbody a:visible").all_inner_texts()
+    last = page.locator("#root .scroll thead th:visible").last.inner_text()
     pages = pypdf.PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
     text = "".join("\n".join(sheet.extract_text() for sheet in pages).split())
 
-    assert len(names) > 4
+    assert len(names) > 2
     for name in (*names, last):
         assert "".join(name.split())[:20] in text
     # a sentence may name a filter
@@ -108,7 +108,6 @@ def test_filters_that_are_unfolded_on_a_phone_stay_open_from_choice_to_choice(vi
     page.get_by_role("combobox", name="My opset").click()
     page.get_by_role("option", name="18", exact=True).click()
     page.wait_for_url("**opset=18**")
-    page.locator("#root p.decision", has_text="opset 18").wait_for()
     assert folded.is_checked()
 
     folded.uncheck()
@@ -133,20 +132,6 @@ def test_a_page_chosen_from_the_menu_of_a_phone_is_seen(visit, setting):
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Workarounds").click()
     page.wait_for_url(f"**/workarounds{setting}")
     until(page, "document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
-
-
-def test_a_row_of_workarounds_is_a_card_that_a_phone_has_whole(visit):
-    page = visit("/workarounds?q=cross", 390)
-    row = page.locator("#root .fixes tbody tr").first
-    parts = [row.locator("td").first, row.locator("th"), *row.locator("td").all()[1:]]
-    assert "trace, 18" in parts[0].inner_text()
-    assert row.locator("th").bounding_box()["width"] > 300
-    for box in (part.bounding_box() for part in parts):
-        assert box["x"] + box["width"] <= 390
-    assert page.locator("#root .scroll:has(.fixes)").evaluate("box => box.scrollWidth <= box.clientWidth")
-    # each head still sorts
-    page.locator("#root .fixes thead").get_by_role("link", name="kind").click()
-    page.wait_for_url("**sort=kind**")
 
 
 def test_the_operator_stays_beside_what_is_said_of_it_and_all_fits_a_tablet(visit):

@@ -9,10 +9,13 @@ from caniexport.pages.render import render
 from caniexport.pages.sheet import File
 from caniexport.render.plain import as_csv
 
+#: rows of a table that a page draws; its file has all
+_DRAWN = 1000
+
 
 def answered(answer: Answer) -> Markup:
     """The answer as HTML."""
-    return render("answer.html", answer=answer)
+    return render("answer.html", answer=answer, drawn=_DRAWN)
 
 
 def files_of(name: str, answer: Answer) -> tuple[File, ...]:

@@ -27,14 +27,12 @@ _PARTS = ("torch", "opset", "exporter", "profile")
 
 
 def page(form: Form, kept: Kept) -> Page:
-    """The workarounds of what is named; of all where a release is, or the page is a file."""
+    """The workarounds of what is named, else of all."""
     query = form.words("q", "Search", "stack_rewrite, grid_sample, any words", width=420).strip()
     form.choose_setting(kept.rows(), _PARTS)
     files: tuple[File, ...] = ()
     if not_known := undecided(form, "workarounds", _PARTS):
         body = not_known
-    elif not query and not form.whole and not form.mine.of("torch"):
-        body = render("nothing.html", nothing="Name a case, an operator or a workaround, or choose «My torch».")
     elif (asked := _scope(kept, query)) is None:
         body = unfound(form, kept, "workarounds", "workaround", query)
     else:
