@@ -54,9 +54,7 @@ def test_a_fix_that_is_known_to_be_wrong_is_named_in_the_row_of_its_case(visit):
     assert "bad fix: exchanged" in row.inner_text()
 
 
-@pytest.mark.parametrize(
-    "path", ["/workarounds", "/upgrade?from=1.10.2", "/case?case=cross-no-symbolic", "/claims"]
-)
+@pytest.mark.parametrize("path", ["/workarounds", "/upgrade?from=1.10.2", "/case?case=cross-no-symbolic", "/claims"])
 def test_since_when_is_said_in_words_and_never_as_an_interval(visit, path):
     said = visit(path).locator("#root .body").inner_text()
 

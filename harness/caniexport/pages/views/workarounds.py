@@ -44,7 +44,7 @@ def page(form: Form, kept: Kept) -> Page:
 def of_operator(form: Form, kept: Kept, op: str) -> Markup:
     """The workarounds of the cases about an operator, folded; empty where there are none."""
     found = _at(form, kept, scope(Views.of(kept), ops=(op,)))
-    return render("op_fixes.html", answer=found) if found.tables else Markup()
+    return render("op_fixes.html", answer=found, body=answered(found)) if found.tables else Markup()
 
 
 def _scope(kept: Kept, query: str) -> Scope | None:
