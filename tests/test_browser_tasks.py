@@ -68,5 +68,5 @@ def test_is_my_workaround_still_needed(reader):
     reader.say(reader.page.get_by_label("Search", exact=True), "stack_rewrite")
     reader.page.wait_for_url("**q=stack_rewrite**")
 
-    assert reader.sees("cross-no-symbolic/stack_rewrite is obsolete at torch 2.15.0")
+    assert reader.sees("Not needed at torch 2.15.0: the original exports since 2.0.1")
     assert reader.actions <= MOST
