@@ -87,6 +87,12 @@ def opened_once():
         yield
 
 
+@pytest.fixture(autouse=True)
+def _width_of_a_pipe(monkeypatch):
+    """Answers are as wide as in a pipe, however wide the terminal is that the tests were started from."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _answers_kept_apart():
     """Answers kept between processes lie in a folder of this run, not in the user's."""
