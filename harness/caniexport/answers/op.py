@@ -95,7 +95,7 @@ def _one(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Itera
     dtype = next(iter(dtypes))
     by_call = {exporter: _along(plain, dtype, exporter) for exporter in _CALLS}
     verdict, outcome = _verdict(name.removeprefix("nn.functional."), by_call, newest)
-    told = (
+    notes = (
         *_companions(dataset, by_call[Exporter.DYNAMO.value], newest),
         *_becomes(rows, dtype, newest),
         *_declared(dataset, name, newest),
@@ -108,11 +108,11 @@ def _one(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Itera
         _now("other forms", [row for row in rows if row.form], newest, "form", shown=0),
         _failing(rows, newest),
         _cases(dataset, name),
-        Table("notes", ("",), tuple((note,) for note in told[_NOTES:]), shown=0),
+        Table("notes", ("",), tuple((note,) for note in notes[_NOTES:]), shown=0),
     )
     about = len(tables[-2].rows)
     more = f"{plural(about, 'documented case')} about it: caniexport table --op {name}" if about else ""
-    return Answer(verdict, outcome, tables, told[:_NOTES], more=more or "--all lists forms, messages and notes.")
+    return Answer(verdict, outcome, tables, notes[:_NOTES], more=more or "--all lists forms, messages and notes.")
 
 
 def _rank(row: OperatorRow) -> tuple[int, str]:
@@ -129,18 +129,18 @@ def _along(rows: Iterable[OperatorRow], dtype: str | None, exporter: str) -> dic
 
 def _verdict(name: str, by_call: Mapping[str, Mapping[str, SamplesAt]], newest: str) -> tuple[str, AnswerOutcome]:
     """``grid_sample exports since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+).``"""
-    told: list[str] = []
+    calls: list[str] = []
     for exporter, along in by_call.items():
         since = _since(along, newest)
         if since:
-            opsets = f"{'' if told else 'opset '}{along[newest].mark.text}"
-            told.append(f"{since} ({call_text(newest, exporter)}, {opsets})")
+            opsets = f"{'' if calls else 'opset '}{along[newest].mark.text}"
+            calls.append(f"{since} ({call_text(newest, exporter)}, {opsets})")
     ends = {exporter: along[newest].best for exporter, along in by_call.items() if newest in along}
     missing = [_how(row, newest) for exporter, row in ends.items() if not by_call[exporter][newest].passing]
-    if told:
+    if calls:
         rest = f", {' and '.join(missing)}" if missing else ""
         outcome = AnswerOutcome.FAILS if missing else AnswerOutcome.WORKS
-        return f"{name} exports since {' and '.join(told)}{rest}.", outcome
+        return f"{name} exports since {' and '.join(calls)}{rest}.", outcome
     worked = versions.newest(torch for along in by_call.values() for torch, here in along.items() if here.passing)
     until = f" (all until {_series(worked)})" if worked else ""
     if any(row.passing for row in ends.values()):
@@ -238,10 +238,10 @@ def _declared(dataset: Dataset, name: str, newest: str) -> list[str]:
     for exporter, key, opsets in declared_rules(dataset, newest):
         if key in keys and opsets not in found.setdefault(exporter, []):
             found[exporter].append(opsets)
-    told = "; ".join(
+    rules = "; ".join(
         f"{call_text(newest, exporter)} at opset {', '.join(opsets)}" for exporter, opsets in found.items()
     )
-    return [f"Registered by torch {newest}: {told}."] if told else []
+    return [f"Registered by torch {newest}: {rules}."] if rules else []
 
 
 def _left_out(summary: OperatorsSummary, name: str) -> list[str]:

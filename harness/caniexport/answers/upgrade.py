@@ -75,8 +75,8 @@ def upgrade(
         f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD] + counts[Advice.LOST]}, "
         f"keep {counts[Advice.KEEP]}."
     )
-    told = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_uncovered(scope, samples)]
-    return Answer(verdict, outcome, tables, (*dict.fromkeys(told), summary), more=_MORE)
+    lines = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_uncovered(scope, samples)]
+    return Answer(verdict, outcome, tables, (*dict.fromkeys(lines), summary), more=_MORE)
 
 
 _MORE = "--all lists every case and workaround; --op grid_sample --op lstm narrows to what you use."
@@ -111,8 +111,8 @@ def ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:
         said, outcome = _verdict(left, best)
     verdict, outcome = _with_operators(dataset, scope, left, best, said, outcome)
     samples = samples_table(dataset, scope.ops, (left, best.point))
-    told = (f"From {left.text}.", *notes, *_uncovered(scope, samples))
-    return Answer(verdict, outcome, (table, samples), told, more="--to VERSION lists what changes there.")
+    lines = (f"From {left.text}.", *notes, *_uncovered(scope, samples))
+    return Answer(verdict, outcome, (table, samples), lines, more="--to VERSION lists what changes there.")
 
 
 def _ordered(found: Sequence[Tally], asked: int) -> list[Tally]:

@@ -178,8 +178,11 @@ def _verdict(found: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]
         return f"Needed for {len(needed)} of {cases} at torch {torch}{none}.", AnswerOutcome.LISTED
     if broken:
         return f"No workaround helps for {len(broken)} of {cases} at torch {torch}.", AnswerOutcome.LISTED
-    if not any(item.verdict is not Workaround.UNKNOWN for item in found):
+    known = {item.case for item in found if item.verdict is not Workaround.UNKNOWN}
+    if not known:
         return f"Not measured: none of {cases} at torch {torch}.", AnswerOutcome.NOT_MEASURED
+    if missing := len(by_case) - len(known):
+        return f"Not needed for {len(known)} of {cases} at torch {torch}, {missing} not measured.", AnswerOutcome.LISTED
     return f"Not needed: {cases} export at torch {torch} without a workaround.", AnswerOutcome.WORKS
 
 
@@ -200,8 +203,11 @@ def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]
     if all(item.verdict is Workaround.UNKNOWN for item in items):
         return f"Not measured at torch {torch}.", AnswerOutcome.NOT_MEASURED
     since = {item.exporter: item.works_since for item in items if item.works_since}
-    told = " and ".join(f"{since[name]} ({called[name]})" for name in _NAMED if name in since)
-    return f"Not needed at torch {torch}: the original exports{f' since {told}' if told else ''}.", AnswerOutcome.WORKS
+    releases = " and ".join(f"{since[name]} ({called[name]})" for name in _NAMED if name in since)
+    return (
+        f"Not needed at torch {torch}: the original exports{f' since {releases}' if releases else ''}.",
+        AnswerOutcome.WORKS,
+    )
 
 
 _NAMED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
