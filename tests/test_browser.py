@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -164,23 +163,6 @@ def test_another_exporter_and_form_of_a_case_are_one_click_each(visit):
     choices = "[...document.querySelectorAll('[role=radiogroup] button')]"
     until(page, f"{choices}.every(choice => choice.getBoundingClientRect().right <= 280)")
     assert page.evaluate(f"{choices}.length") > 4
-
-
-def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):
-    page = visit("/")
-    page.get_by_role("link", name="Workarounds").click()
-    page.wait_for_url("**/workarounds")
-    page.get_by_label("Search", exact=True).fill("stack_rewrite")
-    page.get_by_label("Search", exact=True).press("Enter")
-    page.wait_for_url("**q=stack_rewrite**")
-    until(page, "document.querySelectorAll('table.plain tbody tr').length === 2")
-
-    assert "obsolete since 2.0.1 (needed at 1.10.2)" in page.locator("table.plain").inner_text()
-
-    page.get_by_role("link", name="kind").click()
-    page.wait_for_url(re.compile("sort=kind"))
-    drawn(page)
-    assert "q=stack_rewrite" in page.url
 
 
 @pytest.mark.parametrize(
