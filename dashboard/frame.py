@@ -22,7 +22,7 @@ from caniexport.pages.views import runs
 from dashboard import upload, widgets
 from dashboard.reading import source
 
-_SCRIPTS = [Path(pages.__file__).with_name(name) for name in ("cells.js", "nav.js")]
+_SCRIPT = Path(pages.__file__).with_name("nav.js")
 _LOG = logging.getLogger(__name__)
 #: seconds between two looks at a run that goes on
 _EVERY = 5
@@ -31,8 +31,8 @@ _EVERY = 5
 def brand() -> None:
     """The app's name above every page."""
     # nothing of the dataset or the address goes into the script
-    scripts = "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in _SCRIPTS)
-    st.html(f"{render('brand.html')}{scripts}", unsafe_allow_javascript=True)
+    script = _SCRIPT.read_text(encoding="utf-8")
+    st.html(f"{render('brand.html')}<script>{script}</script>", unsafe_allow_javascript=True)
 
 
 def drawn(name: str) -> Callable[[], None]:

@@ -28,7 +28,6 @@ from caniexport.alerts import report as compared
 from caniexport.answers import declared as rules
 from caniexport.answers import (
     documents,
-    matrix,
     reasons,
     tables,  # noqa: F401 - a notebook's tables are known from here on
 )
@@ -50,6 +49,8 @@ from caniexport.answers.scope import named, scope
 from caniexport.answers.select import exporter_names
 from caniexport.answers.shown import Answers
 from caniexport.answers.supported import CaseSupport, supported
+from caniexport.answers.table import By, Lines
+from caniexport.answers.table import table as what_passes
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
@@ -101,10 +102,13 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
     return cells_frame(dataset, read_filters("cells", filters))
 
 
-def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -> matrix.CaseTable:
-    """The matrix: columns by ``torch``, ``opset``, ``exporter``, ``runtime`` or ``provider``."""
-    axis = matrix.By(names.require("axis", by, list(matrix.By)))
-    return matrix.table(dataset, read_filters("table", filters), axis)
+def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: Unpack[FilterNames]) -> Answer:
+    """What passes where: ``lines`` (cases, themes, operators), ``by`` a column each: torch, opset, exporter, runtime,
+    provider, onnxscript, onnx.
+    """
+    axis = By(names.require("axis", by, list(By)))
+    down = Lines(names.require("lines", lines, list(Lines)))
+    return what_passes(dataset, read_filters("table", filters), axis, down)
 
 
 def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> Answers[reasons.Why]:

@@ -30,10 +30,22 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Mark:
-    """A word of the dataset (a status, a verdict), shown by its sign; ``text`` stands in place of the word."""
+    """A word of the dataset (a status, a verdict), shown by its sign; ``text`` stands in place of the word.
+
+    ``at`` says, of a place with several cells, where each status was seen: opsets or releases.
+    """
 
     word: Enum
     text: str = ""
+    at: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of ``measured`` cases those that work."""
+
+    works: int
+    measured: int
 
 
 @dataclass(frozen=True)
@@ -60,13 +72,16 @@ class Message:
     whole: str = ""
 
 
-Cell = str | int | float | None | Mark | Code | Link | Message | tuple["Cell", ...]
+Cell = str | int | float | None | Mark | Share | Code | Link | Message | tuple["Cell", ...]
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows under a title. ``shown`` of them fit on the first screen, without the columns ``folded``; the others are
     asked for.
+
+    ``axis``: what the columns behind the first ``heads`` are values of (``torch``, the newest first), where they are. A
+    screen shows as many of them as fit, and a cell leads to the link of its row at the value of its column.
     """
 
     title: str
@@ -74,6 +89,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     shown: int = 12
     folded: tuple[str, ...] = ()
+    axis: str = ""
+    heads: int = 1
 
     @property
     def hidden(self) -> int:
@@ -117,8 +134,12 @@ def texts(answer: Answer) -> list[dict[str, str]]:
 
 def _value(cell: Cell) -> Any:
     match cell:
-        case Mark(word, text):
-            return {"word": word.value, "text": text} if text else word.value
+        case Mark(word, text, at):
+            parts = {"word": word.value, "text": text, "at": dict(at)}
+            told = {name: part for name, part in parts.items() if part}
+            return told if len(told) > 1 else word.value
+        case Share(works, measured):
+            return {"works": works, "measured": measured}
         case Link(text, _, asked):
             return dict(asked) or text
         case Message(line, whole):
@@ -138,6 +159,8 @@ def words(value: Any) -> str:
             return ""
         case Mark(word, text):
             return text or str(word.value)
+        case Share(works, measured):
+            return f"{works}/{measured}" if measured else ""
         case Code(text) | Link(text) | Message(text):
             return text
         case tuple():

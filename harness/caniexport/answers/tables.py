@@ -5,7 +5,6 @@ from __future__ import annotations
 from caniexport import versions
 from caniexport.answers.answer import Answer, texts
 from caniexport.answers.html_table import AnswerTable
-from caniexport.answers.matrix import CaseTable
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import Why
 from caniexport.answers.shown import Answers, as_table
@@ -53,21 +52,6 @@ def _(answer: CaseSupport) -> AnswerTable:
         for line in answer.support
     ]
     return AnswerTable(f"{answer.case}: {answer.title}", rows)
-
-
-@as_table.register
-def _(answer: CaseTable) -> AnswerTable:
-    rows = [
-        {
-            "case": line.case,
-            "variant": line.variant,
-            "exporter": line.exporter and _short(line.exporter),
-            "provider": line.provider,
-            **{name: line.places[name].text for name in answer.columns},
-        }
-        for line in answer.lines
-    ]
-    return AnswerTable(f"{len(rows)} lines by {answer.by.value}", rows, answer.notes)
 
 
 def _short(exporter: str) -> str:

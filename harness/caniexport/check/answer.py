@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from caniexport import versions
+from caniexport.answers.answer import Answer
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import CaseTable, table
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import load, select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import Support, supports
+from caniexport.answers.table import table
 from caniexport.check.found import NOT_JUDGED, Failure, Where, Works
 from caniexport.check.headline import headline
 from caniexport.check.inside import GIVEN
@@ -51,7 +52,7 @@ class Checked:
     releases: tuple[str, ...]
     works: tuple[Works, ...]
     failures: tuple[Failure, ...]
-    table: CaseTable
+    table: Answer
     problems: Mapping[str, str]
     notes: tuple[str, ...]
     findings: tuple[str, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import click
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, WORKAROUND
-from caniexport.cli import output, table
+from caniexport.cli import output
 from caniexport.cli.options import (
     cells_options,
     disk_option,
@@ -128,6 +129,7 @@ def axes(texts: Iterable[str]) -> dict[str, dict[int, str]]:
 def show(found: Checked, console: Console) -> None:
     """Print the answer in one line, where it works, then each way of failing with what the corpus knows of it."""
     from caniexport.check.found import NOT_JUDGED
+    from caniexport.render.terminal import show as show_answer
 
     _heading(found, console)
     several = len(found.works) > 1
@@ -137,7 +139,7 @@ def show(found: Checked, console: Console) -> None:
         _works(item.lines, found.releases, console)
     if several or len(found.releases) > 1:
         console.print()
-        table.show(found.table, console)
+        show_answer(replace(found.table, more=""), console, whole=True)
     heads = {False: "Where it fails, wrong values first:", True: "What could not be judged:"}
     for failure in found.failures:
         head = heads.pop(failure.is_ours, "")

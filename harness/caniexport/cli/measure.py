@@ -347,9 +347,9 @@ def _has_nothing_new(report: ReleaseReport) -> bool:
 
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
     """What was measured: the table of what was asked for, on the releases that have rows."""
-    from caniexport.answers.matrix import table
     from caniexport.answers.reading import load
-    from caniexport.cli.table import show
+    from caniexport.answers.table import table
+    from caniexport.render.terminal import show
 
     dataset = open_dataset(home)
     # cells that a file names have no ``cases`` among the options

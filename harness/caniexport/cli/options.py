@@ -148,14 +148,14 @@ _FILTERS = {
 }
 
 
-def filter_options(answer: str, *but: str) -> Callable[[_Command], _Command]:
+def filter_options(answer: str, *but: str, profile: bool = True) -> Callable[[_Command], _Command]:
     """Options for the filters that ``answer`` takes, except those that the command has as an argument.
 
     The command gets them as keyword arguments, for :func:`caniexport.answers.filters.read_filters`.
     """
 
     def decorate(command: _Command) -> _Command:
-        command = _answering_profile(command)
+        command = _answering_profile(command) if profile else command
         for name, option in reversed(_FILTERS.items()):
             if name in TAKEN[answer] and name not in but:
                 command = option(command)

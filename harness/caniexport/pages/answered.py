@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from markupsafe import Markup
 
-from caniexport.answers.answer import Answer
+from caniexport.answers.answer import Answer, Cell, Link, Mark, Table
+from caniexport.model.status import Status
+from caniexport.pages import looks
 from caniexport.pages.render import render
 from caniexport.pages.sheet import File
 from caniexport.render.plain import as_csv
 
-#: rows of a table that a page draws; its file has all
-_DRAWN = 1000
+#: rows of a table, and cells of one with an axis, that a page draws; its file has all
+_DRAWN, _CELLS = 1000, 7000
+#: what a page of a case, operator or table can be asked for
+_ASKED = ("torch", "opset", "exporter", "provider")
 
 
 def answered(answer: Answer) -> Markup:
     """The answer as HTML."""
-    return render("answer.html", answer=answer, drawn=_DRAWN)
+    matrices = {at: _matrix(table) for at, table in enumerate(answer.tables) if table.axis and table.rows}
+    return render("answer.html", answer=answer, drawn=_DRAWN, matrices=matrices)
+
+
+def _matrix(table: Table) -> dict[str, object]:
+    """The rows of a table with an axis under their names, and the signs in them."""
+    rows = table.rows[: max(1, _CELLS // len(table.columns))]
+    folded = next((at for at, name in enumerate(table.columns) if name in table.folded), None)
+    call = next((at for at, name in enumerate(table.columns[: table.heads]) if name == "call"), None)
+    blocks = [
+        (named, row[0] if folded is None else row[folded], [(row, None if call is None else row[call]) for row in same])
+        for named, same in ((key, list(same)) for key, same in groupby(rows, key=_name))
+        for row in same[:1]
+    ]
+    seen = {cell.word for row in rows for cell in row if isinstance(cell, Mark) and isinstance(cell.word, Status)}
+    return {
+        "blocks": blocks,
+        "has_call": call is not None,
+        "axis": table.axis if table.axis in _ASKED else "",
+        "signs": looks.statuses(seen) if seen else {},
+        "left_out": len(table.rows) - len(rows),
+    }
+
+
+def _name(row: tuple[Cell, ...]) -> str:
+    first = row[0]
+    return first.text if isinstance(first, Link) else str(first)
 
 
 def files_of(name: str, answer: Answer) -> tuple[File, ...]:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from caniexport.answers.gathered import Gathered
-from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.pages.render import render
 
 if TYPE_CHECKING:
@@ -70,18 +68,6 @@ class HeatCell(NamedTuple):
     words: str
     colour: str
     ink: str
-
-
-def share_chart(lines: Sequence[Gathered], columns: Sequence[str], what: str) -> Markup:
-    """Of each release the share of the measured cases that work, a line for each exporter, 0 to 100 per cent."""
-    series = [
-        Series(EXPORTER_SHORT.get(line.exporter or "", line.exporter or ""), tuple(_shares(line, columns)))
-        for line in lines
-    ]
-    told = [item for item in series if any(value is not None for value in item.numbers)]
-    if len(columns) < 2 or not told:
-        return Markup()
-    return _figure(f"Share of {what} that work at some opset, in per cent, by torch release", columns, told, "line")
 
 
 def bars_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
@@ -153,10 +139,6 @@ def _kept_as(draw: Callable[..., str], *what: object) -> str:
 _PICTURES: dict[str, Callable[[], str]] = {}
 #: pictures that are kept: their numbers are some kilobytes each
 _MOST = 2000
-
-
-def _shares(line: Gathered, columns: Sequence[str]) -> list[float | None]:
-    return [line.places[column].per_cent for column in columns]
 
 
 def _figure(caption: str, columns: Sequence[str], series: Sequence[Series], mark: str) -> Markup:

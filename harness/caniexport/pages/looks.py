@@ -10,7 +10,7 @@ from typing import NamedTuple
 from caniexport.alerts.group import AlertKind
 from caniexport.alerts.lifecycle import AlertStage
 from caniexport.answers import signs
-from caniexport.answers.answer import Mark, words
+from caniexport.answers.answer import Mark, Share, words
 from caniexport.answers.declared import Agreement
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.status import Exporter, Status
@@ -206,3 +206,17 @@ def css(word: Enum) -> str:
 def marked(mark: Mark) -> str:
     """The sign of a word and the text beside it."""
     return " ".join(filter(None, (look(mark.word).sign, words(mark))))
+
+
+def told(mark: Mark) -> str:
+    """Where each status of a place was seen, for who points at it."""
+    return "; ".join(f"{signs.word(Status(status))}: {where}" for status, where in mark.at.items())
+
+
+def share(cell: Share) -> str:
+    """The class of a share: filled in tenths as far as it works."""
+    if not cell.measured:
+        return STATUS[Status.NOT_RUN].css
+    if cell.works in (0, cell.measured):
+        return STATUS[Status.PASS if cell.works else Status.FAIL].css
+    return f"s-mixed share-{min(9, max(1, round(10 * cell.works / cell.measured)))}"

@@ -4,20 +4,6 @@ if (!window.caniexport) {
   window.caniexport = true
   // Streamlit's sanitizer takes the target from a link: what leads out of the app is told by its origin
   const inside = node => node.closest && node.closest('.stHtml a[href], .stMarkdown a[href]')
-  // a cell of a light matrix has no link until somebody points at it or steps to it
-  const linked = cell => {
-    if (!cell || cell.tagName !== 'TD') return null
-    const made = cell.querySelector('a'), row = cell.parentElement, table = cell.closest('table')
-    if (made || !row.dataset.leads || !cell.dataset.kind) return made
-    const place = cell.cellIndex - row.querySelectorAll('th').length
-    const head = table.tHead.querySelectorAll('th[data-adds]')[place]
-    const link = document.createElement('a')
-    link.href = [row.dataset.leads, head.dataset.adds].filter(Boolean).join('&')
-    link.title = `${head.textContent}, ${row.querySelector('th.by')?.textContent ?? ''}\n${cells.kinds(table)[cell.dataset.kind][2]}`
-    link.append(...cell.childNodes)
-    cell.append(link)
-    return link
-  }
   // a reader's setting goes along, also by Streamlit's own links between the pages and while the next page is awaited
   let carried = ''
   const carries = () => {
@@ -47,10 +33,8 @@ if (!window.caniexport) {
     const main = left && document.querySelector('[data-testid=stMain]')
     if (main && main.scrollTop < left) main.scrollTop = left
   }
-  const light = node => node.closest && node.closest('.matrix.light td')
-  document.addEventListener('pointerover', event => linked(light(event.target)))
   document.addEventListener('click', event => {
-    const link = inside(event.target) || linked(light(event.target))
+    const link = inside(event.target)
     if (!link || link.target === '_blank' || link.hasAttribute('download') || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const to = new URL(link.href)
     if (to.origin !== location.origin || to.hash) return
@@ -113,8 +97,7 @@ if (!window.caniexport) {
     if (!step || !event.target.closest) return
     // one stop of the tab key leads into a table; the arrows move inside
     const table = event.target.matches('.scroll') && event.target.querySelector('.matrix, .strip')
-    if (table) cells.draw(table.querySelector('tr[data-leads]'))
-    const entered = table && linked(table.querySelector('td:not([colspan])'))
+    const entered = table && table.querySelector('td a')
     if (entered) { event.preventDefault(); entered.focus(); return }
     const cell = event.target.closest('.scroll td, .scroll th')
     if (!cell) return
@@ -137,19 +120,11 @@ if (!window.caniexport) {
     if (note.textContent !== told) note.textContent = told
   }
   document.addEventListener('scroll', event => { if (event.target.matches?.('.scroll')) beyond(event.target) }, {capture: true, passive: true})
-  // of many releases the newest are seen first, once: as soon as the table is laid out and wider than its box
-  const newest = () => document.querySelectorAll('.scroll:not([data-seen])').forEach(box => {
-    if (!box.querySelector('.matrix')) { box.dataset.seen = '1'; return }
-    sizes.observe(box)
-    if (box.scrollWidth <= box.clientWidth) return
-    const isNewest = box.querySelector('.matrix.many:not(.chosen)')
-    if (isNewest) cells.newest(box)
-    // no box to scroll yet where the style is not there
-    if (isNewest && !box.scrollLeft) return
+  const boxes = () => document.querySelectorAll('.scroll:has(> .matrix):not([data-seen])').forEach(box => {
     box.dataset.seen = '1'
-    beyond(box)
+    sizes.observe(box)
   })
-  const sizes = new ResizeObserver(seen => { newest(); seen.forEach(({target}) => beyond(target)) })
+  const sizes = new ResizeObserver(seen => seen.forEach(({target}) => beyond(target)))
   // Streamlit names a part for nobody, and gives it a label and the focus all the same
   const named = () => document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]').forEach(box => { box.role = 'group' })
   // filters that a reader has unfolded stay so on their page, though its heading is drawn anew after each choice
@@ -177,7 +152,7 @@ if (!window.caniexport) {
     const display = isThere ? 'none' : 'grid'
     if (waiting.style.display !== display) waiting.style.display = display
   }
-  const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited(); carries(); returned() }
+  const drawn = () => { boxes(); named(); narrowed(); unfolded(); copies(); awaited(); carries(); returned() }
   new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by
@@ -189,18 +164,17 @@ if (!window.caniexport) {
   })
   document.addEventListener('scroll', heads, {capture: true, passive: true})
   const along = (cell, by) => {
-    cells.draw(cell.parentElement)
     for (let next = cell; (next = by > 0 ? next.nextElementSibling : next.previousElementSibling);) {
-      if (linked(next)) return linked(next)
+      const link = next.querySelector('a')
+      if (link) return link
     }
   }
   const beside = (cell, by) => {
     const place = [...cell.parentElement.querySelectorAll('td')].indexOf(cell)
     if (place < 0) return null
     for (let row = cell.parentElement; (row = by > 0 ? row.nextElementSibling : row.previousElementSibling);) {
-      cells.draw(row)
-      const next = linked(row.querySelectorAll('td')[place])
-      if (next) return next
+      const link = row.querySelectorAll('td')[place]?.querySelector('a')
+      if (link) return link
     }
   }
 }

@@ -41,8 +41,7 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
     "glossary": glossary.page,
     "about": about.page,
 }
-#: the pages that show every file as it ends on the runtime of the reader's setting, and those that choose it themselves
-_MOVED = frozenset({"matrix", "op"})
+#: the pages that choose the packages themselves
 _OWN = frozenset({"search", "upgrade"})
 #: the name in the address and the title, in the order of the navigation
 PAGES = {
@@ -82,10 +81,8 @@ def page(
 
 
 def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
-    """What a page reads: the dataset of the reader's packages, on the reader's runtime where it shows files on one."""
-    if name in _OWN:
-        return kept
-    return kept.at(form.mine) if name in _MOVED else kept.of(form.mine.profile)
+    """What a page reads: the dataset of the reader's packages."""
+    return kept if name in _OWN else kept.of(form.mine.profile)
 
 
 def read(name: str, asked: Mapping[str, str], kept: Kept, **more: Any) -> Form:

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table, words
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Share, Table, words
+from caniexport.model.status import Status
 from caniexport.render.looks import look
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     named = [any(isinstance(row[at], Link | Code) for row in rows) for at in kept]
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
+        last = _last(widths, table.heads, width - _GAP) if table.axis else len(widths)
+        lines, widths, numbers = [line[:last] for line in lines], widths[:last], numbers[:last]
         _fit(widths, named, width - _GAP)
     for line in lines:
         made = Text(" " * _GAP)
@@ -62,6 +65,14 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
             made.append("" if numbers[at] or at == len(widths) - 1 else left)
             made.append(" " * _GAP if at < len(widths) - 1 else "")
         yield made
+
+
+def _last(widths: Sequence[int], heads: int, width: int) -> int:
+    """How many columns fit: what stands behind the heads is left out from the end, but for the first of it."""
+    last = len(widths)
+    while last > heads + 1 and sum(widths[:last]) + _GAP * (last - 1) > width:
+        last -= 1
+    return last
 
 
 def _fit(widths: list[int], named: Sequence[bool], width: int) -> None:
@@ -80,6 +91,9 @@ def _text(cell: Cell, *, whole: bool) -> Text:
             sign = look(word)
             style = "dim" if sign.colour == "white" else sign.colour
             return Text(" ".join(filter(None, (sign.sign, text if text != sign.sign else ""))), Style.parse(style))
+        case Share(works, found):
+            style = look(Status.PASS if works == found else Status.DEGRADED if works else Status.FAIL).colour
+            return Text(words(cell), Style.parse(style) if found else "dim")
         case Link(text):
             return Text(text, "dim")
         case Message(line, everything):

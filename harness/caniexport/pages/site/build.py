@@ -28,7 +28,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import FEED, list_file, upgrade_file
-from caniexport.pages.site.writer import FILTERS, SEARCH, TABLES, PageWriter
+from caniexport.pages.site.writer import SEARCH, TABLES, PageWriter
 from caniexport.pages.views import alerts, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
@@ -133,6 +133,7 @@ class _Copy:
         upgrades = [upgrade_file(asked["from"], asked.get("profile", "")) for asked in upgrade.starts(self._kept)]
         parts = [*_parts("upgrades", upgrades), *_parts("operators", ops), *_parts("cases", cases)]
         parts += _parts("releases", self._kept.rows().torch)
+        parts += _parts("themes", list(dict.fromkeys(entry.theme for entry in overview.cases(self._kept))))
         self._pages = len(PAGES) + sum(len(part.names) for part in parts)
         self._say(f"writing the tables as files, then {self._pages} pages")
         with self._beside(parts) as written, ThreadPoolExecutor(1) as packing:
@@ -187,7 +188,7 @@ class _Copy:
         (self._folder / FEED).write_text(text, encoding="utf-8")
 
     def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
-        for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES, *FILTERS):
+        for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES):
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
         return downloads.write(self._kept, self._folder / "data", packing)
@@ -205,7 +206,7 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _Part:
-    """Pages that one process writes: of these cases, operators or releases, or these files of upgrades."""
+    """Pages that one process writes: of these cases, operators, themes or releases, or these files of upgrades."""
 
     kind: str
     names: tuple[str, ...]
@@ -218,6 +219,8 @@ class _Part:
             writer.write_cases(self.names)
         elif self.kind == "operators":
             writer.write_operators(self.names)
+        elif self.kind == "themes":
+            writer.write_themes(self.names)
         else:
             writer.write_releases(self.names)
 
@@ -256,7 +259,6 @@ def _write_part(part: _Part) -> tuple[str, ...]:
 
 #: what a page is asked for that has no filters: all that there is
 _ASKED: Mapping[str, Mapping[str, str]] = {
-    "matrix": {"rows": "cases"},
     "workarounds": {"careful": "1"},
     "alerts": {"state": ",".join(AlertStage)},
 }

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import MatrixRow, table
 from caniexport.answers.scope import Scope
+from caniexport.answers.table import table
 from caniexport.answers.workaround import Standing, standings
 from caniexport.pages.kept import Kept
 from caniexport.pages.sheet import as_csv
+from caniexport.render.plain import as_csv as answer_csv
 from caniexport.store.schema import columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: forms of the matrix file: every case, every form, every exporter
+#: what the file of the table has: every case, every form, every exporter
 _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 
 
@@ -29,7 +31,7 @@ _BUNDLE = 10
 #: files that a reader may take, with what each is
 WHAT = {
     "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole hours",
-    "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
+    "table.csv.gz": "the table: a line for each case, form and call, a column for each release",
     "workarounds.csv.gz": "every workaround: needed, obsolete, broken or harmful at the newest release",
     "environments.parquet": "every environment with all of its versions",
     "messages.parquet": "the error texts",
@@ -41,29 +43,10 @@ WHAT = {
 def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
     """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
     folder.mkdir(parents=True, exist_ok=True)
-    shown = kept.answer(table, _EVERYTHING)
-    _compressed(folder / "matrix.csv.gz", _matrix(shown.lines, shown.columns))
-    _compressed(folder / "workarounds.csv.gz", _fixes(kept))
+    found = table(kept, _EVERYTHING)
+    _compressed(folder / "table.csv.gz", answer_csv(replace(found, tables=found.tables[:1])))
+    _compressed(folder / "workarounds.csv.gz", as_csv(_fixes(kept)))
     return [beside.submit(_parquet, folder / f"{name}.parquet", rows) for name, rows in _tables(kept)]
-
-
-def _matrix(lines: Sequence[MatrixRow], releases: Iterable[str]) -> list[dict[str, Any]]:
-    """One row for each place: its leading status, its text, and the opsets of each status."""
-    return [
-        {
-            "case": line.case,
-            "variant": line.variant,
-            "theme": line.theme,
-            "exporter": line.exporter,
-            "provider": line.provider or "",
-            "torch": torch,
-            "status": line.places[torch].status.value,
-            "text": line.places[torch].text,
-            **{f"opsets_{status}": " ".join(where) for status, where in sorted(line.places[torch].at.items())},
-        }
-        for line in lines
-        for torch in releases
-    ]
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
@@ -75,9 +58,9 @@ def _words(item: Standing) -> Iterable[tuple[str, Enum]]:
     return ((name, value) for name, value in vars(item).items() if isinstance(value, Enum))
 
 
-def _compressed(path: Path, rows: list[dict[str, Any]]) -> None:
-    """The rows as CSV in gzip, which spreadsheets and pandas read; the same rows give the same bytes."""
-    path.write_bytes(gzip.compress(as_csv(rows).encode(), mtime=0))
+def _compressed(path: Path, text: str) -> None:
+    """A text in gzip, which spreadsheets and pandas read as CSV; the same text gives the same bytes."""
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:

@@ -35,16 +35,7 @@ const beyond = box => {
   const note = corner.querySelector('small') ?? corner.appendChild(document.createElement('small'))
   if (note.textContent !== told) note.textContent = told
 }
-// Of many releases the newest are seen first, of those that were asked for the first.
-window.toNewest = () => {
-  for (const box of document.querySelectorAll('.scroll:has(> .matrix)')) {
-    box.style.maxWidth = ''
-    if (box.querySelector('.matrix.many:not(.chosen)')) cells.newest(box)
-    else box.scrollLeft = 0
-    beyond(box)
-  }
-}
-window.toNewest()
+for (const box of document.querySelectorAll('.scroll:has(> .matrix)')) beyond(box)
 addEventListener('scroll', event => { if (event.target.matches?.('.scroll')) beyond(event.target) }, {capture: true, passive: true})
 addEventListener('resize', () => document.querySelectorAll('.scroll:has(> .matrix)').forEach(beyond))
 // A table is narrowed while somebody types: every word has to be in a row's own.

@@ -68,7 +68,7 @@ def addressing(file: str) -> Addressing:
         if name == "matrix" and asked.get("by") == "exporter" and "torch" in asked:
             return up + release_file(asked["torch"])
         if name == "matrix" and "theme" in asked:
-            return f"{up}matrix.html#{theme_anchor(asked['theme'])}"
+            return up + theme_file(asked["theme"])
         query = f"?q={quote(asked['q'])}" if not name and "q" in asked else ""
         return f"{up}{_PAGES.get(name, 'index.html')}{query}"
 
@@ -82,6 +82,6 @@ def _form(asked: Mapping[str, str]) -> str:
     return f"by-{slug(asked['exporter'])}" if asked.get("exporter") else ""
 
 
-def theme_anchor(theme: str) -> str:
-    """Where a theme begins in the matrix."""
-    return f"theme-{slug(theme)}"
+def theme_file(theme: str) -> str:
+    """The file of a theme: the table of its cases."""
+    return f"theme/{slug(theme)}.html"

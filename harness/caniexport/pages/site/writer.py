@@ -20,6 +20,7 @@ from caniexport.pages.site.paths import (
     op_file,
     picture_file,
     release_file,
+    theme_file,
     upgrade_file,
 )
 from caniexport.pages.site.pictures import Pictures
@@ -28,8 +29,7 @@ from caniexport.pages.views.op import names_of_one
 
 #: the script of the front page
 SEARCH = ("search.js",)
-TABLES = ("cells.js", "newest.js")
-FILTERS = ("filters.js",)
+TABLES = ("newest.js",)
 #: a picture of numbers in a page
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
@@ -58,8 +58,6 @@ class PageWriter:
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
             scripts: tuple[str, ...] = (*SEARCH, *TABLES) if is_front else TABLES
-            if file == "matrix.html":
-                scripts += FILTERS
             template = "file_front.html" if is_front else "file.html"
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         self._draw(_PICTURE.findall(text))
@@ -98,6 +96,11 @@ class PageWriter:
         """The page of each torch release: its matrix of all cases."""
         for torch in releases:
             self.write_page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
+
+    def write_themes(self, themes: Iterable[str]) -> None:
+        """The page of each theme: the table of its cases."""
+        for theme in themes:
+            self.write_page(theme_file(theme), "matrix", {"theme": theme})
 
     def _read_ends(self) -> None:
         """What runtimes and providers make of every case's files: a question for each case takes many times as long."""

@@ -18,9 +18,7 @@ from caniexport.alerts.lifecycle import AlertStage
 from caniexport.alerts.noted import Noted
 from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along, decide_alerts
 from caniexport.alerts.report import Report, report
-from caniexport.answers.filters import Filters
 from caniexport.answers.lived import NOT_MENDED, SPANS, count_lived
-from caniexport.answers.matrix import table
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -125,8 +123,8 @@ def _chart(found: ReleaseAlerts) -> Markup:
 
 def _lived(kept: Kept) -> Markup:
     """How many releases failures lived, bars for each exporter."""
-    shown = table(kept, Filters(exporters=_NAMED))
-    counted = count_lived(shown.lines, shown.columns)
+    found = count_lived(kept)
+    counted = {name: found[name] for name in _NAMED if name in found}
     columns = [*(name for _, name in SPANS), NOT_MENDED]
     series = [Series(EXPORTER_SHORT[name], tuple(counted[name][column] for column in columns)) for name in counted]
     caption = (

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from markupsafe import Markup
 
-from caniexport import names, versions
+from caniexport import names
 from caniexport.answers.filters import Filters
-from caniexport.answers.gathered import by_exporter
-from caniexport.answers.matrix import MatrixRow, table
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.table import By, Lines
 from caniexport.match.errors import Confidence, Lead
 from caniexport.operators import operator_key
-from caniexport.pages import grid, looks
 from caniexport.pages.answered import answered, files_of
-from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
-from caniexport.pages.grid import Cells
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import careful_fixes, cases
+from caniexport.pages.overview import cases
 from caniexport.pages.render import render
-from caniexport.pages.sheet import File, table_file
 from caniexport.pages.views import torch_op
-from caniexport.pages.views.hits import BESIDE, ToldHit, tell_hit
-from caniexport.pages.views.matrix import count_statuses
+from caniexport.pages.views.hits import ToldHit, tell_hit
+from caniexport.pages.views.matrix import ask
 from caniexport.pages.views.workarounds import of_operator
 
 #: cases that are told one by one before the others unfold
 _FIRST = 5
-#: cases whose share is worth a picture
-_FEWEST = 3
 _LEAD = "Where the samples of this operator pass, and the documented failures about it."
 
 
@@ -67,22 +60,8 @@ def page(form: Form, kept: Kept) -> Page:
         body = Markup().join(parts[::-1] if near else parts)
         return form.page("Operators", lead, body, files=(torch_op.table_of_all(kept, fails),))
     hits = _hits(kept, op)
-    form.choose_setting(kept.rows(), exporters=BESIDE)
-    shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
-    made = (
-        grid.of_lines(
-            shown.lines,
-            shown.columns,
-            {},
-            careful=careful_fixes(kept),
-            drawn=Cells.BARE if form.whole else Cells.LINKED,
-        )
-        if shown.lines
-        else None
-    )
-    worth = len(hits) >= _FEWEST
-    chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
-    seen = count_statuses(shown)
+    form.choose_setting(kept.rows())
+    found = kept.answer(ask, replace(form.mine.filters(), ops=(op,)), By.TORCH, Lines.CASES, form.mine.one("runtime"))
     samples = torch_op.answer_of(kept, asked) if in_database else None
     body = answered(samples) if samples else Markup()
     body += render(
@@ -91,12 +70,9 @@ def page(form: Form, kept: Kept) -> Page:
         first=_FIRST,
         # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
         fixes="" if form.whole else of_operator(form, kept, op),
-        grid=made,
-        chart=chart,
-        seen=seen,
-        looked=looks.statuses(seen),
+        table=answered(replace(found, tables=found.tables[:1])),
     )
-    files = (*(files_of("op", samples) if samples else ()), _file(shown.lines))
+    files = (*(files_of("op", samples) if samples else ()), *files_of("op-cases", found))
     return form.page(op, _lead(kept, op), body, back=True, folds=True, files=files)
 
 
@@ -126,15 +102,3 @@ def _called(ops: Sequence[str], op: str) -> str:
     """The name that an operator has among these."""
     alike = [name for name in ops if operator_key(name) == operator_key(op)]
     return op if op in alike or not alike else alike[0]
-
-
-def _file(lines: Sequence[MatrixRow]) -> File:
-    """The matrix of the cases over the releases, as a file."""
-    releases = versions.ordered({torch for line in lines for torch in line.places})
-
-    def rows() -> Iterator[tuple[object, ...]]:
-        for line in lines:
-            places = (line.places[torch].text if torch in line.places else "" for torch in releases)
-            yield (line.case, line.title, line.exporter, *places)
-
-    return table_file("op-cases", ("case", "title", "exporter", *releases), rows)

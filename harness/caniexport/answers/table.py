@@ -1,0 +1,393 @@
+"""What passes where: cases, themes or operators down; releases, opsets, exporters, runtimes or packages across."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from caniexport import versions
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
+from caniexport.answers.beside_torch import one_release, versions_of
+from caniexport.answers.filters import Filters
+from caniexport.answers.select import CaseSelection, load, select
+from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
+from caniexport.corpus.verdicts import collapse
+from caniexport.model.case import PLAIN
+from caniexport.model.status import MEASURED, WORKS, Exporter, FixKind, Status
+from caniexport.names import plural
+from caniexport.store import Dataset, elsewhere, sql, which_row
+from caniexport.store.elsewhere import On
+from caniexport.store.views import Views
+
+
+class By(StrEnum):
+    """What the columns are."""
+
+    TORCH = "torch"
+    OPSET = "opset"
+    EXPORTER = "exporter"
+    RUNTIME = "runtime"
+    PROVIDER = "provider"
+    ONNXSCRIPT = "onnxscript"
+    ONNX = "onnx"
+
+
+class Lines(StrEnum):
+    """What the lines are."""
+
+    CASES = "cases"
+    THEMES = "themes"
+    OPERATORS = "operators"
+
+
+#: how a call is headed, by exporter
+CALLS = {
+    Exporter.DYNAMO.value: "dynamo=True",
+    Exporter.TRACE.value: "dynamo=False",
+    Exporter.SCRIPT.value: "script",
+    Exporter.DEFAULT.value: "default",
+}
+#: the calls of a table that names none
+_BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
+#: lines on the first screen
+_SHOWN = 30
+#: what is worse than an error is told beside what passes
+_WORSE = [status for status in Status if list(Status).index(status) > list(Status).index(Status.FAIL)]
+_PACKAGES = (By.ONNXSCRIPT, By.ONNX)
+_ON = "CASE coalesce({0}, 'cpu') WHEN 'cpu' THEN '' WHEN 'none' THEN ' (parse only)' ELSE ' on ' || {0} END"
+_AT = {
+    By.TORCH: "torch",
+    By.OPSET: "coalesce(CAST(opset AS VARCHAR), 'default')",
+    By.EXPORTER: "exporter",
+    By.RUNTIME: f"coalesce(runtime || ' ' || runtime_version || {_ON.format('provider')}, 'none')",
+    By.PROVIDER: "coalesce(provider, 'none')",
+}
+_Line = tuple[str, str, str]
+#: at each status the opsets (or releases) where it was seen, and whether onnx's checker refuses a file that works
+_Ends = dict[Status, list[Any]]
+
+
+def table(
+    dataset: Dataset, filters: Filters, by: By = By.TORCH, lines: Lines = Lines.CASES, on: On | None = None
+) -> Answer:
+    """How the cells that the filters take end, on the runtime ``on`` in place of the one installed beside each release.
+
+    Without a case or variant it has the original forms. By anything but torch it is about one release, the newest
+    measured where none is named. Raises :class:`UnknownName` for a filter value that nobody knows.
+    """
+    rows = load(dataset)
+    notes: list[str] = []
+    if by is not By.TORCH and not filters.torch and rows.torch:
+        filters = replace(filters, torch=(rows.torch[-1],))
+        notes.append(f"torch {rows.torch[-1]}, the newest measured: --torch names another")
+    if by in _PACKAGES:
+        filters = replace(filters, torch=(one_release(rows.torch, filters.torch, by.value),))
+    if not filters.exporters and by is not By.EXPORTER and (lines is not Lines.CASES or not filters.cases):
+        filters = replace(filters, exporters=_BOTH if lines is Lines.CASES else (Exporter.DEFAULT.value,))
+    if not filters.cases and not filters.variants:
+        filters = replace(filters, variants=(PLAIN,))
+    taken = select(rows, filters)
+    cells = _cells(dataset, taken, by, on)
+    if lines is not Lines.CASES:
+        return _shares(dataset, cells, by, lines, notes)
+    return _cases(dataset, cells, taken, by, notes)
+
+
+def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str:
+    """The cells that are taken, as SQL: the ``place`` of each is a column of the table, ``along`` what varies in it."""
+    views = Views.of(dataset)
+    column = _AT.get(by, "")
+    profiles = {dataset.profile: ""}
+    if by in _PACKAGES:
+        found = versions_of(taken.rows, taken.torch[0], by.value)
+        profiles = {item.installed.profile: item.version for item in found}
+        words = " ".join(f"WHEN {sql.literal(name)} THEN {sql.literal(text)}" for name, text in profiles.items())
+        column = f"CASE profile {words} END"
+    for profile in profiles:
+        views.include(profile)
+    names = ", ".join(map(sql.literal, profiles))
+    pairs = ", ".join(f"({sql.literal(case)}, {sql.literal(variant)})" for case, variant in taken.catalogue)
+    conditions = [f'("case", variant) IN ({pairs or "(NULL, NULL)"})', "exporter IS NOT NULL"]
+    for name, values in taken.where().items():
+        if name not in ("case", "variant"):
+            listed = ", ".join(str(item) if isinstance(item, int) else sql.literal(item) for item in values if item)
+            null = f" OR {name} IS NULL" if None in values else ""
+            conditions.append(f"({name} IN ({listed or 'NULL'}){null})")
+    cells = f"SELECT * FROM cells WHERE profile IN ({names}) AND {' AND '.join(conditions)}"
+    if on is not None:
+        runs = " AND ".join(f"{name} = {sql.literal(value)}" for name, (value,) in on.where.items())
+        cells = elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", on)
+    elif by in (By.RUNTIME, By.PROVIDER):
+        more = "" if by is By.RUNTIME else f"AND NOT EXISTS (FROM ({cells}) k WHERE k.provider = r.provider)"
+        cells = f"{cells} UNION ALL BY NAME ({_on_others(cells, more)})"
+    along = "torch" if by is By.OPSET else "coalesce(opset, opset_effective)"
+    return f"SELECT *, {column} AS place, {along} AS along FROM ({cells})"
+
+
+def _on_others(cells: str, more: str) -> str:
+    """The same files on every other runtime that has run them."""
+    replays = which_row.taken("SELECT * FROM replays", "runs", which_row.REPLAY)
+    return f"""SELECT c.* REPLACE (r.runtime AS runtime, r.runtime_version AS runtime_version, r.provider AS provider,
+            r.origin AS origin, r.stage AS stage,
+            CASE WHEN r.status = 'pass' AND ({elsewhere.NOT_AS_ASKED}) THEN 'degraded' ELSE r.status END AS status)
+        FROM ({cells}) c JOIN ({replays}) r ON c.bundle = r.bundle
+            AND (r.session IS NOT NULL) = ((c."case", c.variant) IN
+                (SELECT ("case", variant) FROM variants WHERE kind = '{FixKind.RUNTIME_OPTION.value}'))
+        WHERE (r.runtime, r.runtime_version, r.provider) IS DISTINCT FROM (c.runtime, c.runtime_version, c.provider)
+            {more}"""
+
+
+def _cases(dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str]) -> Answer:
+    found = Views.of(dataset).fetch(
+        f"""SELECT "case", variant, {"''" if by is By.EXPORTER else "exporter"} AS exporter, place, status,
+            list(DISTINCT along), count(*), bool_or(works(status) AND checker <> 'ok'),
+            count(*) FILTER (origin = 'local')
+        FROM ({cells}) GROUP BY ALL"""
+    )
+    lines: dict[_Line, dict[str, _Ends]] = {}
+    counts: dict[_Line, dict[str, Share]] = {}
+    refused: set[tuple[_Line, str]] = set()
+    for case, variant, exporter, at, status, along, count, refuses, _ in found:
+        line, word = (case, variant, exporter), Status(status)
+        lines.setdefault(line, {}).setdefault(at, {})[word] = along
+        share = counts.setdefault(line, {}).get(at, Share(0, 0))
+        counts[line][at] = Share(share.works + count * (word in WORKS), share.measured + count * _is_told(word))
+        refused |= {(line, at)} if refuses else set()
+    if taken.statuses:
+        lines = {line: ends for line, ends in lines.items() if taken.statuses & set().union(*ends.values())}
+    several = len(taken.torch) > 1 and by not in (By.TORCH, By.OPSET)
+    columns = _columns({at for ends in lines.values() for at in ends}, by)
+    marks: dict[_Line, list[Cell]] = {}
+    for line in _in_order(lines, taken):
+        marks[line] = [
+            counts[line][at]
+            if several
+            else _place(ends, taken.torch if by is By.OPSET else (), (line, at) in refused)
+            if (ends := lines[line].get(at))
+            else Mark(Status.NOT_RUN)
+            for at in columns
+        ]
+    local = sum(row[-1] for row in found)
+    notes += [f"measured on this machine: {plural(local, 'cell')}"] * bool(local)
+    if any(mark.text.endswith(REFUSED) for row in marks.values() for mark in row if isinstance(mark, Mark)):
+        notes.append(f"{REFUSED} it works, and onnx's checker refuses the file")
+    told = _verdict(marks, columns, by, taken.torch)
+    shown = {line[:2] for line in lines}
+    tables = (
+        _matrix(marks, columns, taken, by),
+        _environments(taken),
+        _unmeasured([] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken),
+    )
+    more = "--all: every line and column. caniexport case NAME tells more of one."
+    return replace(told, tables=tables, notes=tuple(notes), more=more)
+
+
+def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: CaseSelection, by: By) -> Table:
+    """A line for each variant and call; one for all calls where they end alike."""
+    by_variant: dict[tuple[str, str], dict[str, tuple[Cell, ...]]] = {}
+    for (case, variant, exporter), row in marks.items():
+        by_variant.setdefault((case, variant), {})[exporter] = tuple(row)
+    rows: list[tuple[Cell, ...]] = []
+    has_call = by is not By.EXPORTER
+    filters = taken.filters
+    alone = {"opset": filters.opsets, "provider": filters.providers, "torch": taken.torch if by is not By.TORCH else ()}
+    place = {name: values[0] for name, values in alone.items() if len(values) == 1}
+    for (case, variant), calls in by_variant.items():
+        first = next(iter(calls.values()))
+        alike = len(calls) > 1 and all(row == first for row in calls.values())
+        for exporter, row in [("", first)] if alike else calls.items():
+            named = {"exporter": exporter} if exporter else {}
+            of = {"variant": variant} if variant != PLAIN else {}
+            name = case if variant == PLAIN else f"{case}/{variant}"
+            link = Link(name, "case", {"case": case, **of, **named, **place})
+            called = CALLS.get(exporter, "") if exporter else "every call" if alike else ""
+            rows.append((link, taken.catalogue[case, variant].title, *([called] if has_call else []), *row))
+    heads = ("case", "what fails", *(["call"] if has_call else []))
+    named_columns = (CALLS.get(name, name) for name in columns)
+    return Table(
+        "", (*heads, *named_columns), tuple(rows), _SHOWN, folded=("what fails",), axis=by.value, heads=len(heads)
+    )
+
+
+def _place(ends: _Ends, releases: Sequence[str], refused: bool) -> Mark:
+    """What passes, and what worse than an error happens beside it: ``16+``, ``8-14 ≠``."""
+    order = list(releases)
+    key = order.index if order else int
+    at = {
+        status.value: ", ".join(map(str, values)) if order else versions.opset_text(values)
+        for status, along in ends.items()
+        if (values := sorted((value for value in along if value is not None), key=key))
+    }
+    lead = next((status for status in (Status.PASS, Status.DEGRADED) if status in ends), None)
+    if lead is None:
+        worst = collapse(status for status in ends if status is not Status.UNSUPPORTED)
+        open_ = Status.NOT_RUN in ends and worst in (Status.FAIL, None)
+        return Mark(Status.NOT_RUN if open_ else worst or next(iter(ends)), at=at)
+    steps = [value for status, along in ends.items() if status is not Status.UNSUPPORTED for value in along]
+    passing = [value for value in ends[lead] if value is not None]
+    text = _ranges(passing, [value for value in steps if value is not None], order)
+    worse = "".join(STATUS[status].sign for status in _WORSE if status in ends)
+    return Mark(lead, " ".join(filter(None, (text, worse))) + REFUSED * refused, at)
+
+
+def _ranges(passing: Collection[Any], tried: Collection[Any], order: Sequence[str]) -> str:
+    """``16+``: from there on at all that were tried; else the runs of neighbors. One alone needs no text."""
+    number = order.index if order else int
+    names = {number(value): str(value) for value in tried}
+    if order and len(order) == 1:
+        return ""
+    runs = versions.spans(map(number, passing), names)
+    if len(runs) == 1 and runs[0][1] == max(names) and len(names) > 1:
+        return f"{names[runs[0][0]]}+"
+    return ", ".join(names[low] if low == high else f"{names[low]}-{names[high]}" for low, high in runs)
+
+
+def _is_told(status: Status) -> bool:
+    """Whether a status says something of the model: a refused opset does not."""
+    return status in MEASURED and status is not Status.UNSUPPORTED
+
+
+def _columns(found: Iterable[str], by: By) -> list[str]:
+    """The columns, newest first."""
+    if by is By.OPSET:
+        return sorted(found, key=lambda text: (text == "default", int(text) if text.isdigit() else 0), reverse=True)
+    if by is By.EXPORTER:
+        return sorted(found, key=exporter_rank)
+    if by is By.PROVIDER:
+        return sorted(found, key=lambda text: (text != "cpu", text))
+    if by is By.RUNTIME:
+        names = sorted(found, key=lambda text: versions.parse(text.split()[1] if " " in text else "0"), reverse=True)
+        # what is installed beside torch comes first
+        return sorted(names, key=lambda text: (text.split()[0] != "onnxruntime", text.split()[0], text.split()[2:]))
+    return versions.ordered(found)[::-1]
+
+
+def _in_order(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
+    order = {key: index for index, key in enumerate(taken.catalogue)}
+    return sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2])))
+
+
+def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, torch: Sequence[str]) -> Answer:
+    """How many of the original forms work, by call: in the first column, by opset in any."""
+    if not columns:
+        return Answer("Not measured: nothing that was asked for.", AnswerOutcome.NOT_MEASURED)
+    asked = [line for line in marks if line[1] == PLAIN] or list(marks)
+    ends: dict[str, list[bool]] = {}
+    for line in asked:
+        for at, cell in enumerate(marks[line]):
+            call = columns[at] if by is By.EXPORTER else line[2]
+            if by is By.OPSET:
+                told = [works(other) for other in marks[line]]
+                ends.setdefault(call, []).extend([True in told] * (at == 0 and set(told) != {None}))
+            elif (by is By.EXPORTER or at == 0) and (end := works(cell)) is not None:
+                ends.setdefault(call, []).append(end)
+    where = f"torch {torch[0]}" if by in (By.OPSET, By.EXPORTER) and len(torch) == 1 else _named(by, columns[0])
+    counts = [(CALLS.get(call, call), Share(sum(found), len(found))) for call, found in ends.items() if found]
+    if not counts:
+        cases = plural(len({line[0] for line in asked}), "case")
+        return Answer(f"Not measured at {where}: {cases}.", AnswerOutcome.NOT_MEASURED)
+    return Answer(f"At {where} {_counted(counts)}.", AnswerOutcome.LISTED)
+
+
+def works(cell: Cell) -> bool | None:
+    """Whether what stands in a place works; ``None`` where it says nothing of the model, as a refused opset does."""
+    if isinstance(cell, Share):
+        return cell.works == cell.measured if cell.measured else None
+    told = isinstance(cell, Mark) and _is_told(Status(cell.word))
+    return cell.word in WORKS if told and isinstance(cell, Mark) else None
+
+
+def _named(by: By, column: str) -> str:
+    return column if by is By.RUNTIME else f"{by.value} {CALLS.get(column, column)}"
+
+
+def _counted(counts: Sequence[tuple[str, Share]]) -> str:
+    """``10 of 18 cases work with dynamo=False, 13 of 17 with dynamo=True``: two calls have room in a line."""
+    (first, share), *others = counts
+    said = f"{share.works} of {share.measured} cases work"
+    if share.measured == 1:
+        said = "the case works" if share.works else "the case does not work"
+    if all(other == share for _, other in others):
+        return f"{said}{' with every call' if others else f' with {first}' if first else ''}"
+    more = [f"{other.works} of {other.measured} with {call}" for call, other in others]
+    return ", ".join((f"{said} with {first}", *more[:1]))
+
+
+def _environments(taken: CaseSelection) -> Table:
+    """Cases about what can be installed and imported together, which have no exporter."""
+    rows = tuple(
+        (
+            Link(
+                cell.case, "case", {"case": cell.case, **({} if cell.variant == PLAIN else {"variant": cell.variant})}
+            ),
+            cell.variant,
+            Mark(cell.status),
+            "" if cell.works else cell.stage,
+        )
+        for cell in taken.environment
+        if not taken.statuses or cell.status in taken.statuses
+    )
+    shown = _SHOWN if taken.filters.cases else 0
+    return Table("installing and importing", ("case", "variant", "ends", "at stage"), rows, shown)
+
+
+def _unmeasured(missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
+    """What is known and has no cell within the filters; a version upgrade has none of its own."""
+    beside = {(cell.case, cell.variant) for cell in taken.environment}
+    rows = tuple(
+        (Link(case if variant == PLAIN else f"{case}/{variant}", "case", {"case": case}),)
+        for case, variant in missing
+        if (case, variant) not in beside and taken.catalogue[case, variant].kind != FixKind.VERSION_UPGRADE.value
+    )
+    return Table("not measured within these filters", ("case",), rows, shown=0)
+
+
+def _shares(dataset: Dataset, cells: str, by: By, lines: Lines, notes: list[str]) -> Answer:
+    """Of the cases of a theme, or about an operator, how many work at some opset."""
+    names = "[theme]" if lines is Lines.THEMES else "list_distinct(list_concat(aten_ops, onnx_ops))"
+    call = "''" if by is By.EXPORTER else "exporter"
+    found = Views.of(dataset).fetch(
+        f"""WITH ended AS (SELECT "case", {call} AS exporter, place, coalesce(bool_or(works(status)), false) AS works,
+                bool_or(works(status) IS NOT NULL AND status <> 'unsupported') AS told FROM ({cells}) GROUP BY ALL),
+            named AS (SELECT *, unnest({names}) AS name FROM ended JOIN original USING ("case"))
+        SELECT name, exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM named GROUP BY ALL
+        UNION ALL SELECT '', exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM ended GROUP BY ALL"""
+    )
+    columns = _columns({row[2] for row in found}, by)
+    places = {
+        (name or "no theme", exporter, at): Share(works, told) for name, exporter, at, works, told in found if name
+    }
+    in_all = {(exporter, at): Share(works, told) for name, exporter, at, works, told in found if name == ""}
+    if not columns or not any(share.measured for share in in_all.values()):
+        return Answer("Not measured: nothing that was asked for.", AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
+    exporters = sorted({exporter for _, exporter, _ in places}, key=exporter_rank)
+    keys = sorted({(name, exporter) for name, exporter, _ in places}, key=lambda key: _rank(key, places, columns[0]))
+    page, part = ("matrix", "theme") if lines is Lines.THEMES else ("op", "op")
+    several = len(exporters) > 1
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            Link(name, page, {part: name, **({"exporter": exporter} if several else {})}),
+            *([CALLS[exporter]] if several else []),
+            *(places.get((name, exporter, at), Share(0, 0)) for at in columns),
+        )
+        for name, exporter in keys
+    )
+    heads = (part.replace("op", "operator"), *(["call"] if several else []))
+    counts = [
+        ("the default call" if exporter == Exporter.DEFAULT.value else CALLS.get(exporter, ""), share)
+        for exporter in exporters
+        if (share := in_all.get((exporter, columns[0]), Share(0, 0))).measured
+    ]
+    verdict = f"At {_named(by, columns[0])} {_counted(counts)}." if counts else f"Not measured at {columns[0]}."
+    notes.append("12/17: of 17 cases measured there 12 work at some opset. What fails most comes first.")
+    made = Table("", (*heads, *columns), rows, _SHOWN, axis=by.value, heads=len(heads))
+    more = "table --theme NAME, --op OP or --case NAME shows the cases of one; --all every line and column."
+    return Answer(verdict, AnswerOutcome.LISTED, (made,), tuple(notes), more=more)
+
+
+def _rank(key: tuple[str, str], places: Mapping[tuple[str, str, str], Share], newest: str) -> tuple[Any, ...]:
+    """Operators of torch before those of ONNX; then what fails most."""
+    share = places.get((*key, newest), Share(0, 0))
+    return share.works - share.measured, key[0].casefold(), exporter_rank(key[1])
