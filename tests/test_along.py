@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from small_dataset import write
 from store_rows import cell, environment, write_cells, write_journal
 
 from caniexport.answers.along import endings, lines
-from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import By, table
 from caniexport.answers.reading import load
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
@@ -43,52 +39,6 @@ def test_of_rows_of_one_cell_on_several_versions_of_a_runtime_one_is_in_the_line
     dataset = Dataset.open(tmp_path, None)
 
     assert said(dataset) == [(14, "fail", False), (15, "pass", False)]
-    assert "onnxruntime (1.19.2, 1.31.1)" in " ".join(table(dataset, Filters()).notes)
-
-
-def test_a_bare_call_says_the_opset_that_it_wrote(tmp_path):
-    write_cells(tmp_path, [cell(exporter="default", opset=None, opset_effective=13)])
-    (shown,) = table(Dataset.open(tmp_path, None), Filters(exporters=("default",))).lines
-
-    assert shown.places["1.10.2"].text == "✓ 13"
-
-
-@pytest.mark.parametrize(
-    "filters",
-    [
-        Filters(),
-        Filters(themes=("geometry",), variants=("*",)),
-        Filters(torch=("2.0", "2.8"), opsets=("9-16",)),
-        Filters(exporters=("default",)),
-        Filters(statuses=("mismatch",)),
-        Filters(opsets=("default",), exporters=("default", "trace")),
-    ],
-)
-def test_an_answer_from_lines_that_were_kept_is_the_first_answer(tmp_path, filters):
-    folder = write(tmp_path / "results")
-    first = table(Dataset.open(folder, None), filters)
-    dataset = Dataset.open(folder, None)
-    for _ in range(2):
-        table(dataset, Filters())
-
-    assert table(dataset, filters) == first
-
-
-def test_a_table_along_releases_counts_what_the_tables_of_single_cells_count(results):
-    """Two ways to the same places: lines folded by the database, and cells one by one."""
-    dataset = results
-    filters = Filters(themes=("geometry",), torch=("2.5.1",))
-    (release,) = table(dataset, filters).columns
-    folded = {(line.case, line.exporter): line.places[release].at for line in table(dataset, filters).lines}
-    single: dict[tuple[str, str | None], dict[str, tuple[str, ...]]] = {}
-    for line in table(dataset, filters, By.OPSET).lines:
-        ends: dict[str, list[str]] = {}
-        for opset, place in line.places.items():
-            for status in place.at:
-                ends.setdefault(status, []).append(opset)
-        single[line.case, line.exporter] = {status: tuple(opsets) for status, opsets in ends.items()}
-
-    assert folded == single
 
 
 def run(**changes):

@@ -26,7 +26,7 @@ def test_every_command_that_answers_is_a_function(here):
     assert caniexport.workaround(here, "cross", torch="1.12.1").verdict == "Needed at torch 1.12.1: use stack_rewrite."
     assert caniexport.upgrade(here, "2.0.1", "1.12.1").tables
     assert caniexport.upgrade(here, "2.0.1").tables
-    assert caniexport.table(here, by="opset", case=["cross"]).lines
+    assert caniexport.table(here, by="opset", case=["cross"]).tables[0].rows
     assert [item.entry.variant for item in caniexport.why(here, "cross/plain")] == ["plain"]
     assert [item.entry.variant for item in caniexport.history(here, "cross/plain")] == ["plain"]
     assert caniexport.claims(here).counts is not None

@@ -13,7 +13,7 @@ from caniexport.pages import links
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = MARKS
-SCRIPTS = [Path(pages.__file__).with_name(name) for name in ("cells.js", "nav.js")]
+SCRIPTS = [Path(pages.__file__).with_name("nav.js")]
 
 
 def _cell(page, **asked):

@@ -14,7 +14,7 @@ from test_touching import model as written
 from caniexport import api
 from caniexport.alerts.releases import along
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import table
+from caniexport.answers.table import table
 from caniexport.names import plural
 from caniexport.store import Dataset
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from caniexport.answers.gathered import Gathered, Share
-from caniexport.pages.charts import HeatCell, Series, bars_chart, drawn_picture, heat_chart, share_chart
+from caniexport.pages.charts import HeatCell, Series, bars_chart, drawn_picture, heat_chart, lines_chart
 
 COLUMNS = ("2.8.0", "2.9.1")
 
@@ -15,21 +14,14 @@ def drawn(markup, of="src"):
 
 
 def test_the_share_that_works_is_a_line_for_each_exporter_with_its_numbers_beside_it():
-    lines = [
-        Gathered("", "torchscript-trace", 4, {"2.8.0": Share(1, 4, None), "2.9.1": Share(4, 4, None)}),
-        Gathered("", "dynamo", 4, {"2.8.0": Share(0, 0, None), "2.9.1": Share(2, 4, None)}),
-    ]
-    made = share_chart(lines, COLUMNS, "the cases of a theme")
+    made = lines_chart(COLUMNS, [Series("trace", (25, 100)), Series("dynamo", (None, 50))], "the cases of a theme")
     cells = re.findall(r'<td class="number">([^<]*)</td>', made)
 
     assert cells == ["25", "100", "·", "50"], "what was not measured is no number"
     assert {"2.8.0", "2.9.1", "trace", "dynamo"} <= set(re.findall(r">([^<>]+)</text>", drawn(made)))
 
 
-def test_nothing_is_drawn_of_nothing_measured_or_of_one_release():
-    nothing = [Gathered("", "dynamo", 1, {name: Share(0, 0, None) for name in COLUMNS})]
-
-    assert share_chart(nothing, COLUMNS, "all cases") == ""
+def test_nothing_is_drawn_of_one_release():
     assert bars_chart(COLUMNS[:1], [Series("mended", (1,))], "bars") == ""
 
 
@@ -64,7 +56,7 @@ def test_the_box_of_a_picture_is_that_of_what_is_drawn_in_it():
     cells = [HeatCell("a long name of one", "of 2.8.0", "100", "#aad0f0", "#14191d")]
     pictures = [
         bars_chart(COLUMNS, series, "bars"),
-        share_chart([Gathered("", "dynamo", 4, dict.fromkeys(COLUMNS, Share(1, 4, None)))], COLUMNS, "cases"),
+        lines_chart(COLUMNS, [Series("dynamo", (25, 25))], "cases"),
         heat_chart(cells, ["a long name of one"], ["of 2.8.0"], "colours"),
     ]
 

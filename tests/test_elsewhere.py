@@ -10,18 +10,18 @@ from click.testing import CliRunner
 from small_dataset import append, bundle, cell, write
 
 from caniexport.answers.answer import records
+from caniexport.answers.answer import AnswerOutcome
 from caniexport.answers.filters import Filters
-from caniexport.answers.gathered import by_exporter
-from caniexport.answers.matrix import By, table
 from caniexport.answers.point import Points, parse
-from caniexport.answers.reading import load, move_to_runtime
+from caniexport.answers.reading import load
+from caniexport.answers.table import By, Lines, table
 from caniexport.api import upgrade
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
 from caniexport.store import Dataset, compact
-from caniexport.store.elsewhere import Runtime
+from caniexport.store.elsewhere import On, Runtime
 
 OLD, NEW = "1.20.1", "1.31.1"
 POINT = "torch=2.8.0,exporter=trace,opset=18"
@@ -104,18 +104,15 @@ def test_a_file_that_was_not_run_there_is_not_measured_there(local):
 def test_an_error_at_one_opset_does_not_speak_for_files_that_were_not_run(local):
     failed = {"status": "fail", "stage": "export", "signature": "export|Unsupported|item", "message_id": "m-old"}
     append(local, cell("2.8.0", "item", "plain", "torchscript-trace", 11) | failed)
-    there = move_to_runtime(Dataset.open(None, local), Runtime("onnxruntime", OLD, "cpu"))
-    shown = table(there, Filters(exporters=("trace",)))
-    (place,) = [line.places["2.8.0"] for line in shown.lines if line.case == "item"]
+    dataset, on = Dataset.open(None, local), On(Runtime("onnxruntime", OLD, "cpu"))
+    shown = table(dataset, Filters(exporters=("trace",)), on=on).tables[0]
+    (place,) = [row[shown.columns.index("2.8.0")] for row in shown.rows if row[0].text == "item"]
 
-    assert (place.status, place.text) == (Status.NOT_RUN, "· ✗")
-    assert place.at["fail"] == ("11",)
-    assert {"17", "18"} <= set(place.at["not_run"])
-    (share,) = [
-        item.places["2.8.0"]
-        for item in by_exporter([line for line in shown.lines if line.case == "item"], shown.columns)
-    ]
-    assert (share.measured, share.open, share.per_cent) == (0, 1, None)
+    assert place.word is Status.NOT_RUN
+    assert place.at["fail"] == "11"
+    assert place.at["not_run"] == "7-10, 12-23"
+    asked = Filters(exporters=("trace",), cases=("item/plain",))
+    assert table(dataset, asked, lines=Lines.THEMES, on=on).outcome is AnswerOutcome.NOT_MEASURED
 
 
 def test_what_never_reached_a_runtime_is_the_same_on_each(local):
@@ -139,7 +136,8 @@ def test_a_cell_has_one_word_on_a_runtime_whatever_asks(local):
     compact(local)
     dataset = Dataset.open(None, local)
     told = table(dataset, Filters(torch=("2.8.0",), opsets=("18",), exporters=("trace",)), By.RUNTIME)
-    in_table = {line.case: line.places[f"onnxruntime {OLD}"].status.value for line in told.lines}
+    made = told.tables[0]
+    in_table = {row[0].text: row[made.columns.index(f"onnxruntime {OLD}")].word.value for row in made.rows}
     in_upgrade = worse(upgrade(dataset, f"{POINT},ort=1.31", f"{POINT},ort=1.20"))
 
     assert in_table["cross"] == "degraded"

@@ -217,9 +217,10 @@ def test_a_release_is_looked_at_along_the_versions_of_a_package_beside_it(local)
 def test_a_table_has_a_column_for_each_version_of_the_package(local):
     found = api.table(Dataset.open(None, local), by="onnxscript", torch=TORCH, case="cross", exporter="dynamo")
 
-    (line,) = [line for line in found.lines if line.variant == "plain"]
-    assert found.columns == ("0.5.6", "0.7.2")
-    assert [line.places[name].status for name in found.columns] == [Status.MISMATCH, Status.PASS]
+    made = found.tables[0]
+    (line,) = [row for row in made.rows if row[0].text == "cross"]
+    assert made.columns[made.heads :] == ("0.7.2", "0.5.6")
+    assert [cell.word for cell in line[made.heads :]] == [Status.PASS, Status.MISMATCH]
 
 
 def test_what_the_packages_change_by_themselves_is_listed(local):

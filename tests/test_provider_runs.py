@@ -11,13 +11,14 @@ from store_rows import cell, environment
 
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import By, table
 from caniexport.answers.provider_runs import ProviderEnd, provider_runs
 from caniexport.answers.reasons import why
+from caniexport.answers.table import By, table
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
+from caniexport.pages import looks
 from caniexport.store import Dataset
 
 pytestmark = pytest.mark.usefixtures("opened_once")
@@ -137,7 +138,8 @@ def test_why_says_first_what_another_provider_does_to_a_file_that_works_on_the_c
 def test_the_matrix_by_runtime_has_a_column_for_each_provider_and_adds_nothing_up(home):
     found = table(Dataset.open(None, home / "results-local"), Filters(cases=("case-values", "case-whole")), By.RUNTIME)
 
-    assert found.columns == ("onnxruntime 1.19.2", "onnxruntime 1.31.1 on cuda")
-    shown = {line.case: {name: place.text for name, place in line.places.items()} for line in found.lines}
-    assert shown["case-values"] == {"onnxruntime 1.19.2": "✓ 14 ·", "onnxruntime 1.31.1 on cuda": "≠ mismatch ·"}
-    assert len(found.lines) == 2
+    made = found.tables[0]
+    assert made.columns[made.heads :] == ("onnxruntime 1.19.2", "onnxruntime 1.31.1 on cuda")
+    shown = {row[0].text: [looks.signed(cell) for cell in row[made.heads :]] for row in made.rows}
+    assert shown["case-values"] == ["✓ 14", "≠"]
+    assert len(made.rows) == 2

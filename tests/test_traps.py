@@ -14,8 +14,8 @@ from small_dataset import append, cell, environment, write
 
 from caniexport.alerts import expectations
 from caniexport.answers.filters import Filters
-from caniexport.answers.matrix import table
 from caniexport.answers.reading import load
+from caniexport.answers.table import table
 from caniexport.store import Dataset
 
 TESTS = Path(__file__).resolve().parent
@@ -54,7 +54,7 @@ TRAPS: dict[str, tuple[str, ...]] = {
     "an equal entry overwrites the one of another day": (
         "test_traps::test_two_identical_runs_on_two_days_are_two_entries",
     ),
-    "unmeasured looks measured": ("test_answers::test_a_place_that_was_not_measured_says_so_and_inherits_nothing",),
+    "unmeasured looks measured": ("test_table::test_a_place_that_was_not_measured_says_so_and_inherits_nothing",),
     "an unknown version is read as unsupported": (
         "test_verdicts::test_a_point_that_becomes_unknown_never_narrows_a_range",
         "test_verdicts::test_an_unmeasured_point_more_changes_no_bound",
@@ -134,12 +134,12 @@ def test_an_answer_about_one_case_does_not_grow_with_the_others(tmp_path):
     small, large = write(tmp_path / "small"), write(tmp_path / "large")
     append(large, *(cell(TORCH, f"other-{n}", "plain", "torchscript-trace", 14) for n in range(200)))
 
-    answers = [repr(plain(table(Dataset.open(None, path), Filters(cases=("cross",))).lines)) for path in (small, large)]
+    answers = [repr(plain(table(Dataset.open(None, path), Filters(cases=("cross",))))) for path in (small, large)]
     assert answers[0] == answers[1]
 
 
 PACKAGE = "harness/caniexport"
-FRONT = ("cli/table.py", "answers/matrix.py", "answers/summary.py", "pages/views/search.py", "pages/overview.py")
+FRONT = ("cli/table.py", "answers/table.py", "answers/summary.py", "pages/views/search.py", "pages/overview.py")
 
 
 @pytest.mark.parametrize("name", FRONT)

@@ -11,6 +11,7 @@ from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
 from caniexport.answers.beside_torch import one_release, versions_of
 from caniexport.answers.filters import Filters
+from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CaseSelection, load, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
 from caniexport.corpus.verdicts import collapse
@@ -51,6 +52,8 @@ CALLS = {
 }
 #: the calls of a table that names none
 _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
+#: beside what this machine measured, where others did the rest
+_LOCAL = "*"
 #: lines on the first screen
 _SHOWN = 30
 #: what is worse than an error is told beside what passes
@@ -78,12 +81,13 @@ def table(
     measured where none is named. Raises :class:`UnknownName` for a filter value that nobody knows.
     """
     rows = load(dataset)
-    notes: list[str] = []
+    notes = [*rows.notes]
     if by is not By.TORCH and not filters.torch and rows.torch:
         filters = replace(filters, torch=(rows.torch[-1],))
         notes.append(f"torch {rows.torch[-1]}, the newest measured: --torch names another")
     if by in _PACKAGES:
         filters = replace(filters, torch=(one_release(rows.torch, filters.torch, by.value),))
+    beside = select(rows, filters).environment if lines is Lines.CASES else []
     if not filters.exporters and by is not By.EXPORTER and (lines is not Lines.CASES or not filters.cases):
         filters = replace(filters, exporters=_BOTH if lines is Lines.CASES else (Exporter.DEFAULT.value,))
     if not filters.cases and not filters.variants:
@@ -92,7 +96,7 @@ def table(
     cells = _cells(dataset, taken, by, on)
     if lines is not Lines.CASES:
         return _shares(dataset, cells, by, lines, notes)
-    return _cases(dataset, cells, taken, by, notes)
+    return _cases(dataset, cells, taken, by, notes, beside)
 
 
 def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str:
@@ -139,7 +143,9 @@ def _on_others(cells: str, more: str) -> str:
             {more}"""
 
 
-def _cases(dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str]) -> Answer:
+def _cases(
+    dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str], beside: Sequence[MeasuredCell]
+) -> Answer:
     found = Views.of(dataset).fetch(
         f"""SELECT "case", variant, {"''" if by is By.EXPORTER else "exporter"} AS exporter, place, status,
             list(DISTINCT along), count(*), bool_or(works(status) AND checker <> 'ok'),
@@ -148,13 +154,15 @@ def _cases(dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: li
     )
     lines: dict[_Line, dict[str, _Ends]] = {}
     counts: dict[_Line, dict[str, Share]] = {}
-    refused: set[tuple[_Line, str]] = set()
-    for case, variant, exporter, at, status, along, count, refuses, _ in found:
+    signs: dict[tuple[_Line, str], set[str]] = {}
+    local = sum(row[-1] for row in found)
+    is_mixed = 0 < local < sum(row[-3] for row in found)
+    for case, variant, exporter, at, status, along, count, refuses, here in found:
         line, word = (case, variant, exporter), Status(status)
         lines.setdefault(line, {}).setdefault(at, {})[word] = along
         share = counts.setdefault(line, {}).get(at, Share(0, 0))
         counts[line][at] = Share(share.works + count * (word in WORKS), share.measured + count * _is_told(word))
-        refused |= {(line, at)} if refuses else set()
+        signs.setdefault((line, at), set()).update(REFUSED * bool(refuses), _LOCAL * (here > 0 and is_mixed))
     if taken.statuses:
         lines = {line: ends for line, ends in lines.items() if taken.statuses & set().union(*ends.values())}
     several = len(taken.torch) > 1 and by not in (By.TORCH, By.OPSET)
@@ -164,24 +172,23 @@ def _cases(dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: li
         marks[line] = [
             counts[line][at]
             if several
-            else _place(ends, taken.torch if by is By.OPSET else (), (line, at) in refused)
+            else _place(ends, taken.torch if by is By.OPSET else (), "".join(sorted(signs[line, at])))
             if (ends := lines[line].get(at))
             else Mark(Status.NOT_RUN)
             for at in columns
         ]
-    local = sum(row[-1] for row in found)
-    notes += [f"measured on this machine: {plural(local, 'cell')}"] * bool(local)
-    if any(mark.text.endswith(REFUSED) for row in marks.values() for mark in row if isinstance(mark, Mark)):
-        notes.append(f"{REFUSED} it works, and onnx's checker refuses the file")
-    told = _verdict(marks, columns, by, taken.torch)
+    told = set().union(*signs.values())
+    notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in told)
+    notes += [f"{_LOCAL} measured on this machine"] * is_mixed
+    answer = _verdict(marks, columns, by, taken.torch)
     shown = {line[:2] for line in lines}
     tables = (
         _matrix(marks, columns, taken, by),
-        _environments(taken),
+        _environments(beside, taken),
         _unmeasured([] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken),
     )
     more = "--all: every line and column. caniexport case NAME tells more of one."
-    return replace(told, tables=tables, notes=tuple(notes), more=more)
+    return replace(answer, tables=tables, notes=tuple(notes), more=more)
 
 
 def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: CaseSelection, by: By) -> Table:
@@ -211,8 +218,8 @@ def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken
     )
 
 
-def _place(ends: _Ends, releases: Sequence[str], refused: bool) -> Mark:
-    """What passes, and what worse than an error happens beside it: ``16+``, ``8-14 ≠``."""
+def _place(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
+    """What passes, and what worse than an error happens beside it: ``16+``, ``8-14 ≠``; with the signs of its cells."""
     order = list(releases)
     key = order.index if order else int
     at = {
@@ -224,12 +231,12 @@ def _place(ends: _Ends, releases: Sequence[str], refused: bool) -> Mark:
     if lead is None:
         worst = collapse(status for status in ends if status is not Status.UNSUPPORTED)
         open_ = Status.NOT_RUN in ends and worst in (Status.FAIL, None)
-        return Mark(Status.NOT_RUN if open_ else worst or next(iter(ends)), at=at)
+        return Mark(Status.NOT_RUN if open_ else worst or next(iter(ends)), signs, at)
     steps = [value for status, along in ends.items() if status is not Status.UNSUPPORTED for value in along]
     passing = [value for value in ends[lead] if value is not None]
     text = _ranges(passing, [value for value in steps if value is not None], order)
     worse = "".join(STATUS[status].sign for status in _WORSE if status in ends)
-    return Mark(lead, " ".join(filter(None, (text, worse))) + REFUSED * refused, at)
+    return Mark(lead, " ".join(filter(None, (text, worse))) + signs, at)
 
 
 def _ranges(passing: Collection[Any], tried: Collection[Any], order: Sequence[str]) -> str:
@@ -315,7 +322,7 @@ def _counted(counts: Sequence[tuple[str, Share]]) -> str:
     return ", ".join((f"{said} with {first}", *more[:1]))
 
 
-def _environments(taken: CaseSelection) -> Table:
+def _environments(found: Iterable[MeasuredCell], taken: CaseSelection) -> Table:
     """Cases about what can be installed and imported together, which have no exporter."""
     rows = tuple(
         (
@@ -326,7 +333,7 @@ def _environments(taken: CaseSelection) -> Table:
             Mark(cell.status),
             "" if cell.works else cell.stage,
         )
-        for cell in taken.environment
+        for cell in found
         if not taken.statuses or cell.status in taken.statuses
     )
     shown = _SHOWN if taken.filters.cases else 0
@@ -335,11 +342,11 @@ def _environments(taken: CaseSelection) -> Table:
 
 def _unmeasured(missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
     """What is known and has no cell within the filters; a version upgrade has none of its own."""
-    beside = {(cell.case, cell.variant) for cell in taken.environment}
+    beside = {cell.case for cell in taken.rows.environment}
     rows = tuple(
         (Link(case if variant == PLAIN else f"{case}/{variant}", "case", {"case": case}),)
         for case, variant in missing
-        if (case, variant) not in beside and taken.catalogue[case, variant].kind != FixKind.VERSION_UPGRADE.value
+        if case not in beside and taken.catalogue[case, variant].kind != FixKind.VERSION_UPGRADE.value
     )
     return Table("not measured within these filters", ("case",), rows, shown=0)
 
@@ -350,7 +357,9 @@ def _shares(dataset: Dataset, cells: str, by: By, lines: Lines, notes: list[str]
     call = "''" if by is By.EXPORTER else "exporter"
     found = Views.of(dataset).fetch(
         f"""WITH ended AS (SELECT "case", {call} AS exporter, place, coalesce(bool_or(works(status)), false) AS works,
-                bool_or(works(status) IS NOT NULL AND status <> 'unsupported') AS told FROM ({cells}) GROUP BY ALL),
+                bool_or(works(status) IS NOT NULL AND status <> 'unsupported')
+                    AND (bool_or(works(status)) OR NOT bool_or(works(status) IS NULL)) AS told
+                FROM ({cells}) GROUP BY ALL),
             named AS (SELECT *, unnest({names}) AS name FROM ended JOIN original USING ("case"))
         SELECT name, exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM named GROUP BY ALL
         UNION ALL SELECT '', exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM ended GROUP BY ALL"""

@@ -208,6 +208,11 @@ def marked(mark: Mark) -> str:
     return " ".join(filter(None, (look(mark.word).sign, words(mark))))
 
 
+def signed(mark: Mark) -> str:
+    """The sign of a word, and the text beside it where there is one."""
+    return " ".join(filter(None, (look(mark.word).sign, mark.text)))
+
+
 def told(mark: Mark) -> str:
     """Where each status of a place was seen, for who points at it."""
     return "; ".join(f"{signs.word(Status(status))}: {where}" for status, where in mark.at.items())

@@ -50,6 +50,7 @@ def _environment() -> Environment:
         kind_of=lambda cell: type(cell).__name__,
         css=looks.css,
         marked=looks.marked,
+        signed=looks.signed,
         told=looks.told,
         words=words,
         plural=plural,

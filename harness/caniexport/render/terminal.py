@@ -54,8 +54,8 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
         last = _last(widths, table.heads, width - _GAP) if table.axis else len(widths)
-        lines, widths, numbers = [line[:last] for line in lines], widths[:last], numbers[:last]
-        _fit(widths, named, width - _GAP)
+        lines, widths = [line[:last] for line in lines], widths[:last]
+        _fit(widths, named[: len(widths)], width - _GAP)
     for line in lines:
         made = Text(" " * _GAP)
         for at, (text, wide) in enumerate(zip(line, widths, strict=True)):
