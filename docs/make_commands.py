@@ -35,7 +35,7 @@ _MOST_LINES = 32
 
 #: what is run for each command; one with ``None`` measures, writes or serves, and is only shown
 EXAMPLES: dict[str, list[str]] = {
-    "table": ["table --theme pooling --torch 1.12 --torch 2.8 --torch 2.15 --exporter trace"],
+    "table": ["table --theme pooling --exporter dynamo", "table --by runtime"],
     "why": [
         "why cross-no-symbolic --torch 1.10.2 --opset 14 --exporter trace",
         "why adaptive-avg-pool2d-non-factor/resize_to_multiple --along torch --exporter default",

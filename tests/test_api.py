@@ -31,7 +31,7 @@ def test_every_command_that_answers_is_a_function(here):
     assert [item.entry.variant for item in caniexport.history(here, "cross/plain")] == ["plain"]
     assert caniexport.claims(here).counts is not None
     assert caniexport.declared(here) == []
-    assert {line.runtime for line in caniexport.runtimes(here)} <= {"onnxruntime"}
+    assert caniexport.runtimes(here).verdict.startswith("Not measured")
     assert caniexport.compare_datasets(here, here).alerts == ()
 
 

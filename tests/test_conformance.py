@@ -296,8 +296,17 @@ def call(*words: str):
 
 def counted() -> dict[str, int]:
     """The files that answers count of the runtime."""
-    lines = json.loads(call("runtimes", "--json").output)
-    return {line["version"]: line["bundles"] for line in lines}
+    rows = {table["title"]: table["rows"] for table in by_runtime()["tables"]}.get("", [])
+    return {row["runtime"].split()[1]: row["pass"]["measured"] for row in rows}
+
+
+def by_runtime():
+    return json.loads(call("table", "--by", "runtime", "--json").output)
+
+
+def contributed():
+    (rows,) = [table["rows"] for table in by_runtime()["tables"] if table["title"] == "runs that others handed in"]
+    return rows
 
 
 def test_rows_of_others_are_told_apart_and_counted_nowhere_until_a_sample_of_them_was_repeated(home, tmp_path):
@@ -308,13 +317,13 @@ def test_rows_of_others_are_told_apart_and_counted_nowhere_until_a_sample_of_the
     assert said.exit_code == 1
     assert "contributed by Jane (a board): 0 of 50 files were run here too" in said.output
     assert counted() == {}
-    (run,) = json.loads(call("runtimes", "--contributed", "--json").output)
-    assert (run["contributor"], run["files"], run["statuses"], run["repeated"]) == ("Jane", 60, {"pass": 60}, 0)
+    (run,) = contributed()
+    assert (run["by"], run["files"], run["sample"]) == ("Jane a board", 60, "0 repeated here, 0 differ")
 
     call("bundles", "merge", "--ours", str(handed_in(tmp_path, "again", *["pass"] * 50, contributor=None)))
 
     assert counted() == {"1.5": 110}
-    assert "used: 50 files were run here too and agree" in call("runtimes", "--contributed").output
+    assert [(run["sample"], run["rows are"]) for run in contributed()] == [("50 repeated here, 0 differ", "used")]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +331,7 @@ def test_rows_of_others_are_told_apart_and_counted_nowhere_until_a_sample_of_the
     [
         (49, 0, 49, "49 of 50 files were run here too"),
         (50, 1, 50, "1 of the files that were run here too ended otherwise"),
-        (60, 0, 120, "used: 60 files"),
+        (60, 0, 120, "used"),
     ],
 )
 def test_a_sample_that_is_too_small_or_differs_confirms_nothing(home, tmp_path, repeated, differ, counts, says):
@@ -332,7 +341,8 @@ def test_a_sample_that_is_too_small_or_differs_confirms_nothing(home, tmp_path, 
     call("bundles", "merge", str(handed_in(tmp_path, "theirs", *["pass"] * 60, differ=differ)))
 
     assert counted() == {"1.5": counts}
-    assert says in call("runtimes", "--contributed").output
+    (run,) = contributed()
+    assert says in run["rows are"]
 
 
 def test_rows_without_a_name_are_somebodys_unless_they_are_said_to_be_ours(home, tmp_path):
@@ -349,4 +359,4 @@ def test_rows_of_others_never_take_the_place_of_ours_and_are_not_published(home,
     assert counted() == {"1.5": 1}
     said = call("publish", "--check")
     assert "contributed by Jane" in said.output
-    assert json.loads(call("runtimes", "--json").output)[0]["statuses"] == {"pass": 1}
+    assert by_runtime()["tables"][0]["rows"][0]["pass"] == {"works": 1, "measured": 1}

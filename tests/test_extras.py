@@ -30,7 +30,7 @@ ANSWERS = (
     "upgrade --from 2.8 --to 2.9",
     "claims cross",
     "declared cross --torch 2.8.0",
-    "runtimes",
+    "table --by runtime",
 )
 COMMANDS = {
     "measure --release 2.8.0 --plan": "measure",

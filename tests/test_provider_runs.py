@@ -111,12 +111,13 @@ def test_a_file_that_ran_on_two_devices_counts_once_and_as_the_worse_of_the_two(
 def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(home))
 
-    shown = CliRunner().invoke(main, ["runtimes", "--provider", "CUDA"])
-    unknown = CliRunner().invoke(main, ["runtimes", "--provider", "rocm"])
+    shown = CliRunner().invoke(main, ["table", "--by", "runtime", "--provider", "CUDA"])
+    unknown = CliRunner().invoke(main, ["table", "--by", "runtime", "--provider", "rocm"])
 
+    whole = CliRunner().invoke(main, ["table", "--by", "runtime", "--provider", "cuda", "--all"])
     assert shown.exit_code == 0, shown.output
     assert "Gather" in shown.stdout and "case-absent" in shown.stdout
-    assert "1 file; input set 0: InvalidArgument: GridSample: Only 4-D tensor is supported" in shown.stdout
+    assert "Status Message: Only 4-D tensor is supported" in whole.stdout
     assert unknown.exit_code == 2
     assert "unknown provider 'rocm' (known: cuda)" in unknown.stderr
 

@@ -211,9 +211,9 @@ def declared(dataset: Dataset, **filters: Unpack[FilterNames]) -> list[rules.Dec
     return declared_beside_calls(dataset, rules.about_newest(dataset, read_filters("declared", filters)))
 
 
-def runtimes(dataset: Dataset, corpus: str = "") -> list[releases.RuntimeLine]:
-    """What each runtime release takes, oldest first; ``corpus="onnx-node"`` for ONNX's own node tests."""
-    return releases.runtimes(dataset, corpus and names.require("corpus", corpus, ["onnx-node"]))
+def runtimes(dataset: Dataset, corpus: str = "") -> Answer:
+    """What each runtime release takes; ``corpus="onnx-node"`` for ONNX's own node tests."""
+    return releases.runtime_releases(dataset, (), corpus and names.require("corpus", corpus, ["onnx-node"]))
 
 
 def check_model(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from caniexport import names as known
 from caniexport import versions
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Message, Share, Table
+from caniexport.answers.contributed import contributed_runs
+from caniexport.answers.node_tests import OperatorLine, operators
+from caniexport.answers.provider_runs import ProviderEnd, elsewhere, place_of, provider_runs
 from caniexport.bundles import node_tests, probes
 from caniexport.corpus.refusals import refusal
 from caniexport.model.status import WORKS
@@ -133,3 +138,157 @@ def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
 def _highest(rows: Iterable[_Row], case: str) -> int | None:
     passed = [probes.number(row.number) for row in rows if row.probe == case and row.status in WORKS]
     return max(passed, default=None)
+
+
+#: releases on the first screen
+_SHOWN = 26
+#: files whose values are not those of the CPU provider of the same package, why most are not loaded, whose rows
+_FOLDED = ("unlike its CPU", "mostly because", "rows")
+#: operators and cases of a provider there
+_FEW = 9
+
+
+def runtime_releases(dataset: Dataset, names: Sequence[str] = (), corpus: str = "") -> Answer:
+    """What each release of a runtime takes, and how the exported files (or ONNX's own node tests) end on it."""
+    lines = runtimes(dataset, corpus)
+    taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
+    lines = _ordered(line for line in lines if not names or line.runtime in taken)
+    if not lines:
+        said = "Not measured: no file has been run by a further runtime."
+        return Answer(said, AnswerOutcome.NOT_MEASURED, (_contributed(dataset),))
+    newest = lines[0]
+    what = "node tests" if corpus else "exported files"
+    limits = f" and takes opset {newest.max_opset}, IR version {newest.max_ir} at most" if newest.max_opset else ""
+    share = _share(newest)
+    verdict = f"{newest.runtime} {newest.version} runs {share.works} of {share.measured} {what}{limits}."
+    columns = ("runtime", "on", "opset", "IR", "pass", "wrong", "not loaded", "later", "lost", *_FOLDED)
+    return Answer(
+        verdict,
+        AnswerOutcome.LISTED,
+        (Table("", columns, tuple(map(_row_of, lines)), _SHOWN, folded=_FOLDED), _contributed(dataset)),
+        (
+            "opset, IR: the highest whose probe runs. Not loaded: refused, as too new or without a kernel.",
+            "Later: an error when it runs. Lost: crash, timeout, out of memory.",
+        ),
+        more="--provider NAME: what a provider leaves to the CPU. --case NAME: one case on each.",
+    )
+
+
+def _ordered(lines: Iterable[RuntimeLine]) -> list[RuntimeLine]:
+    """What is installed beside torch first, of each the newest first."""
+    newest = sorted(lines, key=lambda line: versions.parse(line.version or "0"), reverse=True)
+    return sorted(newest, key=lambda line: (line.runtime != "onnxruntime", line.runtime, line.provider != "cpu"))
+
+
+def _share(line: RuntimeLine) -> Share:
+    return Share(sum(line.statuses.get(status.value, 0) for status in WORKS), line.bundles)
+
+
+def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
+    refused = sum(line.refusals.values())
+    wrong = line.statuses.get("mismatch", 0)
+    lost = sum(line.statuses.get(name, 0) for name in ("crash", "timeout", "oom"))
+    later = max(0, line.bundles - _share(line).works - refused - wrong - lost)
+    why = max(line.refusals, key=line.refusals.__getitem__, default="")
+    on = line.provider + (f" ({line.device})" if line.device not in ("", "cpu") else "")
+    return (
+        Code(f"{line.runtime} {line.version}"),
+        *(
+            on,
+            line.max_opset,
+            line.max_ir,
+            _share(line),
+            wrong,
+            refused,
+            later,
+            lost,
+            line.apart,
+            why,
+            "local" if line.local else "published",
+        ),
+    )
+
+
+def _contributed(dataset: Dataset) -> Table:
+    """Runs that others handed in, and whether their rows are used."""
+    rows = tuple(
+        (
+            place_of(run.runtime, run.version, run.provider, run.device),
+            f"{run.contributor} {run.contributed_from}".strip(),
+            run.files,
+            f"{run.repeated} repeated here, {len(run.differing)} differ",
+            "used" if run.gate == "good" else run.gate,
+        )
+        for run in contributed_runs(dataset)
+    )
+    return Table("runs that others handed in", ("runtime", "by", "files", "sample", "rows are"), rows, shown=0)
+
+
+def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus: str = "") -> Answer:
+    """What runs on a provider such as ``cuda``, what it leaves to the CPU, and what ends otherwise there."""
+    provider = known.require("provider", asked, elsewhere(dataset))
+    found = provider_runs(dataset, provider, corpus)
+    taken = known.require_all("runtime", names, dict.fromkeys(runs.runtime for runs in found))
+    found = [runs for runs in found if not names or runs.runtime in taken]
+    places = {id(runs): place_of(runs.runtime, runs.version, runs.provider, runs.device) for runs in found}
+    if not found:
+        return Answer(f"Not measured: no file on {provider}.", AnswerOutcome.NOT_MEASURED)
+    ends = found[0].ends
+    worse = sum(ends.get(end, 0) for end in (ProviderEnd.VALUES, ProviderEnd.FAILS))
+    verdict = f"Of {sum(ends.values())} files on {provider} {worse} end worse than on the CPU."
+    ended: tuple[tuple[Cell, ...], ...] = tuple(
+        (places[id(runs)], *(runs.ends.get(end, 0) for end in ProviderEnd)) for runs in found
+    )
+    apart: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            Link(item.case, "case", {"case": item.case, "variant": item.variant}),
+            item.end.value,
+            item.files,
+            Message(item.cause, item.text),
+            places[id(runs)],
+        )
+        for runs in found
+        for item in runs.apart
+    )
+    left: tuple[tuple[Cell, ...], ...] = tuple(
+        (item.operator, item.files, item.of, item.nodes, ", ".join(item.cases[:2]), places[id(runs)])
+        for runs in found
+        for item in runs.left
+    )
+    of = ("operator", "files", "of", "nodes", "in cases such as", "runtime")
+    tables = (
+        Table("files, by how they end", ("runtime", *(end.value for end in ProviderEnd)), ended, 3),
+        Table(
+            "files that end otherwise than on the CPU", ("case", "files", "how many", "cause", "runtime"), apart, _FEW
+        ),
+        Table("operators that are left to the CPU", of, left, _FEW),
+    )
+    return Answer(verdict, AnswerOutcome.LISTED, tables, more="--all: every release, case and operator.")
+
+
+def on_operators(dataset: Dataset, patterns: Sequence[str], names: Sequence[str] = ()) -> Answer:
+    """How many of ONNX's own node tests of some operators pass on each runtime, by the opset of their files."""
+    lines = operators(dataset, patterns)
+    taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
+    lines = [line for line in lines if not names or line.runtime in taken]
+    columns = list(dict.fromkeys((line.operator, line.opset) for line in lines))
+    rows: dict[tuple[str, str, str], dict[tuple[str, int], OperatorLine]] = {}
+    for line in lines:
+        rows.setdefault((line.runtime, line.version, line.provider), {})[line.operator, line.opset] = line
+    order = sorted(rows, key=lambda key: versions.parse(key[1] or "0"), reverse=True)
+    order.sort(key=lambda key: (key[0] != "onnxruntime", key[0], key[2]))
+    made = tuple(
+        (
+            Code(f"{key[0]} {key[1]}"),
+            key[2],
+            *(Share(at.passed, at.tests) if (at := rows[key].get(of)) else None for of in columns[::-1]),
+        )
+        for key in order
+    )
+    first = list(rows[order[0]].values())
+    passed, tests = sum(line.passed for line in first), sum(line.tests for line in first)
+    verdict = f"{order[0][0]} {order[0][1]} passes {passed} of {tests} of ONNX's own tests of these operators."
+    heads = ("runtime", "on", *(f"{operator} {opset}" for operator, opset in columns[::-1]))
+    note = "Tests of random values, of types that numpy has not and of sequences are not counted."
+    tables = (Table("", heads, made, _SHOWN, axis="operator", heads=2),)
+    return Answer(verdict, AnswerOutcome.LISTED, tables, (note,))

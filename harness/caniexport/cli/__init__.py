@@ -34,7 +34,6 @@ COMMANDS = (
     "claims",
     "declared",
     "op",
-    "runtimes",
     "cases",
     "bundles",
     "audit",
@@ -45,7 +44,11 @@ COMMANDS = (
     "mcp",
 )
 #: what was a command of its own in the release before, and what answers now
-_MOVED = {"policy": "upgrade --from TORCH", "glossary": "--help, and docs/glossary.md"}
+_MOVED = {
+    "runtimes": "table --by runtime",
+    "policy": "upgrade --from TORCH",
+    "glossary": "--help, and docs/glossary.md",
+}
 #: longer than any sentence
 _WHOLE = 1000
 

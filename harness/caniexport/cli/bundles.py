@@ -164,7 +164,7 @@ def bring_in(folder: Path, ours: bool, by: str, at: str, as_json: bool) -> None:
 
     Rows that are not --ours are contributed: no answer counts them and `publish` leaves them out until 50 of their
     files (all, where there are fewer) were run here too on the same release of the runtime and ended alike:
-    `python bundles.zip --sample 50` here, and merge --ours. `caniexport runtimes --contributed` shows them.
+    `python bundles.zip --sample 50` here, and merge --ours. `caniexport table --by runtime --all` shows them.
     """
     from caniexport.measure.merge_replays import merge
 

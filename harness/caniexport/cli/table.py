@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import click
 
 from caniexport.answers.filters import read_filters
 from caniexport.cli.options import answer_options, filter_options, open_dataset, print_answer, with_measured
+
+if TYPE_CHECKING:
+    from caniexport.answers.answer import Answer
+    from caniexport.store import Dataset
 
 
 @click.command("table")
@@ -24,21 +31,49 @@ from caniexport.cli.options import answer_options, filter_options, open_dataset,
 @click.option(
     "--runtime", metavar="NAME==VERSION", default="", help="How the same files end there: openvino==2026.2.1."
 )
+@click.option("--corpus", type=click.Choice(["onnx-node"]), help="With --by runtime: ONNX's own node tests.")
 @filter_options("table", profile=False)
 @answer_options
-def command(by: str, lines: str | None, runtime: str, whole: bool, as_json: bool, **given: tuple[str, ...]) -> None:
+def command(
+    by: str,
+    lines: str | None,
+    runtime: str,
+    corpus: str | None,
+    whole: bool,
+    as_json: bool,
+    **given: tuple[str, ...],
+) -> None:
     """Show what passes where: cases, themes or operators by torch release, opset, exporter, runtime or package.
 
     Without --case or --variant it has the original forms, by both exporters. A place names the opsets that pass: 16+
     is all that were tried from there on.
+
+    --by runtime without a case or filter shows what each runtime release takes: the highest opset and IR version that
+    run, and how the same exported files end. With --provider cuda: what runs there, and what is left to the CPU; with
+    --corpus onnx-node --op Resize: how many of ONNX's own tests pass.
     """
     from caniexport.answers.point import Points
     from caniexport.answers.table import By, Lines, table
 
     dataset = open_dataset()
+    of_cases = [name for name, values in given.items() if values and name not in ("op", "provider")]
+    if corpus or (by == By.RUNTIME.value and not (of_cases or lines or (given["op"] and not corpus))):
+        print_answer(_of_runtimes(dataset, given, runtime, corpus or ""), whole=whole, as_json=as_json, judges=False)
+        return
     given = with_measured(dataset, given)
     filters = read_filters("table", given)
     on = Points(dataset).find({"runtime": runtime})[0].on if runtime else None
     is_bare = not any(values for name, values in given.items() if name != "torch")
     found = Lines(lines) if lines else Lines.THEMES if is_bare else Lines.CASES
     print_answer(table(dataset, filters, By(by), found, on), whole=whole, as_json=as_json, judges=False)
+
+
+def _of_runtimes(dataset: Dataset, given: Mapping[str, tuple[str, ...]], runtime: str, corpus: str) -> Answer:
+    from caniexport.answers.runtimes import on_operators, on_provider, runtime_releases
+
+    names = (runtime,) if runtime else ()
+    if given["provider"]:
+        return on_provider(dataset, given["provider"][-1], names, corpus)
+    if given["op"]:
+        return on_operators(dataset, given["op"], names)
+    return runtime_releases(dataset, names, corpus)
