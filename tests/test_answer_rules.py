@@ -11,7 +11,6 @@ from caniexport.answers.points import MeasuredPoint, Places, parse
 from caniexport.answers.reading import load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.scope import named
-from caniexport.answers.summary import counted
 from caniexport.answers.workaround import standings
 from caniexport.corpus.verdicts import ComparedCell, compare
 from caniexport.model.rows import RUNS
@@ -85,15 +84,6 @@ def place(status, opset=14, torch="2.8.0"):
     return MeasuredCell(
         **{**values, "torch": torch, "opset": opset, "status": Status(status), "local": False, "stage": ""}
     )
-
-
-def test_a_fraction_counts_what_passes_and_never_what_is_degraded():
-    found = counted([place("pass"), place("degraded", 15), place("degraded", 16), place("mismatch", 17)])
-
-    assert (found.text, found.short, found.status) == ("✓ 1/4 ≠~", "1/4 ≠~", Status.PASS)
-    none = counted([place("degraded"), place("degraded", 15), place("fail", 16), place("unsupported", 17)])
-    assert (none.text, none.short, none.status) == ("~ 2/3 ✗", "~2/3 ✗", Status.DEGRADED)
-    assert counted([place("fail"), place("mismatch", 15)]).short == "0/2 ✗"
 
 
 # --- the axis that an upgrade names

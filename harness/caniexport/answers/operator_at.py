@@ -122,11 +122,6 @@ class OperatorAt:
     untried: tuple[str, ...] = ()
 
     @property
-    def is_later(self) -> bool:
-        """Whether it is told by a release that is newer than the one asked for."""
-        return versions.parse(self.torch) > versions.parse(self.asked)
-
-    @property
     def told(self) -> str:
         """By which exporter and at which opset it can be exported, and by which it cannot; first what was not measured
         of the place asked for, where another one answers.

@@ -65,11 +65,6 @@ class MeasuredPoint:
         return f"torch {self.torch}, {self.exporter}, {versions.opset_name(self.opset)}{packages}{runtime}"
 
     @property
-    def assumed(self) -> str:
-        """What was left out and filled in, in one line; empty where nothing was."""
-        return f"assumed for torch {self.torch}: {'; '.join(self.notes)}" if self.notes else ""
-
-    @property
     def limits(self) -> tuple[str, ...]:
         """What of the point asked for was not measured, or works nowhere, and what is answered in its place."""
         return tuple(note for note in self.notes if any(words in note for words in _LIMITS))

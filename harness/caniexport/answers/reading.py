@@ -20,7 +20,7 @@ from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.bundles import probes
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import EXPORTERS, WORKS, Exporter, FixKind, Status
+from caniexport.model.status import WORKS, Exporter, FixKind, Status
 from caniexport.store import Dataset
 from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.onnx_graph import Graph
@@ -240,17 +240,6 @@ class Rows:
         """The published graphs of files, by their content hash."""
         found = self._dataset.records("graphs", {"bundle": tuple(bundles)})
         return [(row["bundle"], Graph.from_json(row["graph"])) for row in found]
-
-    @cached_property
-    def run_on(self) -> frozenset[tuple[str, str | None, str | None, str | None]]:
-        """Release, provider, runtime and its version of the cells with an exporter, as they were installed together;
-        none where all are looked at on one runtime.
-        """
-        if self._moved_to is not None:
-            return frozenset()
-        by = ("torch", "provider", "runtime", "runtime_version")
-        exporters = {"exporter": EXPORTERS}
-        return frozenset((torch or "", *more) for torch, *more in self._dataset.counted(by, {}, exporters))
 
     def probes(self, statuses: Iterable[str]) -> list[tuple[str, str, str, str, str]]:
         """Runtime, version, provider, case and variant of the probes that ended so."""

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from caniexport.answers.plain import plain
-from caniexport.answers.signs import STATUS, Sign, ascii_only, word
+from caniexport.answers.signs import Sign, ascii_only
 from caniexport.model.printable import printable
-from caniexport.model.status import Status
 
 if TYPE_CHECKING:
     from rich.console import Console as Console
@@ -127,12 +126,6 @@ def legend(signs: Iterable[tuple[str, Sign]], width: int) -> str:
             lines.append("")
         lines[-1] += f"   {text}" if lines[-1] else text
     return "\n".join(lines)
-
-
-def status_legend(statuses: Iterable[Status], width: int) -> str:
-    """The signs of these statuses, best first, explained."""
-    shown = set(statuses)
-    return legend(((word(status), STATUS[status]) for status in Status if status in shown), width)
 
 
 def say_local(local: Sequence[bool], console: Console, *, mixed: bool = False) -> None:

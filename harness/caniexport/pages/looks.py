@@ -63,10 +63,6 @@ STATUS: Mapping[Status, Look] = {
     status: Look(f"{sign.sign} {signs.word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
     for status, sign in signs.STATUS.items()
 }
-#: a place of several cases of which some work
-MIXED = Look(
-    "3/5", "s-mixed share-6", "three of five measured cases work, as far as the cell is filled; the others do not"
-)
 #: the colour of a status in a picture, and of its sign: those of the light theme, read on dark as well
 INK: Mapping[Status, tuple[str, str]] = defaultdict(
     lambda: ("#eceeed", "#4d575d"),

@@ -21,7 +21,3 @@ def as_csv(answer: Answer) -> str:
         {name: f"'{text}" if text.startswith(_FORMULA) else text for name, text in row.items()} for row in rows
     )
     return written.getvalue()
-
-
-def _safe(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
