@@ -57,7 +57,6 @@ SHOWN: dict[str, str] = {
     "publish": "publish",
     "workflow": "workflow > .github/workflows/nightly.yml",
     "dashboard": "dashboard --port 8501",
-    "data": "data",
     "op": "op F.grid_sample",
 }
 

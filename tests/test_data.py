@@ -1,4 +1,4 @@
-"""The published dataset's version, and what ``caniexport data`` says of the datasets that are here."""
+"""The published dataset's version, and what ``--version`` says of the datasets that are here."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def test_what_is_no_version_is_none(tmp_path, text):
 @pytest.mark.published
 def test_the_published_version_is_of_this_row_contract_and_not_older_than_its_rows(results):
     version = read_version(RESULTS)
-    (newest,) = (source.newest for source in data_sources(homes.find(RESULTS.parent), NOW).sources[:1])
+    newest = date.fromisoformat(data_sources(homes.find(RESULTS.parent), NOW).tables[0].rows[0][4])
 
     assert version.contract == SCHEMA_VERSION
-    assert date(*map(int, version.day.split("."))) >= newest.date(), "caniexport publish writes results/VERSION"
+    assert date(*map(int, version.day.split("."))) >= newest, "caniexport publish writes results/VERSION"
 
 
 def test_the_package_answers_where_there_is_no_other_dataset(package, tmp_path, monkeypatch):
@@ -62,11 +62,13 @@ def test_the_package_answers_where_there_is_no_other_dataset(package, tmp_path, 
     home = homes.find(tmp_path, {})
 
     assert (home.published, home.cases) == (package, package / "cases")
-    (source,) = data_sources(home, NOW).sources
-    assert (source.name, source.version, source.answers) == ("caniexport-data", "2031.5.2", True)
-    assert source.rows == len(Dataset.open(package, None).cells())
-    assert source.releases == len(small_dataset.RELEASES)
-    assert "pip install --upgrade caniexport-data" in data_sources(home, NOW).newer
+    found = data_sources(home, NOW)
+    rows = len(Dataset.open(package, None).cells())
+    said = (
+        f"Dataset 2031.5.2 (caniexport-data): {rows} rows of {len(small_dataset.RELEASES)} torch releases, the newest "
+    )
+    assert found.verdict.startswith(said)
+    assert "pip install --upgrade caniexport-data" in found.notes[0]
 
 
 def test_older_results_of_the_folder_answer_and_the_newer_package_is_named(package, tmp_path):
@@ -83,13 +85,10 @@ def test_older_results_of_the_folder_answer_and_the_newer_package_is_named(packa
     )
     found = data_sources(home, NOW)
 
-    assert [(source.name, source.answers) for source in found.sources] == [
-        ("results", True),
-        ("local", True),
-        ("caniexport-data", False),
-    ]
-    assert found.sources[0].days == (NOW - datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)).days
-    assert "caniexport-data 2031.5.2 has newer rows" in found.newer
+    named = [(row[0], row[5]) for row in found.tables[0].rows]
+    assert named == [("results", "yes"), ("local", "yes"), ("caniexport-data", "no")]
+    assert f"the newest {(NOW - datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)).days:,} days old" in found.verdict
+    assert "caniexport-data 2031.5.2 has newer rows" in found.notes[0]
 
 
 def test_another_row_contract_is_refused_before_any_file_is_read(package):

@@ -156,7 +156,7 @@ def test_publishing_raises_the_version_of_the_dataset_and_publishing_nothing_doe
     assert version.again == 0
     assert published() == []
     assert read_version(tmp_path / "results") == version
-    assert f"version     {version}" in CliRunner().invoke(main, ["data"]).stdout
+    assert f"Dataset {version} " in CliRunner().invoke(main, ["--version"]).stdout
 
 
 def test_nothing_is_published_from_an_installed_package_without_rows_that_may_be(installed):

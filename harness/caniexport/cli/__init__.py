@@ -10,6 +10,7 @@ import importlib
 import io
 import shlex
 import sys
+from datetime import UTC, datetime
 
 import click
 
@@ -38,13 +39,13 @@ COMMANDS = (
     "bundles",
     "audit",
     "publish",
-    "data",
     "dashboard",
     "site",
     "mcp",
 )
 #: what was a command of its own in the release before, and what answers now
 _MOVED = {
+    "data": "--version",
     "runtimes": "table --by runtime",
     "policy": "upgrade --from TORCH",
     "glossary": "--help, and docs/glossary.md",
@@ -130,8 +131,29 @@ def _worded(error: OSError) -> str:
     return f"{(error.strerror or str(error)).lower()}{where}"
 
 
+def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    """The version, then which dataset answers, how old it is, and where newer is."""
+    if not asked:
+        return
+    from caniexport import home
+    from caniexport.answers.data_source import data_sources
+    from caniexport.cli import output
+    from caniexport.render.terminal import show
+
+    output.echo(f"caniexport {__version__}")
+    show(data_sources(home.find(), datetime.now(UTC)), output.console())
+    context.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(__version__, prog_name="caniexport")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="The version, and which dataset answers.",
+)
 @click.pass_context
 def main(context: click.Context) -> None:
     """Can I export it? Which PyTorch ops, failures and workarounds pass where, measured.
