@@ -60,7 +60,15 @@ class Message:
     whole: str = ""
 
 
-Cell = str | int | float | None | Mark | Code | Link | Message | tuple["Cell", ...]
+@dataclass(frozen=True)
+class Range:
+    """Members of an axis in a few words (``2.15.0 to 2.9.1``); a program gets each of them."""
+
+    text: str
+    members: tuple[str | int | None, ...]
+
+
+Cell = str | int | float | None | Mark | Code | Link | Message | Range | tuple["Cell", ...]
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,8 @@ def _value(cell: Cell) -> Any:
             return dict(asked) or text
         case Message(line, whole):
             return whole or line
+        case Range(_, members):
+            return list(members)
         case tuple():
             return [_value(item) for item in cell]
         case str() | int() | float() | None:
@@ -138,7 +148,7 @@ def words(value: Any) -> str:
             return ""
         case Mark(word, text):
             return text or str(word.value)
-        case Code(text) | Link(text) | Message(text):
+        case Code(text) | Link(text) | Message(text) | Range(text):
             return text
         case tuple():
             return ", ".join(map(words, value))
