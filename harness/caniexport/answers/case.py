@@ -8,18 +8,19 @@ from itertools import groupby
 from typing import Any
 
 from caniexport import names, versions
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Range, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
 from caniexport.answers.cell import Named, cell, evidence, rows_of
 from caniexport.answers.documents import all_claims
-from caniexport.answers.op import opset_range
+from caniexport.answers.op import is_sample, opset_range, sample
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope
-from caniexport.answers.torch_operators import declared_rules
+from caniexport.answers.torch_operators import declared_rules, operators_beside
 from caniexport.answers.upstream import source_address, upstream
 from caniexport.answers.workaround import workaround
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.case import PLAIN
+from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import MEASURED, WORKS, Exporter, FixKind, Status
 from caniexport.operators import operator_key
 from caniexport.store import Dataset, elsewhere, sql
@@ -52,9 +53,14 @@ class Stand:
     asked: tuple[int, ...]
 
     @property
+    def opsets(self) -> str:
+        """The opsets that work: ``18-26``, ``16+``; empty for a call that names none."""
+        return opset_range(self.works, self.asked) if self.works else ""
+
+    @property
     def mark(self) -> Mark:
-        """``18-26``: the opsets that work; else how it ends."""
-        return Mark(self.status, opset_range(self.works, self.asked) if self.works else "")
+        """The opsets that work; else how it ends."""
+        return Mark(self.status, self.opsets)
 
 
 #: by exporter: how a variant stands, newest release first
@@ -66,6 +72,13 @@ def case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = None) ->
 
     Raises :class:`UnknownName` with the nearest names.
     """
+    asked = asked or {}
+    if is_sample(name):
+        own = _samples_here(dataset, name)
+        summary = operators_beside(dataset)
+        if own is None and summary is not None:
+            return sample(summary, dataset, name, asked)
+        dataset = own or dataset
     views = Views.of(dataset)
     named = find(views, name)
     if views.fetch('SELECT 1 FROM environment WHERE "case" = $1', [named.case]):
@@ -73,6 +86,16 @@ def case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = None) ->
     if asked:
         return cell(dataset, named, *Points(dataset).find(asked))
     return _overview(dataset, named)
+
+
+def _samples_here(dataset: Dataset, name: str) -> Dataset | None:
+    """The rows of operator samples on this machine, where they have this one: published are only their sums."""
+    folder = dataset.folder("local")
+    if folder is None or not (folder / OPERATORS).is_dir():
+        return None
+    found = Dataset.open(None, folder / OPERATORS)
+    query = "SELECT 1 FROM cells WHERE \"case\" || '/' || variant = $1 LIMIT 1"
+    return found if Views.of(found).fetch(query, [name]) else None
 
 
 def find(views: Views, name: str) -> Named:
@@ -100,19 +123,20 @@ def _overview(dataset: Dataset, named: Named) -> Answer:
             ORDER BY c.provider <> 'cpu', c.provider) = 1"""
     )
     stands = _stands(views, kept)
-    lines = stands.get(PLAIN, {})
+    original = PLAIN if PLAIN in stands else named.variant or PLAIN
+    lines = stands.get(original, {})
     newest = max((stand for line in lines.values() for stand in line), key=lambda stand: stand.n, default=None)
     if newest is None:
         more = f"caniexport measure --case {named.case} measures it."
         return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(dataset, about), more=more)
     advice = workaround(dataset, Scope(frozenset({named.case})), newest.torch)
     verdict, outcome = _verdict(lines, newest, advice)
-    is_variant = named.variant not in ("", PLAIN)
+    is_variant = named.variant not in ("", original)
     if is_variant:
         own = workaround(dataset, Scope(frozenset({named.case}), variants=frozenset({named.variant})), newest.torch)
         verdict, outcome = own.verdict, own.outcome
-    replayed = views.keep(_replayed(kept, named.variant or PLAIN))
-    others = {f"{variant} ": found for variant, found in stands.items() if variant not in (PLAIN, named.variant)}
+    replayed = views.keep(_replayed(kept, named.variant or original))
+    others = {f"{variant} ": found for variant, found in stands.items() if variant not in (original, named.variant)}
     title = next((str(row["title"]) for row in about), named.case)
     tables = (
         _strip(title, {"": lines, **({f"{named.variant} ": stands.get(named.variant, {})} if is_variant else {})}),
@@ -155,12 +179,14 @@ def _variants(views: Views, case: str) -> list[dict[str, Any]]:
 def _stands(views: Views, kept: str) -> dict[str, dict[str, list[Stand]]]:
     """By variant and exporter: how it stands at each release, newest first."""
     rows = views.fetch(
-        f"""SELECT variant, exporter, n, torch, max(status) FILTER (is_own OR exporter = 'default'),
-            coalesce(mode(status) FILTER (works(status)), max(status) FILTER ((is_own OR exporter = 'default') AND status <> 'unsupported'),
-                mode(status ORDER BY status) FILTER (status <> 'unsupported'), 'unsupported'),
+        f"""WITH mine AS (
+            SELECT *, is_own OR exporter = 'default' AS bare, status <> 'unsupported' AS taken FROM {kept})
+        SELECT variant, exporter, n, torch, max(status) FILTER (bare),
+            coalesce(mode(status) FILTER (works(status)), max(status) FILTER (bare AND taken),
+                mode(status ORDER BY status) FILTER (taken), 'unsupported'),
             coalesce(list(opset ORDER BY opset) FILTER (works(status) AND opset IS NOT NULL), []),
-            coalesce(list(opset ORDER BY opset) FILTER (status <> 'unsupported' AND opset IS NOT NULL), [])
-        FROM {kept} GROUP BY ALL ORDER BY variant, n DESC"""
+            coalesce(list(opset ORDER BY opset) FILTER (taken AND opset IS NOT NULL), [])
+        FROM mine GROUP BY ALL ORDER BY variant, n DESC"""
     )
     found: dict[str, dict[str, list[Stand]]] = {}
     for variant, exporter, n, torch, own, status, works, asked in rows:
@@ -189,20 +215,21 @@ def _verdict(lines: Lines, newest: Stand, advice: Answer) -> tuple[str, AnswerOu
     if len(good) == len(now):  # the default call may end otherwise than the same exporter and opset by name
         now |= {name: stand for name, stand in there.items() if name == Exporter.DEFAULT.value}
     bad = {name: _HOW.get(stand.own or stand.status, "fails") for name, stand in now.items() if stand.own not in WORKS}
-    opsets = [f"{'' if at else 'opset '}{stand.mark.text}" if stand.works else "" for at, stand in enumerate(good.values())]
-    calls = [(_called(torch, name), works_since(lines[name]), text) for name, text in zip(good, opsets, strict=True)]
+    since = {name: works_since(lines[name]) for name in good}
     if good and not bad:
-        since = [f"{since} ({', '.join(filter(None, (call, opsets)))})" for call, since, opsets in calls]
-        return f"Works at torch {torch}, since {' and '.join(since)}.", AnswerOutcome.WORKS
+        by = [", ".join(filter(None, (_called(torch, name), stand.opsets))) for name, stand in good.items()]
+        calls = " and ".join(f"{since[name]} ({call})" for name, call in zip(good, by, strict=True))
+        return f"Works at torch {torch}, since {calls.replace(', ', ', opset ', 1)}.", AnswerOutcome.WORKS
     partly = [(name, stand) for name, stand in now.items() if stand.works and name not in good]
     if good:
-        call, since, _ = calls[0]
+        first = next(iter(good))
         others = " and ".join(f"{how} with {_called(torch, name)}" for name, how in bad.items())
-        return f"Use {call}: works since torch {since}, {others} (torch {torch}).", AnswerOutcome.FAILS
+        said = f"Use {_called(torch, first)}: works since torch {since[first]}, {others} (torch {torch})."
+        return said, AnswerOutcome.FAILS
     if partly:
         name, stand = partly[0]
         return (
-            f"Use {_called(torch, name)} at opset {stand.mark.text}: others fail (torch {torch}).",
+            f"Use {_called(torch, name)} at opset {stand.opsets}: others fail (torch {torch}).",
             AnswerOutcome.FAILS,
         )
     hows = " or ".join(dict.fromkeys(bad.values()))
@@ -340,7 +367,7 @@ def _elsewhere(views: Views, replayed: str) -> list[str]:
         newest[runtime, provider] = version, wrong, failing
     return [
         f"On {provider} ({runtime} {version}), of the files that work on the CPU, "
-        + " and ".join(filter(None, (wrong and f"{wrong} give wrong values", failing and f"{failing} fail")))
+        + " and ".join([f"{wrong} give wrong values"] * bool(wrong) + [f"{failing} fail"] * bool(failing))
         + "."
         for (runtime, provider), (version, wrong, failing) in newest.items()
     ]
@@ -391,12 +418,11 @@ def _told(dataset: Dataset, about: Sequence[Mapping[str, Any]]) -> tuple[Table, 
 
 def _warnings(about: Sequence[Mapping[str, Any]], named: Named) -> list[str]:
     row = next((row for row in about if row["variant"] == named.variant), None)
-    careful = ["Careful: this workaround is known to be wrong or partial."] if row and row["caution"] else []
-    upgrade = row and row["kind"] == FixKind.VERSION_UPGRADE.value
-    return [
-        *careful,
-        *([f"An upgrade to torch {row['needs_torch']}: the original is measured there."] if upgrade else []),
-    ]
+    if row is None:
+        return []
+    careful = ["Careful: this workaround is known to be wrong or partial."] if row["caution"] else []
+    is_upgrade = row["kind"] == FixKind.VERSION_UPGRADE.value
+    return careful + [f"An upgrade to torch {row['needs_torch']}: the original is measured there."] * is_upgrade
 
 
 def _not_there(views: Views, newest: Stand) -> list[str]:
@@ -416,9 +442,8 @@ def _environment(dataset: Dataset, named: Named) -> Answer:
         return Answer(f"Not measured: {named.text}.", AnswerOutcome.NOT_MEASURED, _told(dataset, about))
     working = [name for name, answer in found.items() if name != PLAIN and answer.outcome is AnswerOutcome.WORKS]
     remedy = f": use {working[0]}" if working and own.outcome is AnswerOutcome.FAILS else ""
-    facts = {name: dict(table.rows) for name, answer in found.items() for table in answer.tables}
-    columns = ("variant", "outcome", "stage", "error", "of the file")
-    tried = tuple((name, *(mine.get(column) for column in columns[1:])) for name, mine in facts.items())
+    tried = tuple((row["variant"], Mark(Status(row["status"])), row["stage"], row["signature"]) for row in rows)
+    columns = ("variant", "outcome", "stage", "error")
     title = next((str(row["title"]) for row in about), named.case)
     tables = (Table(title, columns, tried), *own.tables, _claims(dataset, named), *_told(dataset, about))
     return Answer(own.verdict.removesuffix(".") + f"{remedy}.", own.outcome, tables)

@@ -59,7 +59,8 @@ def changes(
             QUALIFY row_number() OVER (PARTITION BY exporter, opset, k ORDER BY provider <> 'cpu', provider) = 1),
         stretch AS (
             SELECT exporter, opset, status, stage, signature, list(step ORDER BY k) AS steps, min(k) AS first,
-                max(k) AS last, arg_max(message_id, k) AS message FROM line GROUP BY ALL, island)
+                arg_max(message_id, k) AS message FROM line
+            GROUP BY exporter, opset, status, stage, signature, island)
         SELECT exporter, opset, status, stage, signature, steps,
             (SELECT any_value(text) FROM message m WHERE m.message_id = stretch.message),
             lag(steps[-1]) OVER (PARTITION BY exporter, opset ORDER BY first)
@@ -76,8 +77,14 @@ def changes(
     table = _table(lines, newest, along)
     changed = len({(row[0], row[5]) for row in table.rows if row[5]})
     said = f"{plural(changed, 'change')} along {along}{f' at torch {torch}' if along != TORCH else ''}: {named.text}."
-    what = "`caniexport upgrade --from A --to B --case` says what did it: torch, the runtime or the default call."
-    notes = ("(a, b]: last seen otherwise on a, first seen so on b.", *([what] if along == TORCH else []))
+    what = "What did it, torch or a package beside it: caniexport upgrade --from A --to B --case NAME."
+    seen = {step for line in lines.values() for stretch in line for step in stretch.steps}
+    missing = [step for step in steps if step not in seen]
+    notes = (
+        "(a, b]: last seen otherwise on a, first seen so on b.",
+        *([what] if along == TORCH else []),
+        *([f"Not measured with {along} {names.some(missing, 8)}."] if missing else []),
+    )
     return Answer(said, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it; --all: every line.")
 
 
@@ -94,31 +101,28 @@ def _axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[
             views.include(item.installed.profile)
         steps = [item.version for item in found]
         places = [(item.installed.profile, release, item.version) for item in found]
-    values = ", ".join(
-        f"({', '.join(map(sql.literal, place))}, {number})" for number, place in enumerate(places)
-    )
+    values = ", ".join(f"({', '.join(map(sql.literal, place))}, {number})" for number, place in enumerate(places))
     return steps, f"SELECT * FROM (VALUES {values}) AS axis(profile, torch, step, k)"
 
 
 def _table(lines: dict[tuple[str, int | None], list[Stretch]], newest: str, along: str) -> Table:
     """The stretches of each line, the newest first; opsets that change alike are one line."""
-    alike: dict[tuple[object, ...], list[int | None]] = {}
+    alike: dict[tuple[str, tuple[object, ...]], list[int | None]] = {}
     for (exporter, opset), stretches in lines.items():
         # each opset begins with the first release that takes it
         ends = tuple((item.status, item.stage, item.signature, item.after, item.steps[-1]) for item in stretches)
-        alike.setdefault((exporter, *ends), []).append(opset)
-    rows = []
-    for (exporter, *_), opsets in sorted(alike.items(), key=lambda item: str(item[0][0])):
-        for stretch in reversed(lines[str(exporter), opsets[0]]):
-            rows.append(
-                (
-                    Code("default" if exporter == Exporter.DEFAULT.value else call_text(newest, str(exporter))),
-                    Range(versions.opset_text(opsets), tuple(opsets)),
-                    Range(" to ".join(dict.fromkeys((stretch.steps[-1], stretch.steps[0]))), stretch.steps),
-                    Mark(stretch.status),
-                    stretch.stage,
-                    f"({stretch.after}, {stretch.steps[0]}]" if stretch.after else "",
-                    Message(short_cause(stretch.message), stretch.message) if stretch.message else None,
-                )
-            )
-    return Table("", ("call", "opset", along, "outcome", "stage", "changed in", "error"), tuple(rows), shown=24)
+        alike.setdefault((exporter, ends), []).append(opset)
+    rows = tuple(
+        (
+            Code("default" if exporter == Exporter.DEFAULT.value else call_text(newest, exporter)),
+            Range(versions.opset_text(opsets), tuple(opsets)),
+            Range(" to ".join(dict.fromkeys((stretch.steps[-1], stretch.steps[0]))), stretch.steps),
+            Mark(stretch.status),
+            stretch.stage,
+            f"({stretch.after}, {stretch.steps[0]}]" if stretch.after else "",
+            Message(short_cause(stretch.message), stretch.message) if stretch.message else None,
+        )
+        for (exporter, _), opsets in alike.items()
+        for stretch in reversed(lines[exporter, opsets[0]])
+    )
+    return Table("", ("call", "opset", along, "outcome", "stage", "changed in", "error"), rows, shown=24)

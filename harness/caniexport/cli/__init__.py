@@ -22,8 +22,8 @@ COMMANDS = (
     "measure",
     "merge",
     "table",
+    "case",
     "why",
-    "support",
     "reproduce",
     "bisect",
     "check",
@@ -31,8 +31,6 @@ COMMANDS = (
     "upgrade",
     "alerts",
     "workflow",
-    "claims",
-    "declared",
     "op",
     "runtimes",
     "cases",
@@ -45,7 +43,13 @@ COMMANDS = (
     "mcp",
 )
 #: what was a command of its own in the release before, and what answers now
-_MOVED = {"policy": "upgrade --from TORCH", "glossary": "--help, and docs/glossary.md"}
+_MOVED = {
+    "policy": "upgrade --from TORCH",
+    "glossary": "--help, and docs/glossary.md",
+    "support": "case NAME, or op NAME",
+    "claims": "case NAME, and the page of claims",
+    "declared": "op NAME, or case NAME",
+}
 #: longer than any sentence
 _WHOLE = 1000
 

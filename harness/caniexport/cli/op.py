@@ -12,7 +12,6 @@ from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset, print_answer
-from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 
 if TYPE_CHECKING:
@@ -59,9 +58,7 @@ def command(
     from caniexport.answers import operator_score
     from caniexport.answers.op import op
     from caniexport.answers.operator_findings import findings_by_operator
-    from caniexport.answers.select import cases_about, load
     from caniexport.answers.torch_operators import OperatorsSummary
-    from caniexport.cli.support import show_cases
 
     if sum(map(bool, (name, which, fails))) > 1:
         raise click.UsageError("an operator's NAME is wanted, or --list, or --fails")
@@ -75,14 +72,7 @@ def command(
         output.answer(_failing(summary, fails, torch), partial(show_failing, every=every), as_json)
     elif name:
         dataset = open_dataset()
-        try:
-            answer = op(summary, dataset, name, findings_by_operator(home.cases))
-        except UnknownName:
-            cases = cases_about(name, load(dataset))
-            if not cases:
-                raise
-            show_cases(dataset, name, cases, as_json=as_json, has_samples=False)
-            return
+        answer = op(summary, dataset, name, findings_by_operator(home.cases))
         print_answer(answer, whole=every, as_json=as_json, judges=False)
     else:
         used = operator_score.read_used(home.cases)

@@ -25,8 +25,7 @@ MOVED = frozenset(
 )
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
-#: that a file is not as asked. A workaround may ask for another exporter or opset itself, so only of the original do the
-#: columns tell
+#: that a file is not as asked: of the original the columns tell, a workaround may ask for another exporter or opset
 NOT_AS_ASKED = (
     f"(c.status = 'degraded' OR (c.variant = {sql.literal(PLAIN)} AND c.exporter <> 'default' AND "
     "(c.exporter_effective <> c.exporter OR c.opset_effective <> c.opset)))"
