@@ -33,7 +33,7 @@ _LINES = (*_CALLS, Exporter.SCRIPT.value, Exporter.DEFAULT.value)
 _KEPT = """c."case", c.variant, c.torch, c.exporter, c.opset, c.profile, c.stage, c.status, c.signature, c.message_id,
     c.bundle, c.exporter_effective, c.opset_effective"""
 #: columns of releases on the first screen
-_COLUMNS = 9
+_COLUMNS = 8
 _HOW = {Status.MISMATCH: "wrong values", Status.UNSUPPORTED: "refused", Status.CRASH: "crashes"}
 
 
@@ -240,6 +240,10 @@ def _called(torch: str, exporter: str) -> str:
     return "the default call" if exporter == Exporter.DEFAULT.value else call_text(torch, exporter)
 
 
+def _column(torch: str, exporter: str) -> str:
+    return exporter if exporter == Exporter.DEFAULT.value else call_text(torch, exporter)
+
+
 def _remedy(advice: Answer) -> str:
     """The first workaround that works, with the calls that it needs."""
     table = next((table for table in advice.tables[:1] if table.rows), None)
@@ -269,10 +273,10 @@ def _strip(title: str, variants: Mapping[str, Lines], shown: int = 9) -> Table:
         ([*torch], marks)
         for marks, torch in groupby(releases, key=lambda torch: [line.get(torch, nothing) for line in lines.values()])
     ]
-    heads = [" to ".join(dict.fromkeys((_series(run[0], releases), _series(run[-1], releases)))) for run, _ in columns]
+    heads = ["-".join(dict.fromkeys((_series(run[0], releases), _series(run[-1], releases)))) for run, _ in columns]
     newest = releases[0] if releases else ""
     rows = tuple(
-        (Code(f"{prefix}{_called(newest, name)}"), *(marks[at] for _, marks in columns))
+        (Code(f"{prefix}{_column(newest, name)}"), *(marks[at] for _, marks in columns))
         for at, (prefix, name) in enumerate(lines)
     )
     return Table(title, ("call", *heads), rows, shown=shown, folded=tuple(heads[_COLUMNS:]))
@@ -316,7 +320,7 @@ def _outcomes(views: Views, kept: str, newest: str) -> Table:
     made = tuple(
         (
             variant,
-            Code(_called(newest, exporter)),
+            Code(_column(newest, exporter)),
             Range(" to ".join(dict.fromkeys((releases[0], releases[-1]))), tuple(releases)),
             Range(versions.opset_text(opsets), tuple(opsets)),
             Mark(Status(status)),

@@ -155,3 +155,19 @@ def _file(row: Row) -> str:
     parts += [f"IR version {row['ir_version']}"] if row["ir_version"] is not None else []
     parts += [f"{row['node_count']} nodes"] if row["node_count"] is not None else []
     return ", ".join(parts)
+
+
+def most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, int]:
+    """Of the cells with these values the one to look at first, and how many there are: one that does not work if any,
+    on the newest release, by the exporter of its default call, at the highest opset.
+    """
+    condition, values = sql.condition({**where, "profile": (dataset.profile,)})
+    views = Views.of(dataset)
+    views.include(dataset.profile)
+    query = f"""(SELECT c.*, version.n, release.exporter AS own FROM cells c LEFT JOIN version USING (torch)
+            LEFT JOIN release USING (profile, torch)) WHERE {condition}
+        ORDER BY status = 'unsupported', coalesce(works(status), true), n DESC, exporter <> own,
+            list_position(['torchscript-trace', 'dynamo', 'torchscript-script'], exporter), opset DESC LIMIT 1"""
+    found = rows_of(views, query, values)
+    ((count,),) = views.fetch(f"SELECT count(*) FROM cells WHERE {condition}", values)
+    return (found[0] if found else None), count
