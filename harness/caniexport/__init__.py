@@ -18,16 +18,13 @@ if TYPE_CHECKING:
         compare_datasets,
         declared,
         explain_error,
-        history,
         known_failure,
         op,
         open,
         runtimes,
         scan_source,
-        support,
         table,
         upgrade,
-        why,
         workaround,
     )
     from caniexport.model.case import Case, EnvironmentCase, environment_fix, fix
@@ -56,7 +53,6 @@ __all__ = [
     "f32",
     "f64",
     "fix",
-    "history",
     "i32",
     "i64",
     "known_failure",
@@ -64,12 +60,10 @@ __all__ = [
     "open",
     "runtimes",
     "scan_source",
-    "support",
     "table",
     "u8",
     "upgrade",
     "values",
-    "why",
     "workaround",
 ]
 

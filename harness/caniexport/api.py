@@ -29,17 +29,16 @@ from caniexport.answers import declared as rules
 from caniexport.answers import (
     documents,
     matrix,
-    reasons,
     tables,  # noqa: F401 - a notebook's tables are known from here on
 )
-from caniexport.answers import history as histories
+from caniexport.answers import case as cases
+from caniexport.answers import changes as changed
 from caniexport.answers import op as operators
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
-from caniexport.answers.beside_torch import ALONG_PACKAGES
-from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
+from caniexport.answers.filters import FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model import upgrade_model
 from caniexport.answers.model_file import read_model
@@ -48,8 +47,6 @@ from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.point import Points, parse
 from caniexport.answers.scope import named, scope
 from caniexport.answers.select import exporter_names
-from caniexport.answers.shown import Answers
-from caniexport.answers.supported import CaseSupport, supported
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
@@ -107,9 +104,21 @@ def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -
     return matrix.table(dataset, read_filters("table", filters), axis)
 
 
-def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> Answers[reasons.Why]:
-    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
-    return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
+def case(
+    dataset: Dataset,
+    name: str,
+    *,
+    torch: str = "",
+    exporter: str = "",
+    opset: int | str = "",
+    runtime: str = "",
+    provider: str = "",
+) -> Answer:
+    """Where ``CASE`` or ``CASE/VARIANT`` works, since when and by which call; with any of the others the evidence of one
+    cell. Operator samples are cases too: ``op-cross/float32-plain``.
+    """
+    asked = {"torch": torch, "exporter": exporter, "opset": str(opset), "runtime": runtime, "provider": provider}
+    return cases.case(dataset, name, {axis: value for axis, value in asked.items() if value})
 
 
 def explain_error(
@@ -122,17 +131,19 @@ def explain_error(
     return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
-def history(
-    dataset: Dataset, case: str, along: str = "torch", **filters: Unpack[CaseFilterNames]
-) -> list[histories.History]:
-    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: where its outcome changed along torch's releases, or
+def changes(
+    dataset: Dataset,
+    name: str,
+    along: str = "torch",
+    *,
+    torch: str = "",
+    exporter: str | Iterable[str] = (),
+    opset: int | str = "",
+) -> Answer:
+    """Where the outcome of ``CASE`` or ``CASE/VARIANT`` changed, as intervals ``(after, by]`` of torch's releases, or
     ``along`` the versions of a package beside one of them: onnxscript, onnx, onnx-ir.
-
-    Each line (exporter, opset, provider) is cut into stretches of releases that ended alike; every change lies in an
-    interval ``(after, by]`` between two measured releases, with the verdict and the axes that did it.
     """
-    axis = names.require("axis", along, ("torch", *ALONG_PACKAGES))
-    return histories.history(dataset, read_filters("history", {**filters, "case": case}), axis)
+    return changed.changes(dataset, name, along, torch, _texts(exporter), str(opset))
 
 
 def workaround(
@@ -155,11 +166,6 @@ def workaround(
     asked = named(views, name) if name else scope(views, _texts(case), _texts(theme), _texts(op))
     number = int(opset) if str(opset) else None
     return workarounds.workaround(dataset, asked, torch, number, exporter_names(_texts(exporter)))
-
-
-def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> Answers[CaseSupport]:
-    """Where the failing form of each case works, a line for each exporter: from which release on, at which opsets."""
-    return supported(dataset, read_filters("support", filters))
 
 
 def op(dataset: Dataset, name: str) -> Answer:

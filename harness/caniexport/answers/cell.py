@@ -158,15 +158,18 @@ def _file(row: Row) -> str:
 
 
 def most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, int]:
-    """Of the cells with these values the one to look at first, and how many there are: one that does not work if any,
-    on the newest release, by the exporter of its default call, at the highest opset.
+    """Of the cells with these values the one to look at first, and how many there are: at the opset of a call
+    that names none, one that does not work if any, on the newest release, by the exporter of its default call.
     """
     condition, values = sql.condition({**where, "profile": (dataset.profile,)})
     views = Views.of(dataset)
     views.include(dataset.profile)
-    query = f"""(SELECT c.*, version.n, release.exporter AS own FROM cells c LEFT JOIN version USING (torch)
-            LEFT JOIN release USING (profile, torch)) WHERE {condition}
-        ORDER BY status = 'unsupported', coalesce(works(status), true), n DESC, exporter <> own,
+    query = f"""(SELECT c.*, version.n, release.exporter AS usual,
+                c.exporter = 'default' OR coalesce(is_own, false) AS bare
+            FROM cells c LEFT JOIN version USING (torch) LEFT JOIN release USING (profile, torch)
+            LEFT JOIN call ON (call.profile, call.torch, call.exporter, call.opset)
+                = (c.profile, c.torch, c.exporter, c.opset)) WHERE {condition}
+        ORDER BY NOT bare, status = 'unsupported', coalesce(works(status), true), n DESC, exporter <> usual,
             list_position(['torchscript-trace', 'dynamo', 'torchscript-script'], exporter), opset DESC LIMIT 1"""
     found = rows_of(views, query, values)
     ((count,),) = views.fetch(f"SELECT count(*) FROM cells WHERE {condition}", values)
