@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from caniexport.api import (
+        case,
         cells,
+        changes,
         check_model,
         claims,
         compare_datasets,
@@ -42,7 +44,9 @@ __all__ = [
     "StoreError",
     "UnknownName",
     "boolean",
+    "case",
     "cells",
+    "changes",
     "check_model",
     "claims",
     "compare_datasets",

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from caniexport import home, names
 from caniexport.alerts import expectations as listed
 from caniexport.alerts import report as compared
+from caniexport.answers import case as cases
+from caniexport.answers import changes as changed
 from caniexport.answers import declared as rules
 from caniexport.answers import (
     documents,
     matrix,
     tables,  # noqa: F401 - a notebook's tables are known from here on
 )
-from caniexport.answers import case as cases
-from caniexport.answers import changes as changed
 from caniexport.answers import op as operators
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
@@ -47,7 +47,7 @@ from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.point import Points, parse
 from caniexport.answers.scope import named, scope
 from caniexport.answers.select import exporter_names
-from caniexport.answers.torch_operators import OperatorsSummary
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
@@ -114,8 +114,8 @@ def case(
     runtime: str = "",
     provider: str = "",
 ) -> Answer:
-    """Where ``CASE`` or ``CASE/VARIANT`` works, since when and by which call; with any of the others the evidence of one
-    cell. Operator samples are cases too: ``op-cross/float32-plain``.
+    """Where ``CASE`` or ``CASE/VARIANT`` works, since when and by which call; with any of the others the evidence of
+    one cell. Operator samples are cases too: ``op-cross/float32-plain``.
     """
     asked = {"torch": torch, "exporter": exporter, "opset": str(opset), "runtime": runtime, "provider": provider}
     return cases.case(dataset, name, {axis: value for axis, value in asked.items() if value})
@@ -169,12 +169,9 @@ def workaround(
 
 
 def op(dataset: Dataset, name: str) -> Answer:
-    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling.
-
-    Raises :class:`StoreError` where no operators were measured.
-    """
-    folders = home.find().of_corpus(OPERATORS)
-    return operators.op(OperatorsSummary(folders.published), dataset, name, findings_by_operator(folders.cases))
+    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling."""
+    findings = findings_by_operator(home.find().cases / OPERATORS)
+    return operators.op(operators_beside(dataset), dataset, name, findings)
 
 
 def upgrade(

@@ -156,18 +156,9 @@ def _overview(dataset: Dataset, named: Named) -> Answer:
 def _variants(views: Views, case: str) -> list[dict[str, Any]]:
     """What the corpus says of a case, a row for each variant, the original first, what is known to be wrong last."""
     columns = (
-        "case",
-        "variant",
-        "title",
-        "description",
-        "kind",
-        "note",
-        "caution",
-        "changes_values",
-        "needs_torch",
-        "code",
+        *("case", "variant", "title", "kind", "note", "caution", "changes_values", "needs_torch", "code"),
+        *("aten_ops", "sources"),
     )
-    columns += ("aten_ops", "onnx_ops", "sources", "theme")
     rows = views.fetch(
         f"""SELECT {", ".join(map(sql.name, columns))} FROM variants WHERE "case" = $1
             ORDER BY variant <> 'plain', caution, changes_values, NOT documented, variant""",

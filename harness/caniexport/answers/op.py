@@ -62,15 +62,21 @@ def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
 
 
-def op(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Mapping[str, tuple[str, ...]]) -> Answer:
+def op(
+    summary: OperatorsSummary | None, dataset: Dataset, name: str, findings: Mapping[str, tuple[str, ...]]
+) -> Answer:
     """What is known of the operators of a name. Raises :class:`UnknownName` with the nearest."""
+    about = _cases(dataset, name)
     try:
-        every = summary.named(name)
+        every = summary.named(name) if summary else []
     except UnknownName:
-        about = _cases(dataset, name)
         if not about.rows:
             raise
-        said = f"{plural(len(about.rows), 'documented case')} about {name}, and no operator samples."
+        every = []
+    if not every and not about.rows:
+        raise UnknownName(f"no operator samples were measured here, and no case is about {name!r}")
+    if not summary or not every:
+        said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
         return Answer(
             said, AnswerOutcome.LISTED, (replace(about, shown=12),), more="caniexport case NAME tells of one."
         )

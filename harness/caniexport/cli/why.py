@@ -139,10 +139,9 @@ def _operator(dataset: Dataset, name: str) -> Answer:
     """What is known of an operator."""
     from caniexport.answers.op import op
     from caniexport.answers.operator_findings import findings_by_operator
-    from caniexport.answers.torch_operators import OperatorsSummary
+    from caniexport.answers.torch_operators import operators_beside
 
-    home = homes.find().of_corpus(OPERATORS)
-    return op(OperatorsSummary(home.published), dataset, name, findings_by_operator(home.cases))
+    return op(operators_beside(dataset), dataset, name, findings_by_operator(homes.find().cases / OPERATORS))
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:

@@ -46,7 +46,12 @@ def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Fi
         raise UnknownName(f"one cell is shown at a time, and these are {len(selection.catalogue)} variants ({several})")
     ((key, entry),) = selection.catalogue.items()
     statuses = {"status": tuple(status.value for status in selection.statuses)} if selection.statuses else {}
-    where = {**selection.where(), "case": (entry.case,), "variant": (entry.variant,), **statuses}
+    where = {
+        **{name: tuple(values) for name, values in selection.where().items()},
+        "case": (entry.case,),
+        "variant": (entry.variant,),
+        **statuses,
+    }
     row, cells = most_telling(dataset, where)
     name = "/".join(key)
     if row is None:
