@@ -125,12 +125,13 @@ def warm(line: list[str], home: Path, repeat: int) -> tuple[float, float]:
 
 def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     """The best of some calls of the answer behind a command line, the dataset open."""
+    from caniexport.answers.matrix import By, table
+    from caniexport.answers.reasons import why
+
     from caniexport import api
     from caniexport.answers.declared import declared
     from caniexport.answers.documents import claims
     from caniexport.answers.filters import Filters
-    from caniexport.answers.matrix import By, table
-    from caniexport.answers.reasons import why
     from caniexport.store import Dataset
 
     dataset = Dataset.open(Path(home) / "results", None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import small_dataset
+from caniexport.answers.reasons import why
 
 from caniexport.answers.documents import claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.outcomes import short_cause
-from caniexport.answers.reasons import why
 from caniexport.store import Dataset
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from caniexport.answers.reasons import why
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
 from caniexport.answers.answer import records
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import load
-from caniexport.answers.reasons import why
 from caniexport.answers.scope import named
 from caniexport.answers.table import By, table
 from caniexport.answers.workaround import standings

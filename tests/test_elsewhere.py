@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, bundle, cell, write
 
-from caniexport.answers.answer import records
-from caniexport.answers.answer import AnswerOutcome
+from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points, parse
 from caniexport.answers.reading import load

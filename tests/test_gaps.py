@@ -10,10 +10,10 @@ import re
 from itertools import pairwise
 
 import pytest
+from caniexport.answers.history import history
 from small_dataset import RELEASES, write
 
 from caniexport.answers.filters import Filters
-from caniexport.answers.history import history
 from caniexport.answers.moves import Became, Moves
 from caniexport.answers.point import Points
 from caniexport.answers.reading import load

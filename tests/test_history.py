@@ -7,11 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
+from caniexport.answers.history import alike
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
 from caniexport import api
-from caniexport.answers.history import alike
 from caniexport.cli import main
 from caniexport.model.messages import message_id
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 
 import pytest
+from caniexport.answers.decision import decide_why
+from caniexport.answers.reasons import why
 from click.testing import CliRunner
 from store_rows import cell, environment
 
-from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.provider_runs import ProviderEnd, provider_runs
-from caniexport.answers.reasons import why
 from caniexport.answers.table import By, table
 from caniexport.cli import main
 from caniexport.home import VARIABLE

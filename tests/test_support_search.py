@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from caniexport.answers.supported import CaseSupport, decide_support
 
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.support import support
-from caniexport.answers.supported import CaseSupport, decide_support
 from caniexport.model.status import Status
 
 PASS, FAIL, WRONG, REFUSED, CONVERTED = (

@@ -207,11 +207,12 @@ def test_an_empty_dataset_answers_that_nothing_was_measured(tmp_path, lines):
 
 def test_a_screen_has_the_newest_columns_that_fit_and_all_has_the_others(dataset):
     found = table(dataset, Filters())
-    for whole, last in ((False, "2.15.0"), (True, "1.10.2")):
+    for whole in (False, True):
         text = io.StringIO()
         show(found, Console(file=text, width=40), whole=whole)
         head = next(line for line in text.getvalue().splitlines() if line.startswith("  case"))
-        assert head.rstrip().endswith(last)
+        assert "2.15.0" in head
+        assert ("1.10.2" in head) is whole
 
 
 def test_the_command_python_and_the_page_have_one_table(published, tmp_path, monkeypatch):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from caniexport.answers.operator_cells import why_operator
 
 from caniexport import home as homes
 from caniexport.answers.operator_at import operator_at
-from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
 from caniexport.answers.torch_operators import OperatorsSummary

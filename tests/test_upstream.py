@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import small_dataset
+from caniexport.answers.reasons import why
 from click.testing import CliRunner
 
 from caniexport.answers.filters import Filters
-from caniexport.answers.reasons import why
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
 from caniexport.cli import main
 from caniexport.corpus import upstream as file

@@ -12,22 +12,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from caniexport.api import (
+        case,
         cells,
+        changes,
         check_model,
         claims,
         compare_datasets,
         declared,
         explain_error,
-        history,
         known_failure,
         op,
         open,
         runtimes,
         scan_source,
-        support,
         table,
         upgrade,
-        why,
         workaround,
     )
     from caniexport.model.case import Case, EnvironmentCase, environment_fix, fix
@@ -45,7 +44,9 @@ __all__ = [
     "StoreError",
     "UnknownName",
     "boolean",
+    "case",
     "cells",
+    "changes",
     "check_model",
     "claims",
     "compare_datasets",
@@ -56,7 +57,6 @@ __all__ = [
     "f32",
     "f64",
     "fix",
-    "history",
     "i32",
     "i64",
     "known_failure",
@@ -64,12 +64,10 @@ __all__ = [
     "open",
     "runtimes",
     "scan_source",
-    "support",
     "table",
     "u8",
     "upgrade",
     "values",
-    "why",
     "workaround",
 ]
 

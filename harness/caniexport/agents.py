@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
 from caniexport.answers.answer import as_json
-from caniexport.answers.decision import decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 _MOST, _FITTING, _LONGEST = (12, 6, 3), 12_000, 1200
 #: characters of the first line where what it wraps is told as well
 _HEAD = 300
-#: lists that begin with the oldest release: their ends are told
-_OLDEST_FIRST = ("groups", "stretches")
 #: lists of numbers, told as 7-20
 _OPSETS = ("opsets", "opsets_effective")
 #: cases whose sources are told
@@ -77,7 +74,7 @@ def _shortened(value: Any, most: int) -> Any:
     if isinstance(value, Mapping):
         full = {name: item for name, item in value.items() if item not in (None, "", [], {})}
         left = {name: len(item) - most for name, item in full.items() if isinstance(item, list) and len(item) > most}
-        told = {name: _shortened(_cut(name, item, most), most) for name, item in full.items()}
+        told = {name: _shortened(item[:most] if name in left else item, most) for name, item in full.items()}
         return {**told, "left_out": left} if left else told
     if isinstance(value, list):
         return [_shortened(item, most) for item in value]
@@ -91,12 +88,6 @@ def _cut_text(text: str) -> str:
     return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
-def _cut(name: str, item: Any, most: int) -> Any:
-    if not isinstance(item, list):
-        return item
-    return item[-most:] if name in _OLDEST_FIRST else item[:most]
-
-
 @dataclass
 class Agent:
     """What an agent may ask: each tool gives a JSON object, with the links of the cases that it names."""
@@ -104,15 +95,15 @@ class Agent:
     dataset: Dataset
     settings: ProjectSettings = field(default_factory=ProjectSettings)
 
-    def why(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
-        """Explain a known case (CASE, or CASE/FIX): where it stops, the real message, versions, how to repeat it.
+    def case(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
+        """Say where a known case (CASE, or CASE/VARIANT) works, since when, by which call, and which workarounds help.
 
-        torch: 2.9.1, 2.9 or a range (>=2.4,<2.10). exporter: trace, script, dynamo, default. opset: 17, 9-14.
+        With torch (2.9.1), exporter (trace, script, dynamo, default) or opset (17): the evidence of one cell.
         """
-        asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
-        found = api.why(self.dataset, case, **asked)
-        decision = {"decision": decide_why(found)}
-        return self._answer(decision | {"answers": plain(found)}, f"why {case}", asked, told)
+        named = {"torch": torch, "exporter": exporter, "opset": opset}
+        # the project's settings complete a point, and do not say that one is wanted
+        asked, told = self._filled(**named) if any(named.values()) else ({}, "")
+        return self._answer(as_json(api.case(self.dataset, case, **asked)), f"case {case}", asked, told)
 
     def search(self, words: str) -> Told:
         """List the cases and operators whose title, operators, notes or messages have these words."""
@@ -132,7 +123,7 @@ class Agent:
 
     def op(self, op: str) -> Told:
         """Say of an operator (aten::cross, F.grid_sample, an ONNX operator) since when it exports, in which dtypes, by
-        which exporter, at which opsets; `cases` are known failures about it, which `why` explains.
+        which exporter, at which opsets; `cases` are known failures about it, which `case` explains.
         """
         return self._answer(as_json(api.op(self.dataset, op)), f"op {op}", {}, "")
 
@@ -177,7 +168,7 @@ class Agent:
     @property
     def tools(self) -> tuple[Callable[..., Told], ...]:
         """Everything that may be asked; nothing of it writes."""
-        return self.explain_error, self.search, self.why, self.workaround, self.upgrade, self.op
+        return self.explain_error, self.search, self.case, self.workaround, self.upgrade, self.op
 
 
 def _cases(value: Any) -> Iterator[str]:

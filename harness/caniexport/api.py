@@ -25,20 +25,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 from caniexport import home, names
 from caniexport.alerts import expectations as listed
 from caniexport.alerts import report as compared
+from caniexport.answers import case as cases
+from caniexport.answers import changes as changed
 from caniexport.answers import declared as rules
-from caniexport.answers import (
-    documents,
-    reasons,
-    tables,  # noqa: F401 - a notebook's tables are known from here on
-)
-from caniexport.answers import history as histories
+from caniexport.answers import documents
 from caniexport.answers import op as operators
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
-from caniexport.answers.beside_torch import ALONG_PACKAGES
-from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
+from caniexport.answers.filters import FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model import upgrade_model
 from caniexport.answers.model_file import read_model
@@ -47,11 +43,9 @@ from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.point import Points, parse
 from caniexport.answers.scope import named, scope
 from caniexport.answers.select import exporter_names
-from caniexport.answers.shown import Answers
-from caniexport.answers.supported import CaseSupport, supported
 from caniexport.answers.table import By, Lines
 from caniexport.answers.table import table as what_passes
-from caniexport.answers.torch_operators import OperatorsSummary
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
@@ -111,9 +105,21 @@ def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: 
     return what_passes(dataset, read_filters("table", filters), axis, down)
 
 
-def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> Answers[reasons.Why]:
-    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
-    return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
+def case(
+    dataset: Dataset,
+    name: str,
+    *,
+    torch: str = "",
+    exporter: str = "",
+    opset: int | str = "",
+    runtime: str = "",
+    provider: str = "",
+) -> Answer:
+    """Where ``CASE`` or ``CASE/VARIANT`` works, since when and by which call; with any of the others the evidence of
+    one cell. Operator samples are cases too: ``op-cross/float32-plain``.
+    """
+    asked = {"torch": torch, "exporter": exporter, "opset": str(opset), "runtime": runtime, "provider": provider}
+    return cases.case(dataset, name, {axis: value for axis, value in asked.items() if value})
 
 
 def explain_error(
@@ -126,17 +132,19 @@ def explain_error(
     return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
-def history(
-    dataset: Dataset, case: str, along: str = "torch", **filters: Unpack[CaseFilterNames]
-) -> list[histories.History]:
-    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: where its outcome changed along torch's releases, or
+def changes(
+    dataset: Dataset,
+    name: str,
+    along: str = "torch",
+    *,
+    torch: str = "",
+    exporter: str | Iterable[str] = (),
+    opset: int | str = "",
+) -> Answer:
+    """Where the outcome of ``CASE`` or ``CASE/VARIANT`` changed, as intervals ``(after, by]`` of torch's releases, or
     ``along`` the versions of a package beside one of them: onnxscript, onnx, onnx-ir.
-
-    Each line (exporter, opset, provider) is cut into stretches of releases that ended alike; every change lies in an
-    interval ``(after, by]`` between two measured releases, with the verdict and the axes that did it.
     """
-    axis = names.require("axis", along, ("torch", *ALONG_PACKAGES))
-    return histories.history(dataset, read_filters("history", {**filters, "case": case}), axis)
+    return changed.changes(dataset, name, along, torch, _texts(exporter), str(opset))
 
 
 def workaround(
@@ -161,18 +169,10 @@ def workaround(
     return workarounds.workaround(dataset, asked, torch, number, exporter_names(_texts(exporter)))
 
 
-def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> Answers[CaseSupport]:
-    """Where the failing form of each case works, a line for each exporter: from which release on, at which opsets."""
-    return supported(dataset, read_filters("support", filters))
-
-
 def op(dataset: Dataset, name: str) -> Answer:
-    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling.
-
-    Raises :class:`StoreError` where no operators were measured.
-    """
-    folders = home.find().of_corpus(OPERATORS)
-    return operators.op(OperatorsSummary(folders.published), dataset, name, findings_by_operator(folders.cases))
+    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling."""
+    findings = findings_by_operator(home.find().cases / OPERATORS)
+    return operators.op(operators_beside(dataset), dataset, name, findings)
 
 
 def upgrade(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from caniexport.answers.shown import Shown
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: characters of a verdict
 LONGEST = 100
@@ -72,7 +73,15 @@ class Message:
     whole: str = ""
 
 
-Cell = str | int | float | None | Mark | Share | Code | Link | Message | tuple["Cell", ...]
+@dataclass(frozen=True)
+class Range:
+    """Members of an axis in a few words (``2.15.0 to 2.9.1``); a program gets each of them."""
+
+    text: str
+    members: tuple[str | int | None, ...]
+
+
+Cell = str | int | float | None | Mark | Share | Code | Link | Message | Range | tuple["Cell", ...]
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Answer(Shown):
+class Answer:
     """A verdict of one line, at most 100 characters; tables; notes of a sentence each.
 
     ``more`` is the command, or what to add to it, that shows what is left out.
@@ -110,6 +119,18 @@ class Answer(Shown):
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     more: str = ""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows of all tables; raises :class:`ModuleNotFoundError`, which names the extra, without pandas."""
+        from caniexport.answers.pandas_extra import import_pandas
+
+        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(texts(self))
+        return frame
+
+    def _repr_html_(self) -> str:
+        from caniexport.answers.notebook import as_html
+
+        return as_html(self, texts(self))
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
@@ -144,6 +165,8 @@ def _value(cell: Cell) -> Any:
             return dict(asked) or text
         case Message(line, whole):
             return whole or line
+        case Range(_, members):
+            return list(members)
         case tuple():
             return [_value(item) for item in cell]
         case str() | int() | float() | None:
@@ -161,7 +184,7 @@ def words(value: Any) -> str:
             return text or str(word.value)
         case Share(works, measured):
             return f"{works}/{measured}" if measured else ""
-        case Code(text) | Link(text) | Message(text):
+        case Code(text) | Link(text) | Message(text) | Range(text):
             return text
         case tuple():
             return ", ".join(map(words, value))

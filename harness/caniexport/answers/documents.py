@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from caniexport import names, versions
+from caniexport import names
 from caniexport.answers.filters import Filters
-from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import load, select
 from caniexport.answers.signs import CLAIM, WHY_NOT
-from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 
 
@@ -52,16 +50,6 @@ class JudgedClaim:
     def word(self) -> str:
         """The outcome, and why where it is not reproduced: ``not-reproduced (form-not-met)``."""
         return f"{self.outcome} ({self.why_not})" if self.why_not else self.outcome
-
-    def is_about(self, cell: MeasuredCell) -> bool:
-        """Whether a cell is one of those the claim is about."""
-        if (cell.case, cell.variant) != (self.case, self.variant) or self.exporter not in ("", cell.exporter):
-            return False
-        try:
-            in_torch = versions.within(cell.torch, self.torch)
-            return in_torch and (cell.opset is None or versions.opset_in(cell.opset, self.opset))
-        except UnknownName:
-            return False
 
 
 @dataclass(frozen=True)

@@ -73,10 +73,8 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "cells": _ALL,
     "table": _ALL,
     "why": _OF_A_CASE,
-    "history": _OF_A_CASE,
     "reproduce": _OF_A_CASE,
     "workaround": _ALL,
-    "support": _OF_A_MOVE,
     "claims": ("case", "status", "theme", "op"),
     "declared": ("case", "torch", "opset", "exporter", "provider", "theme", "op"),
 }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from caniexport import versions
+from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
 from caniexport.answers.installed import installations
 from caniexport.answers.point import call_text
+from caniexport.answers.select import require_exporter
 from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, declared_rules, name_keys
 from caniexport.home import NEWEST
+from caniexport.model.errors import UnknownName
+from caniexport.model.made_cases import OF_PYTHON, OPERATORS
 from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
 from caniexport.operators import operator_keys
@@ -59,9 +62,24 @@ def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
 
 
-def op(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Mapping[str, tuple[str, ...]]) -> Answer:
+def op(
+    summary: OperatorsSummary | None, dataset: Dataset, name: str, findings: Mapping[str, tuple[str, ...]]
+) -> Answer:
     """What is known of the operators of a name. Raises :class:`UnknownName` with the nearest."""
-    every = summary.named(name)
+    about = _cases(dataset, name)
+    try:
+        every = summary.named(name) if summary else []
+    except UnknownName:
+        if not about.rows:
+            raise
+        every = []
+    if not every and not about.rows:
+        raise UnknownName(f"no operator samples were measured here, and no case is about {name!r}")
+    if not summary or not every:
+        said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
+        return Answer(
+            said, AnswerOutcome.LISTED, (replace(about, shown=12),), more="caniexport case NAME tells of one."
+        )
     first = summary.likeness(every[0], name)
     meant = [one for one in every if summary.likeness(one, name) == first]
     if len(meant) == 1:
@@ -75,6 +93,47 @@ def op(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Mapping
     columns = ("operator", *(call_text(summary.releases[-1], call) for call in _CALLS))
     outcome = AnswerOutcome.FAILS if bad else AnswerOutcome.WORKS
     return Answer(said, outcome, (Table("", columns, rows),), more=f"caniexport op {meant[0]} tells more of one.")
+
+
+def is_sample(case: str) -> bool:
+    """Whether a case is made of operator samples: ``op-cross``, ``promotion-sub/int64-float-left``."""
+    return case.startswith(("op-", "promotion-"))
+
+
+def sample(summary: OperatorsSummary, dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
+    """How the samples of an operator in one dtype and form end: ``op-cross/float32-plain``; without these the operator.
+
+    Raises :class:`UnknownName`.
+    """
+    case, _, variant = name.partition("/")
+    kind, _, operator = case.partition("-")
+    operator = OF_PYTHON.get(operator, operator) if kind == "promotion" else operator
+    if operator not in summary.operators:
+        raise names.unknown("case", case, [f"op-{known}" for known in summary.operators])
+    if not variant:
+        return _one(summary, dataset, operator, ())
+    dtype, _, form = variant.partition("-")
+    rows = [row for row in summary.of_operator(operator) if row.exporter and row.calls]
+    known = dict.fromkeys(f"{row.dtype}-{row.form or 'plain'}" for row in rows)
+    if variant not in known:  # the form of a sample has further words before it
+        variant = names.require(f"variant of {case}", f"{dtype}-{form.partition('-')[2] or form}", known)
+    rows = [row for row in rows if f"{row.dtype}-{row.form or 'plain'}" == variant]
+    until = versions.resolve(asked.get("torch") or "latest", summary.releases)
+    rows = [row for row in rows if versions.parse(row.torch) <= versions.parse(until)]
+    if "exporter" in asked:
+        rows = [row for row in rows if row.exporter == require_exporter(asked["exporter"])]
+    if "opset" in asked:
+        rows = [row for row in rows if str(row.opset) == asked["opset"]]
+    measure = f"caniexport measure --corpus {OPERATORS} --release {until} --case {name}"
+    if not any(row.torch == until for row in rows):
+        return Answer(
+            f"Not measured: {name} at torch {until}.", AnswerOutcome.NOT_MEASURED, more=f"{measure} measures it."
+        )
+    releases = versions.ordered(row.torch for row in rows)[::-1]
+    by_call = {exporter: _along(rows, rows[0].dtype, exporter) for exporter in _CALLS}
+    verdict, outcome = _verdict(f"{operator} {variant}", by_call, releases[0])
+    tables = (_strip(variant, by_call, releases), replace(_failing(rows, releases[0]), shown=8))
+    return Answer(verdict, outcome, tables, more=measure)
 
 
 def _newest_of(answer: Answer, exporter: str) -> Cell:

@@ -23,8 +23,8 @@ COMMANDS = (
     "measure",
     "merge",
     "table",
+    "case",
     "why",
-    "support",
     "reproduce",
     "bisect",
     "check",
@@ -32,8 +32,6 @@ COMMANDS = (
     "upgrade",
     "alerts",
     "workflow",
-    "claims",
-    "declared",
     "op",
     "cases",
     "bundles",
@@ -49,6 +47,9 @@ _MOVED = {
     "runtimes": "table --by runtime",
     "policy": "upgrade --from TORCH",
     "glossary": "--help, and docs/glossary.md",
+    "support": "case NAME, or op NAME",
+    "claims": "case NAME, and the page of claims",
+    "declared": "op NAME, or case NAME",
 }
 #: longer than any sentence
 _WHOLE = 1000

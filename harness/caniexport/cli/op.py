@@ -12,7 +12,6 @@ from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset, print_answer
-from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 
 if TYPE_CHECKING:
@@ -59,12 +58,15 @@ def command(
     from caniexport.answers import operator_score
     from caniexport.answers.op import op
     from caniexport.answers.operator_findings import findings_by_operator
-    from caniexport.answers.select import cases_about, load
-    from caniexport.answers.torch_operators import OperatorsSummary
-    from caniexport.cli.support import show_cases
+    from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 
     if sum(map(bool, (name, which, fails))) > 1:
         raise click.UsageError("an operator's NAME is wanted, or --list, or --fails")
+    if name:
+        dataset = open_dataset()
+        findings = findings_by_operator(homes.find().cases / OPERATORS)
+        print_answer(op(operators_beside(dataset), dataset, name, findings), whole=every, as_json=as_json, judges=False)
+        return
     home = homes.find().of_corpus(OPERATORS)
     summary = OperatorsSummary(home.published)
     if which:
@@ -73,17 +75,6 @@ def command(
         output.answer(found, partial(_show_list, every=every), as_json)
     elif fails:
         output.answer(_failing(summary, fails, torch), partial(show_failing, every=every), as_json)
-    elif name:
-        dataset = open_dataset()
-        try:
-            answer = op(summary, dataset, name, findings_by_operator(home.cases))
-        except UnknownName:
-            cases = cases_about(name, load(dataset))
-            if not cases:
-                raise
-            show_cases(dataset, name, cases, as_json=as_json, has_samples=False)
-            return
-        print_answer(answer, whole=every, as_json=as_json, judges=False)
     else:
         used = operator_score.read_used(home.cases)
         output.answer(operator_score.scores(summary, used), partial(_show_scores, models=used.models), as_json)

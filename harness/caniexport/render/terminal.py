@@ -50,12 +50,14 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     lines += [[_text(row[at], whole=whole) for at in kept] for row in rows]
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
     # a name is there to be copied
-    named = [any(isinstance(row[at], Link | Code) for row in rows) for at in kept]
+    whole_names = [
+        max((cell_len(words(row[at])) for row in rows if isinstance(row[at], Link | Code)), default=0) for at in kept
+    ]
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
         last = _last(widths, table.heads, width - _GAP) if table.axis else len(widths)
         lines, widths = [line[:last] for line in lines], widths[:last]
-        _fit(widths, named[: len(widths)], width - _GAP)
+        _fit(widths, whole_names[: len(widths)], width - _GAP)
     for line in lines:
         made = Text(" " * _GAP)
         for at, (text, wide) in enumerate(zip(line, widths, strict=True)):
@@ -75,14 +77,13 @@ def _last(widths: Sequence[int], heads: int, width: int) -> int:
     return last
 
 
-def _fit(widths: list[int], named: Sequence[bool], width: int) -> None:
-    """Narrow the widest columns until a line fits; names stay whole."""
-    cut = [at for at, is_name in enumerate(named) if not is_name]
+def _fit(widths: list[int], least: Sequence[int], width: int) -> None:
+    """Narrow the widest columns until a line fits; names (``least``) stay whole."""
     while sum(widths) + _GAP * (len(widths) - 1) > width:
-        widest = max(cut, key=widths.__getitem__, default=None)
-        if widest is None or widths[widest] <= _LEAST:
+        cut = [at for at, wide in enumerate(widths) if wide > max(_LEAST, least[at])]
+        if not cut:
             return
-        widths[widest] -= 1
+        widths[max(cut, key=widths.__getitem__)] -= 1
 
 
 def _text(cell: Cell, *, whole: bool) -> Text:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from caniexport.answers.cell import most_telling, packages_at
 from caniexport.answers.filters import Filters
-from caniexport.answers.reasons import Why, why
+from caniexport.answers.select import load, select
+from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.reproduce.write import ShownCell, script
 from caniexport.store import Dataset
+from caniexport.store.sql import moment
 
 
 @dataclass(frozen=True)
@@ -30,26 +33,32 @@ class Reproduction:
 
 
 def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Filters) -> Reproduction:
-    """The script of the cell that ``why`` shows whole for the same filters.
+    """The script of the most telling cell of one variant that the filters take.
 
     Raises :class:`UnknownName` where the filters name no cell or several variants, and :class:`CorpusError` where the
     corpus does not have the case (a row of a case that was removed).
     """
-    found = why(dataset, filters)
-    if len(found) != 1:
-        several = ", ".join(f"{item.entry.case}/{item.entry.variant}" for item in found[:5])
-        raise UnknownName(f"one cell is shown at a time, and these are {len(found)} variants ({several}, …)")
-    return of_answer(found[0], dataset, corpus)
-
-
-def of_answer(item: Why, dataset: Dataset, corpus: Mapping[str, LoadedCase]) -> Reproduction:
-    """As :func:`reproduction`, for an answer of ``why``."""
-    entry, name = item.entry, f"{item.entry.case}/{item.entry.variant}"
-    if item.detail is None:
+    if not filters.variants and not any("/" in case for case in filters.cases):
+        filters = replace(filters, variants=(PLAIN,))
+    selection = select(load(dataset), filters)
+    if len(selection.catalogue) != 1:
+        several = ", ".join("/".join(key) for key in list(selection.catalogue)[:5])
+        raise UnknownName(f"one cell is shown at a time, and these are {len(selection.catalogue)} variants ({several})")
+    ((key, entry),) = selection.catalogue.items()
+    statuses = {"status": tuple(status.value for status in selection.statuses)} if selection.statuses else {}
+    where = {
+        **{name: tuple(values) for name, values in selection.where().items()},
+        "case": (entry.case,),
+        "variant": (entry.variant,),
+        **statuses,
+    }
+    row, cells = most_telling(dataset, where)
+    name = "/".join(key)
+    if row is None:
         raise UnknownName(_unmeasured(name, entry.kind, entry.needs_torch))
     if entry.case not in corpus:
         raise CorpusError(f"case {entry.case}: its rows are there, its case file is not")
-    loaded, row = corpus[entry.case], item.detail.row
+    loaded = corpus[entry.case]
     if entry.variant not in loaded.variant_names:
         raise CorpusError(f"case {name}: its rows are there, the case no longer has this variant")
     shown = ShownCell(
@@ -57,17 +66,17 @@ def of_answer(item: Why, dataset: Dataset, corpus: Mapping[str, LoadedCase]) -> 
         row["torch"] or "",
         ".".join(str(row["python"] or "").split(".")[:2]),
         row["exporter"] or "",
-        None if row["opset"] is None else int(row["opset"]),
+        row["opset"],
         row["stage"],
         row["status"],
         row["provider"] or "cpu",
-        str(row["measured_at"] or ""),
-        dataset.message(row.get("message_id") or "") or "",
+        moment(row["measured_at"]).isoformat() if row["measured_at"] else "",
+        dataset.message(row["message_id"] or "") or "",
         row["case_hash"] != loaded.case_hash(entry.variant),
-        item.detail.packages,
+        packages_at(dataset, row),
     )
     place = entry.case, entry.variant, shown.torch, shown.exporter, shown.opset
-    return Reproduction(*place, shown.stage, shown.status, shown.stale, item.cells, script(loaded, shown))
+    return Reproduction(*place, shown.stage, shown.status, shown.stale, cells, script(loaded, shown))
 
 
 def _unmeasured(name: str, kind: str, needs_torch: str) -> str:

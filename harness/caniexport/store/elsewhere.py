@@ -25,13 +25,12 @@ MOVED = frozenset(
 )
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
-_CHECK = sql.literal(Stage.CHECK.value)
-#: whether the file of a cell ``c`` is another one than was asked for, as SQL: a workaround may ask for another exporter
-#: or opset itself, so only of the original do the columns tell
+#: that a file is not as asked: of the original the columns tell, a workaround may ask for another exporter or opset
 NOT_AS_ASKED = (
-    f"c.status = 'degraded' OR (c.variant = {sql.literal(PLAIN)} AND c.exporter <> 'default' AND "
-    "(c.exporter_effective <> c.exporter OR c.opset_effective <> c.opset))"
+    f"(c.status = 'degraded' OR (c.variant = {sql.literal(PLAIN)} AND c.exporter <> 'default' AND "
+    "(c.exporter_effective <> c.exporter OR c.opset_effective <> c.opset)))"
 )
+_CHECK = sql.literal(Stage.CHECK.value)
 _PLACE = tuple(name for name in which_row.CELL if name != "provider")
 
 
@@ -83,7 +82,7 @@ def _values(here: str, to: Runtime) -> dict[str, str]:
     """What each column becomes. A file that is not as asked stays so wherever it runs."""
     status = (
         f"CASE WHEN {here} THEN c.status WHEN r.status IS NULL THEN '{Status.NOT_RUN.value}' "
-        f"WHEN r.status = 'pass' AND ({NOT_AS_ASKED}) THEN 'degraded' ELSE r.status END"
+        f"WHEN r.status = 'pass' AND {NOT_AS_ASKED} THEN 'degraded' ELSE r.status END"
     )
     own = {
         name: f"CASE WHEN {here} THEN c.{name} ELSE r.{name} END"

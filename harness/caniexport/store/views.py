@@ -58,6 +58,12 @@ class Views:
         self.fetch(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return name
 
+    def hold(self) -> None:
+        """Hold all rows in memory, for whoever asks about every case."""
+        for view, order in (("cells", '"case"'), ("replays", "bundle"), ("message", "message_id")):
+            self.fetch(f"CREATE OR REPLACE TEMP TABLE held_{view} AS SELECT * FROM {view} ORDER BY {order}")
+            self.fetch(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM held_{view}")
+
     def include(self, profile: str) -> bool:
         """Read the rows of another profile too; whether they were not read before."""
         if profile in self._profiles:

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from caniexport import home as homes
 from caniexport.answers.answer import as_json
-from caniexport.answers.filters import Filters
-from caniexport.answers.outcomes import outcomes
+from caniexport.answers.case import case
+from caniexport.answers.op import op
+from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.plain import plain
 from caniexport.answers.scope import Scope
 from caniexport.answers.signs import STATUS
-from caniexport.answers.supported import CaseSupport, supported
+from caniexport.answers.support import Support
 from caniexport.answers.upgrade import ladder
 from caniexport.home.data_package import read_version
+from caniexport.model.made_cases import OPERATORS
 from caniexport.model.rows import SCHEMA_VERSION
 from caniexport.model.status import Exporter
+from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 
 #: raised when something of it is renamed or removed, which makes a new folder beside this one
@@ -34,15 +37,25 @@ _COLOURS = {"green": "brightgreen", "yellow": "yellow", "red": "red", "magenta":
 
 
 def write(kept: Kept, folder: Path) -> None:
-    """Write every file of the interface below ``folder``, and ``llms.txt``, which tells an agent of it."""
-    files = dict(_files(kept))
-    for name, content in files.items():
-        path = folder / FOLDER / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    """Write every file of the interface but those of cases below ``folder``, and ``llms.txt``, which tells an agent of
+    it.
+    """
+    for name, content in _files(kept):
+        _write(folder, name, content)
     here = Path(__file__).resolve().parent
     shutil.copyfile(here / "api_schema.json", folder / FOLDER / SCHEMA)
     shutil.copyfile(here / "llms.txt", folder / "llms.txt")
+
+
+def write_case(kept: Kept, folder: Path, name: str) -> None:
+    """Write the file of a case."""
+    _write(folder, case_address(name), _answer(f"case {name}", as_json(kept.answer(case, name))))
+
+
+def _write(folder: Path, name: str, content: object) -> None:
+    path = folder / FOLDER / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def case_address(case: str) -> str:
@@ -66,43 +79,26 @@ def badge_address(case: str) -> str:
 
 
 def _files(kept: Kept) -> Iterator[tuple[str, object]]:
-    """Every file by its address below the folder of this version."""
-    cases = supported(kept, Filters())
-    by_op = _by_op(kept, cases)
-    torch = kept.rows().torch
-    yield "index.json", _index(kept, cases, by_op)
-    yield from case_files(kept, cases)
-    for item in cases:
-        yield badge_address(item.case), _badge(item)
-    for op, using in by_op.items():
-        yield op_address(op), _answer(f"support --op {op}", using)
-    for release in torch:
+    """Every other file by its address below the folder of this version."""
+    cases = overview.cases(kept)
+    ops = sorted({name for entry in cases for name in entry.ops})
+    yield "index.json", _index(kept, [entry.case for entry in cases], ops)
+    supports = kept.all_supports()
+    for entry in cases:
+        yield badge_address(entry.case), _badge(entry.case, supports.get(entry.case, ()))
+    findings = findings_by_operator(homes.find().cases / OPERATORS)
+    for name in ops:
+        yield op_address(name), _answer(f"op {name}", as_json(op(kept.operators(), kept, name, findings)))
+    for release in kept.rows().torch:
         found = as_json(ladder(kept, {"torch": release}, Scope()))
         yield torch_address(release), _answer(f"upgrade --from {release}", found)
-
-
-def case_files(kept: Kept, cases: Collection[CaseSupport]) -> Iterator[tuple[str, object]]:
-    """The files of cases, by address: where each works, and how every cell of it ends."""
-    found = outcomes(kept, [item.case for item in cases])
-    for item in cases:
-        yield case_address(item.case), _answer(f"support {item.case}", [item]) | plain(found[item.case])
-
-
-def _by_op(kept: Kept, cases: Iterable[CaseSupport]) -> dict[str, list[CaseSupport]]:
-    """The cases that use each operator, operators by name."""
-    ops = {entry.case: entry.ops for entry in kept.rows().catalogue.values()}
-    found: dict[str, list[CaseSupport]] = {}
-    for item in cases:
-        for op in dict.fromkeys(ops[item.case]):
-            found.setdefault(op, []).append(item)
-    return dict(sorted(found.items()))
 
 
 def _answer(command: str, answer: object) -> dict[str, Any]:
     return {"api": VERSION, "command": f"caniexport {command} --json", "answer": plain(answer)}
 
 
-def _index(kept: Kept, cases: Iterable[CaseSupport], ops: Iterable[str]) -> dict[str, Any]:
+def _index(kept: Kept, cases: Iterable[str], ops: Iterable[str]) -> dict[str, Any]:
     """What there is: the dataset, and the address of every answer."""
     version = read_version(homes.find().published)
     rows = kept.rows()
@@ -114,7 +110,7 @@ def _index(kept: Kept, cases: Iterable[CaseSupport], ops: Iterable[str]) -> dict
             "cells": rows.count,
             "newest": rows.measured_at,
         },
-        "cases": _addresses((item.case for item in cases), case_address),
+        "cases": _addresses(cases, case_address),
         "ops": _addresses(ops, op_address),
         "torch": _addresses(rows.torch, torch_address),
         "schema": SCHEMA,
@@ -125,11 +121,11 @@ def _addresses(names: Iterable[str], address: Any) -> Mapping[str, str]:
     return {name: address(name) for name in names}
 
 
-def _badge(item: CaseSupport) -> dict[str, Any]:
+def _badge(name: str, support: Sequence[Support]) -> dict[str, Any]:
     """What shields.io's endpoint reads: the line of a bare call, or of the first exporter that has one."""
-    lines = {line.exporter: line for line in item.support}
+    lines = {line.exporter: line for line in support}
     line = lines.get(Exporter.DEFAULT.value) or next(iter(lines.values()), None)
     if line is None:
-        return {"schemaVersion": 1, "label": item.case, "message": "not measured", "color": "lightgrey"}
+        return {"schemaVersion": 1, "label": name, "message": "not measured", "color": "lightgrey"}
     colour = _COLOURS.get(STATUS[line.status].colour, "lightgrey")
-    return {"schemaVersion": 1, "label": item.case, "message": line.text, "color": colour}
+    return {"schemaVersion": 1, "label": name, "message": line.text, "color": colour}

@@ -30,6 +30,7 @@ from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import FEED, list_file, upgrade_file
 from caniexport.pages.site.writer import SEARCH, TABLES, PageWriter
 from caniexport.pages.views import alerts, torch_op, upgrade
+from caniexport.store.views import Views
 
 _HERE = Path(__file__).resolve().parent
 #: the files of a copy, a line each: a folder that has others is not replaced
@@ -233,6 +234,7 @@ def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
 
 def _read_all(kept: Kept) -> None:
     """What pages of many cases and operators read, in one pass each."""
+    Views.of(kept).hold()
     kept.all_supports()
     kept.all_sources()
     if summary := kept.operators():

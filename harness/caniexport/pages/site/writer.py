@@ -12,7 +12,7 @@ from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES, page
 from caniexport.pages.render import render
-from caniexport.pages.site import downloads
+from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import (
     FEED,
     addressing,
@@ -86,11 +86,11 @@ class PageWriter:
     def write_cases(self, cases: Iterable[str]) -> None:
         """The page of each case, with the pictures of its graphs."""
         cases = list(cases)
-        self._read_ends()
         self._kept.read_cases(cases)
         self._pictures = self._pictures or Pictures(self._kept, self._folder)
         for case in cases:
             self.write_page(case_file(case), "case", {"case": case}, self._pictures.of(case, "../"))
+            api.write_case(self._kept, self._folder, case)
 
     def write_releases(self, releases: Iterable[str]) -> None:
         """The page of each torch release: its matrix of all cases."""

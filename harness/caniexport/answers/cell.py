@@ -1,0 +1,176 @@
+"""One cell: how a variant of a case ends at a point, the message, what was installed, the script that shows it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
+from caniexport.answers.documents import all_claims
+from caniexport.answers.outcomes import short_cause
+from caniexport.answers.point import Point, call_text
+from caniexport.answers.signs import EXPORTER_SHORT, checker_told, unstable_told
+from caniexport.home import NEWEST
+from caniexport.model.case import PLAIN
+from caniexport.model.status import WORKS, Stage, Status
+from caniexport.store import Dataset, sql
+from caniexport.store.schema import columns
+from caniexport.store.sql import moment
+from caniexport.store.views import Views
+
+#: a row by column
+Row = Mapping[str, Any]
+#: packages that decide an export, in the order in which they are named
+_PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
+_HOW = {
+    Status.PASS: "Works",
+    Status.DEGRADED: "Works, but not as asked",
+    Status.UNSUPPORTED: "Refused",
+    Status.MISMATCH: "Wrong values",
+    Status.CRASH: "Crashes",
+    Status.TIMEOUT: "Takes too long",
+    Status.OOM: "Out of memory",
+    Status.UNSTABLE: "Not the same every time",
+}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A case, and a variant of it where one is named."""
+
+    case: str
+    variant: str = ""
+
+    @property
+    def text(self) -> str:
+        """``CASE`` or ``CASE/VARIANT``, as a command takes it."""
+        return f"{self.case}/{self.variant}" if self.variant not in ("", PLAIN) else self.case
+
+
+def rows_of(views: Views, relation: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    """The rows of a relation about cells, each with every column of a cell; times in microseconds."""
+    wanted = (*columns("cells"), "origin")
+    found = views.fetch(f"SELECT {', '.join(map(sql.shown, wanted))} FROM {relation}", values)
+    return [dict(zip(wanted, row, strict=True)) for row in found]
+
+
+def cell(dataset: Dataset, named: Named, point: Point, notes: Iterable[str]) -> Answer:
+    """The evidence of a variant of a case at a point."""
+    variant = named.variant or PLAIN
+    query = f"""({point.rows}) WHERE "case" = $1 ORDER BY provider <> 'cpu', provider"""
+    rows = {row["variant"]: row for row in reversed(rows_of(Views.of(dataset), query, [named.case]))}
+    row, where = rows.get(variant), f"torch {point.torch}, {point.call}"
+    if row is None or row["status"] in (Status.NOT_RUN.value, Status.SKIP.value, Status.INVALID.value):
+        more = f"caniexport case {named.text} shows where it was measured."
+        return Answer(f"Not measured ({where}).", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
+    works = [name for name, other in rows.items() if name not in (PLAIN, variant) and Status(other["status"]) in WORKS]
+    made = evidence(dataset.of(point.profile), row, where, workarounds=works)
+    return replace(made, notes=tuple(notes))
+
+
+def evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequence[str] = ()) -> Answer:
+    """What is known of the cell of a row: its facts, one in a line."""
+    status = Status(row["status"])
+    how = f"Fails at {row['stage']}" if status is Status.FAIL else _HOW[status]
+    facts = [(name, value) for name, value in _facts(dataset, row, status, workarounds) if value not in ("", None, ())]
+    outcome = AnswerOutcome.WORKS if status in WORKS else AnswerOutcome.FAILS
+    table = Table("", ("fact", "value"), tuple(facts), shown=len(facts))
+    return Answer(f"{how} ({where}).", outcome, (table,), more="--all: every message to its end.")
+
+
+def _facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:
+    texts = dataset.messages(row[name] for name in ("message_id", "checker_id", "warning_id"))
+    error, checker, warnings = (texts.get(row[name] or "", "") for name in ("message_id", "checker_id", "warning_id"))
+    if row["message_id"] and not error:
+        error = f"(the text {row['message_id']} is missing in the dataset)"
+    runtime = f"{row['runtime']} {row['runtime_version']} on {row['provider']}" if row["runtime_version"] else ""
+    noted = json.loads(row["facts"] or "{}")
+    place = f"{row['torch']}/{row['case']}/{row['variant']}/{row['exporter']}/{row['opset']}"
+    claims = [claim for claim in all_claims(dataset, [row["case"]]) if place in claim.cells]
+    is_local = row["origin"] == "local"
+    when = moment(row["measured_at"]).isoformat()[:16].replace("T", " ") if row["measured_at"] else "at an unknown time"
+    return [
+        ("outcome", Mark(status)),
+        ("stage", "" if row["stage"] == Stage.DONE.value else row["stage"]),
+        ("error", Message(short_cause(error), error) if error else None),
+        ("repetitions", unstable_told(row["unstable"] or ())),
+        ("largest difference", _difference(row)),
+        ("file", _file(row)),
+        ("operators in it", row["ops"] or ""),
+        ("onnx's checker", Message(checker_told(row["checker"], runtime, works=status in WORKS), checker)
+            if row["checker"] and checker else None),
+        ("of the file", ", ".join(f"{name}={value}" for name, value in noted.items())),
+        ("runtime", runtime),
+        ("environment", _installed(packages_at(dataset, row), row["python"])),
+        ("warnings", Message(warnings.strip().partition("\n")[0], warnings) if warnings else None),
+        *(("claim", f"{claim.source}: {claim.says} ({claim.word})") for claim in claims),
+        ("works there", tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds)),
+        ("script", Code(command("reproduce", dataset, row))),
+        ("measure", Code(command("measure", dataset, row))),
+        ("measured", f"{when} UTC, {'on this machine' if is_local else 'published'}, run {row['run_id']}"),
+    ]  # fmt: skip
+
+
+def packages_at(dataset: Dataset, row: Row) -> dict[str, str]:
+    """What was installed where a row was measured: of its run, else of the newest run in the same environment."""
+    found = dataset.records("environments", {"env_id": (row["env_id"],)}) if row["env_id"] else []
+    own = max(found, key=lambda item: (item["run_id"] == row["run_id"], str(item["measured_at"])), default=None)
+    packages: dict[str, str] = json.loads((own or {}).get("packages") or "{}")
+    return packages
+
+
+def _installed(packages: Mapping[str, str], python: str | None) -> str:
+    named = [f"{name} {packages[name]}" for name in _PACKAGES if name in packages]
+    return ", ".join([*([f"Python {python}"] if python else []), *named])
+
+
+def command(name: str, dataset: Dataset, row: Row) -> str:
+    """The command line that shows (``reproduce``) or measures (``measure``) the cell of a row."""
+    is_script, case = name == "reproduce", f"{row['case']}/{row['variant']}"
+    words = ["caniexport", name, *([case] if is_script else ["--case", case if row["exporter"] else row["case"]])]
+    for option in ("torch", "exporter", "opset"):
+        value = row[option]
+        words += [f"--{option}", EXPORTER_SHORT.get(value, str(value))] if value is not None else []
+    words += ["--provider", row["provider"]] if row["provider"] not in ("cpu", "none", None) else []
+    words += ["--profile", dataset.profile] if dataset.profile != NEWEST else []
+    return shlex.join(words if is_script else [*words, "--fresh"])
+
+
+def _difference(row: Row) -> str:
+    if row["max_abs_error"] is None:
+        return ""
+    relative = f", {row['max_rel_error']:.3g} relative" if row["max_rel_error"] is not None else ""
+    allowed = f" (allowed: {row['atol']:.2g} and {row['rtol']:.2g})" if row["rtol"] is not None else ""
+    return f"{row['max_abs_error']:.3g} absolute{relative}{allowed}"
+
+
+def _file(row: Row) -> str:
+    if row["opset_effective"] is None:
+        return ""
+    by = call_text(row["torch"], row["exporter_effective"]) if row["exporter_effective"] and row["torch"] else ""
+    parts = [f"opset {row['opset_effective']}{f' by {by}' if by else ''}"]
+    parts += [f"IR version {row['ir_version']}"] if row["ir_version"] is not None else []
+    parts += [f"{row['node_count']} nodes"] if row["node_count"] is not None else []
+    return ", ".join(parts)
+
+
+def most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, int]:
+    """Of the cells with these values the one to look at first, and how many there are: at the opset of a call
+    that names none, one that does not work if any, on the newest release, by the exporter of its default call.
+    """
+    condition, values = sql.condition({**where, "profile": (dataset.profile,)})
+    views = Views.of(dataset)
+    views.include(dataset.profile)
+    query = f"""(SELECT c.*, version.n, release.exporter AS usual,
+                c.exporter = 'default' OR coalesce(is_own, false) AS bare
+            FROM cells c LEFT JOIN version USING (torch) LEFT JOIN release USING (profile, torch)
+            LEFT JOIN call ON (call.profile, call.torch, call.exporter, call.opset)
+                = (c.profile, c.torch, c.exporter, c.opset)) WHERE {condition}
+        ORDER BY NOT bare, status = 'unsupported', coalesce(works(status), true), n DESC, exporter <> usual,
+            list_position(['torchscript-trace', 'dynamo', 'torchscript-script'], exporter), opset DESC LIMIT 1"""
+    found = rows_of(views, query, values)
+    ((count,),) = views.fetch(f"SELECT count(*) FROM cells WHERE {condition}", values)
+    return (found[0] if found else None), count

@@ -1,0 +1,44 @@
+"""An answer in a notebook: its verdict and tables as HTML; elements whose text is only ever text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from caniexport.names import plural
+
+if TYPE_CHECKING:
+    from caniexport.answers.answer import Answer
+
+#: rows that a notebook is shown; Jupyter's own style puts text to the right
+_MOST, _STYLE = 60, "text-align: left; vertical-align: top"
+
+
+def as_html(answer: Answer, rows: Sequence[dict[str, str]]) -> str:
+    """The verdict, the ``rows`` of all tables without empty columns, the notes."""
+    made = Element("div")
+    _add(made, "p", answer.verdict)
+    if rows:
+        drawn = SubElement(made, "table")
+        every = dict.fromkeys(name for row in rows for name in row)
+        columns = [name for name in every if any(row.get(name) for row in rows)]
+        for part, kind, lines in (("thead", "th", [columns]), ("tbody", "td", _cells(rows[:_MOST], columns))):
+            body = SubElement(drawn, part)
+            for line in lines:
+                row = SubElement(body, "tr")
+                for text in line:
+                    _add(row, kind, text)
+    left = len(rows) - _MOST
+    more = f"and {plural(left, 'more row')}: .to_pandas() has them" if left > 0 else ""
+    for text in filter(None, (more, *answer.notes)):
+        _add(made, "p", text)
+    return tostring(made, encoding="unicode", method="html")
+
+
+def _cells(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> list[list[str]]:
+    return [[row.get(name, "") for name in columns] for row in rows]
+
+
+def _add(parent: Element, kind: str, text: str) -> None:
+    SubElement(parent, kind, style=_STYLE).text = text

@@ -1,0 +1,67 @@
+"""``caniexport case``: one case, or one cell of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.answers.beside_torch import ALONG_PACKAGES
+from caniexport.cli.options import (
+    answer_options,
+    exporters_named,
+    install_options,
+    open_dataset,
+    print_answer,
+    read_install,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from caniexport.store import Dataset
+
+_POINT = ("torch", "exporter", "opset", "runtime", "provider")
+
+
+@click.command("case")
+@click.argument("name", metavar="CASE[/VARIANT]")
+@click.option("--torch", "--release", "torch", default="", metavar="VERSION", help="One cell: torch release 2.8.")
+@click.option("--exporter", default="", metavar="NAME", help="One cell: trace, script, dynamo, default.")
+@click.option("--opset", default="", metavar="N", help="One cell: the opset asked for.")
+@click.option("--runtime", default="", metavar="NAME", help="One cell: onnxruntime==1.20.")
+@click.option("--provider", default="", metavar="NAME", help="One cell: cpu, cuda, …")
+@click.option("--along", type=click.Choice(["torch", *ALONG_PACKAGES]), help="Where its outcome changed, as intervals.")
+@install_options("Answer for what you have installed")
+@answer_options
+def command(
+    name: str, along: str | None, lock: Path | None, here: bool, whole: bool, as_json: bool, **point: str
+) -> None:
+    """Say where a case works and since when, by which call, and which workarounds help.
+
+    With --torch, --exporter or --opset: the evidence of one cell, with its message, environment and script.
+    Operator samples are cases too: op-cross/float32-plain, promotion-sub/int64-float-left.
+    """
+    install = read_install(lock, here, [*filter(None, [point["torch"]])])
+    asked = dict(install.point) if install else {}
+    asked |= {key: point[key] for key in _POINT if point[key]}
+    if install:
+        tell(f"read: {install.text}")
+    show_case(open_dataset(), name, asked, along=along, whole=whole, as_json=as_json)
+
+
+def show_case(
+    dataset: Dataset, name: str, asked: Mapping[str, str], *, along: str | None, whole: bool, as_json: bool
+) -> None:
+    """Print the answer about a case, or where its outcome changed."""
+    from caniexport.answers.case import case
+    from caniexport.answers.changes import changes
+
+    if along:
+        exporters = exporters_named([*filter(None, [asked.get("exporter", "")])])
+        answer = changes(dataset, name, along, asked.get("torch", ""), exporters, asked.get("opset", ""))
+    else:
+        answer = case(dataset, name, asked)
+    print_answer(answer, whole=whole, as_json=as_json, judges=False)
