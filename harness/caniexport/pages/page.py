@@ -43,14 +43,18 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
 }
 #: the pages that choose the packages themselves
 _OWN = frozenset({"search", "upgrade"})
-#: the name in the address and the title, in the order of the navigation
-PAGES = {
+#: the name in the address and the title, in the order of the navigation: what is asked, and what stands behind it
+ASKED = {
     "search": "Search",
-    "matrix": "Matrix",
-    "case": "Cases",
+    "matrix": "Table",
     "op": "Operators",
     "upgrade": "Upgrade",
     "workarounds": "Workarounds",
+}
+BEHIND = "Data & method"
+PAGES = {
+    **ASKED,
+    "case": "Cases",
     "claims": "Claims",
     "declared": "Declared",
     "alerts": "Alerts",
