@@ -9,7 +9,6 @@ from caniexport.answers.documents import claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.outcomes import short_cause
-from caniexport.answers.reasons import why
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 
@@ -151,43 +150,6 @@ def test_environment_cases_have_their_own_lines_and_words(published, tmp_path):
     dataset = Dataset.open(published, local)
     lines = {line.variant: line.status.value for line in table(dataset, Filters()).environments}
     assert lines == {"plain": "fail", "pinned": "pass"}
-    (answer,) = why(dataset, Filters(cases=("old-setuptools",)))
-    assert answer.detail is not None
-    assert answer.detail.repeat == "caniexport measure --case old-setuptools --fresh"
-
-
-def test_why_gives_the_real_message_and_how_often_it_was_seen(dataset):
-    (answer,) = why(dataset, Filters(cases=("cross",)))
-    failing = [group for group in answer.groups if group.status.value == "fail" and group.exporter == TRACE]
-    assert [(group.torch, group.opsets) for group in failing] == [
-        ("1.10.2", tuple(range(7, 15))),
-        ("1.12.1", tuple(range(7, 17))),
-    ]
-    assert {answer.messages[group.message] for group in failing} == {small_dataset.CROSS}
-
-
-def test_why_of_one_cell_names_versions_errors_and_the_command_that_repeats_it(dataset):
-    filters = Filters(cases=("item/plain",), torch=("2.8",), exporters=("trace",), opsets=("14",))
-    (answer,) = why(dataset, filters)
-    assert answer.cells == 1
-    assert answer.detail.packages["onnxruntime"] == "1.31.1"
-    assert answer.detail.row["max_abs_error"] == pytest.approx(0.5)
-    assert answer.detail.repeat == (
-        "caniexport measure --release 2.8.0 --case item/plain --exporter torchscript-trace --opset 14 --fresh"
-    )
-
-
-def test_why_names_only_the_claims_that_speak_of_the_cells(dataset):
-    (old,) = why(dataset, Filters(cases=("cross",), torch=("1.10",), opsets=("14",)))
-    (new,) = why(dataset, Filters(cases=("cross",), torch=("2.8",)))
-    assert [claim.claim for claim in old.claims] == ["cross/1"]
-    assert [claim.claim for claim in new.claims] == ["cross/2"]
-
-
-def test_why_of_something_known_but_not_measured_there_is_an_answer_without_cells(dataset):
-    (answer,) = why(dataset, Filters(cases=("cross",), torch=("1.10",), exporters=("dynamo",)))
-    assert answer.cells == 0
-    assert answer.groups == ()
 
 
 def test_claims_are_counted_by_every_outcome_and_filtered_by_source(dataset):

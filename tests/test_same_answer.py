@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from caniexport.answers.supported import supported
 from click.testing import CliRunner
 
 from caniexport import api, locks, pytest_plugin
@@ -16,7 +17,6 @@ from caniexport.agents import Agent
 from caniexport.answers.filters import Filters
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reading import load
-from caniexport.answers.supported import supported
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.locks import LockedInstall
