@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from caniexport.answers.reasons import why
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
@@ -15,7 +12,7 @@ from caniexport.answers.reading import load
 from caniexport.answers.scope import named
 from caniexport.answers.table import By, table
 from caniexport.answers.workaround import standings
-from caniexport.api import upgrade
+from caniexport.api import case, upgrade
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Status
@@ -25,7 +22,6 @@ from caniexport.store.views import Views
 TRACE = "torchscript-trace"
 HERE = Filters(cases=("cross",), torch=("2.8.0",), exporters=("trace",))
 SAYS = "[ShapeInferenceError] Inferred shape and existing shape differ in rank: (1) vs (2)"
-STRICT = "onnx's strict check refuses this file; onnxruntime 1.31.1 runs it"
 UNSTEADY = "not the same every time: pass, mismatch were seen"
 LATER = {"measured_at": "2026-11-21T10:00:00Z"}
 
@@ -91,27 +87,28 @@ def test_a_table_never_gives_a_plain_all_clear_where_the_checker_refuses_a_file_
 
 
 @pytest.mark.parametrize(("checker", "name"), [("strict", "strict check"), ("plain", "check")])
-def test_why_says_what_the_checker_and_what_the_runtime_make_of_the_file(made, checker, name):
-    (found,) = why(made(*refused(opsets=(18,), checker=checker)), HERE)
-    group = next(group for group in found.groups if group.opsets == (18,))
+def test_a_cell_says_what_the_checker_and_what_the_runtime_make_of_the_file(made, checker, name):
+    found = case(made(*refused(opsets=(18,), checker=checker)), "cross", torch="2.8.0", exporter="trace", opset=18)
 
-    assert (group.status, group.checker) == (Status.PASS, checker)
-    assert group.told == f"onnx's {name} refuses this file; onnxruntime 1.31.1 runs it"
-    told = said("why", "cross", "--torch", "2.8.0", "--exporter", "trace", "--opset", "18")
-    assert group.told in told
-    assert "✓ pass°" in told
+    assert found.verdict.startswith("Works, and onnx's checker refuses the file (torch 2.8.0")
+    told = said("case", "cross", "--torch", "2.8.0", "--exporter", "trace", "--opset", "18", "--all")
+    assert f"onnx's {name} refuses this file; onnxruntime 1.31.1 on cpu runs it" in told
     assert SAYS in told
+
+
+def test_a_case_says_how_many_files_the_checker_refuses(made):
+    later = [
+        {**row, "torch": "2.15.0", "env_id": "env-2.15.0", "run_id": "run-2.15.0"} for row in refused(opsets=(18,))
+    ]
+    assert "onnx's checker refuses 1 file that work at torch 2.15.0." in case(made(later), "cross").notes
 
 
 def test_a_file_that_the_checker_and_the_runtime_refuse_is_a_failure_of_both(made):
     row = cell("2.8.0", "cross", "plain", TRACE, 18)
     row.update(LATER, status="fail", stage="load", signature="load|Fail|x", checker="strict", checker_id="m-checker")
     dataset = made(row)
-    (found,) = why(dataset, HERE)
 
-    assert next(group.told for group in found.groups if group.opsets == (18,)) == (
-        "onnx's strict check refuses this file, too"
-    )
+    assert case(dataset, "cross", torch="2.8.0", exporter="trace", opset=18).verdict.startswith("Fails at load")
     assert "°" not in place(dataset).text
 
 
@@ -164,14 +161,12 @@ def test_an_upgrade_to_a_cell_that_differs_when_repeated_breaks_and_is_listed(ma
     assert listed(found, "unstable") == listed(back, "unstable") == ["cross"]
 
 
-def test_why_says_which_words_were_seen(made):
-    made(*unsteady(opsets=(18,)))
-    told = said("why", "cross", "--torch", "2.8.0", "--exporter", "trace", "--opset", "18")
+def test_a_cell_says_which_words_were_seen(made):
+    found = case(made(*unsteady(opsets=(18,))), "cross", torch="2.8.0", exporter="trace", opset=18)
+    told = {row["fact"]: row["value"] for row in records(found.tables[0])}
 
-    assert "± unstable" in told
-    assert UNSTEADY in told
-    shown = json.loads(CliRunner().invoke(main, ["why", "cross", "--torch", "2.8.0", "--opset", "18", "--json"]).stdout)
-    assert {"unstable"} & {group["status"] for group in shown[0]["groups"]}
+    assert (told["outcome"], told["repetitions"]) == ("unstable", UNSTEADY)
+    assert found.verdict.startswith("Not the same every time")
 
 
 def test_the_matrix_can_be_asked_for_what_is_not_the_same_every_time(made):

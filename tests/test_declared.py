@@ -6,12 +6,10 @@ import json
 import sys
 
 import pytest
-from click.testing import CliRunner
 from small_dataset import append, cells, write
 
 from caniexport.answers.declared import Agreement, declared
 from caniexport.answers.filters import Filters
-from caniexport.cli import main
 from caniexport.store import Dataset
 from caniexport.worker import declared as tables
 
@@ -114,24 +112,3 @@ def test_tables_are_read_again_only_where_the_packages_or_the_file_have_changed(
     monkeypatch.setenv("CANIEXPORT_TABLES", "no")
     tables.main()
     assert len(reads) == 3
-
-
-def test_why_says_what_torch_itself_lists(local, tmp_path, monkeypatch):
-    for name in ("cases", "harness"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-
-    reply = CliRunner().invoke(main, ["why", "cross", "--torch", "2.8.0"])
-
-    assert "rules that torch 2.8.0 itself lists: aten::cross: trace 7-23, dynamo 18-27" in reply.output
-
-
-def test_the_command_counts_the_disagreements_of_the_newest_release_or_of_the_one_asked_for(
-    local, tmp_path, monkeypatch
-):
-    (tmp_path / "cases").mkdir()
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-
-    assert "nothing to compare" in CliRunner().invoke(main, ["declared"]).output
-    reply = CliRunner().invoke(main, ["declared", "--torch", "2.8.0", "--json"])
-    assert {row["op"] for row in json.loads(reply.stdout)} == {"aten::cross", "aten::grid_sampler", "aten::item"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from caniexport.answers.supported import CaseSupport, decide_support
 
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.support import support
@@ -28,18 +27,6 @@ def line(**releases):
                 MeasuredCell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 6, False)
             )
     return support("dynamo", cells)
-
-
-def test_several_cases_are_told_in_a_sentence_that_names_the_wrong_values():
-    found = [
-        CaseSupport("good", "", "", (line(v2_0=at(PASS, 18)),)),
-        CaseSupport("silent", "", "", (line(v2_0=at(WRONG, 18)),)),
-        CaseSupport("unmeasured", "", "", ()),
-    ]
-
-    assert decide_support(found) == (
-        "Of 3 cases, passing in the newest release of each at some opset: dynamo 1 of 2 (wrong values: silent)."
-    )
 
 
 def at(status, *opsets):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from caniexport.answers.operator_cells import why_operator
 
 from caniexport import home as homes
+from caniexport.answers.answer import records
+from caniexport.answers.op import sample
 from caniexport.answers.operator_at import operator_at
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
@@ -190,23 +191,25 @@ def test_every_mark_of_onnxscript_is_read():
     assert [test.name for test in tests if test.mark and not test.why] == []
 
 
-def test_why_of_a_call_says_how_it_ends_in_each_release_and_how_to_have_its_rows(summary, tmp_path):
-    found = why_operator(summary, tmp_path, "promotion-sub/int64-float-left", {"exporter": ("dynamo",)})
+def test_a_sample_says_how_it_ends_in_each_release_and_how_to_have_its_rows(summary, tmp_path):
+    found = sample(summary, Dataset.open(None, tmp_path), "promotion-sub/int64-float-left", {"exporter": "dynamo"})
+    (row,) = records(found.tables[0])
 
-    assert [(end.torch, end.status, end.stage) for end in found.ends] == [(OLD, "pass", ""), (NEW, "fail", "export")]
-    assert found.known_from == "the summary of published rows"
-    assert found.rows_by.endswith(f"--release {NEW} --case promotion-sub/int64-float-left")
-
-
-def test_why_of_a_call_takes_a_release_and_an_opset(summary, tmp_path):
-    found = why_operator(summary, tmp_path, "op-nn.functional.grid_sample/float32-plain", {"opset": ("14",)})
-
-    assert {(end.exporter, end.opsets, end.status) for end in found.ends} == {(TRACE, "14", "fail")}
+    assert (row["2.12"]["word"], row["2.13"]) == ("pass", "fail")
+    assert found.more.endswith(f"--release {NEW} --case promotion-sub/int64-float-left")
 
 
-def test_why_of_an_unknown_call_names_the_nearest(summary, tmp_path):
-    with pytest.raises(UnknownName, match="op-fold"):
-        why_operator(summary, tmp_path, "op-foldd", {})
+def test_a_sample_takes_a_release_and_an_opset(summary, tmp_path):
+    asked = {"torch": OLD, "opset": "14"}
+    found = sample(summary, Dataset.open(None, tmp_path), "op-nn.functional.grid_sample/float32-plain", asked)
+
+    assert [row["2.12"] for row in records(found.tables[0])] == ["fail"]
+
+
+def test_an_unknown_sample_names_the_nearest(summary, tmp_path):
+    for name, near in (("op-foldd", "op-fold"), ("op-fold/float32-plan", "float32-plain")):
+        with pytest.raises(UnknownName, match=near):
+            sample(summary, Dataset.open(None, tmp_path), name, {})
 
 
 def test_without_a_summary_it_is_said_how_to_make_one(tmp_path):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 import small_dataset
-from caniexport.answers.reasons import why
-from click.testing import CliRunner
 
-from caniexport.answers.filters import Filters
+from caniexport.answers.case import case
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
-from caniexport.cli import main
 from caniexport.corpus import upstream as file
 from caniexport.model import corpus
 from caniexport.model.errors import CorpusError
@@ -169,16 +166,11 @@ def test_a_source_whose_state_nobody_looked_up_is_not_known(states):
     assert only(states(n3="closed"), "item", 4).text == ""
 
 
-def test_why_tells_the_state_of_each_source(states):
-    (found,) = why(states(n3="closed"), Filters(cases=("item",)))
+def test_a_case_says_what_became_of_its_sources(states):
+    notes = case(states(n3="closed"), "item").notes
 
-    assert [source.state for source in found.sources] == ["closed", ""]
-
-
-def test_why_prints_it(states, monkeypatch, tmp_path):
-    states(n3="closed")
-    (tmp_path / "cases").mkdir()
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    said = CliRunner().invoke(main, ["why", "item"]).output
-
-    assert "pytorch/pytorch#3: closed (seen 2026-11-22), but still failing on torch 2.15.0" in said
+    assert any(
+        note.startswith("pytorch/pytorch#3: closed (seen 2026-11-22), but still failing on torch 2.15.0")
+        for note in notes
+    )
+    assert len([note for note in notes if note.startswith("pytorch/pytorch#")]) == 1

@@ -149,3 +149,11 @@ def test_the_command_fails_a_build_by_a_verdict_and_fits_on_one_screen():
         assert len(lines) <= 40
         assert max(map(len, lines)) <= 100
     assert "evidence" in ask("cross-no-symbolic", "--all").output
+
+
+def test_cases_without_a_row_there_are_counted_as_not_measured(tmp_path):
+    written = small_dataset.write(
+        tmp_path / "results", keep=lambda row: (row["case"], row["torch"]) != ("grid-sample", "2.15.0")
+    )
+    found = caniexport.workaround(Dataset.open(written, None))
+    assert found.verdict == "Needed for 1 of 3 cases at torch 2.15.0, 1 not measured."

@@ -16,12 +16,13 @@ from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope
 from caniexport.answers.torch_operators import declared_rules, operators_beside
-from caniexport.answers.upstream import source_address, upstream
+from caniexport.answers.upstream import SourceState, source_address, upstream
 from caniexport.answers.workaround import workaround
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.case import PLAIN
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import MEASURED, WORKS, Exporter, FixKind, Status
+from caniexport.names import plural
 from caniexport.operators import operator_key
 from caniexport.store import Dataset, elsewhere, sql
 from caniexport.store.views import Views
@@ -31,7 +32,7 @@ _CALLS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _LINES = (*_CALLS, Exporter.SCRIPT.value, Exporter.DEFAULT.value)
 #: the columns of cells that are read
 _KEPT = """c."case", c.variant, c.torch, c.exporter, c.opset, c.profile, c.stage, c.status, c.signature, c.message_id,
-    c.bundle, c.exporter_effective, c.opset_effective"""
+    c.bundle, c.exporter_effective, c.opset_effective, c.checker"""
 #: columns of releases on the first screen
 _COLUMNS = 8
 _HOW = {Status.MISMATCH: "wrong values", Status.UNSUPPORTED: "refused", Status.CRASH: "crashes"}
@@ -148,7 +149,12 @@ def _overview(dataset: Dataset, named: Named) -> Answer:
         _registered(dataset, about, newest.torch),
         *_told(dataset, about),
     )
-    notes = (*_warnings(about, named), *_not_there(views, newest), *_elsewhere(views, replayed))
+    notes = (
+        *_warnings(about, named),
+        *_not_there(views, newest),
+        *_refused(views, kept, named.variant or original),
+        *_elsewhere(views, replayed),
+    )
     more = f"--torch {newest.torch} --opset N: the evidence of one cell. --all: messages, other runtimes, code."
     return Answer(verdict, outcome, tables, notes, more=more)
 
@@ -175,7 +181,8 @@ def _stands(views: Views, kept: str) -> dict[str, dict[str, list[Stand]]]:
         SELECT variant, exporter, n, torch, max(status) FILTER (bare),
             coalesce(mode(status) FILTER (works(status)), max(status) FILTER (bare AND taken),
                 mode(status ORDER BY status) FILTER (taken), 'unsupported'),
-            coalesce(list(opset ORDER BY opset) FILTER (works(status) AND opset IS NOT NULL), []),
+            coalesce(list(opset ORDER BY opset) FILTER (status = 'pass' AND opset IS NOT NULL),
+                list(opset ORDER BY opset) FILTER (works(status) AND opset IS NOT NULL), []),
             coalesce(list(opset ORDER BY opset) FILTER (taken AND opset IS NOT NULL), [])
         FROM mine GROUP BY ALL ORDER BY variant, n DESC"""
     )
@@ -400,15 +407,18 @@ def _told(dataset: Dataset, about: Sequence[Mapping[str, Any]]) -> tuple[Table, 
         )
         for row in about
     )
-    case = str(about[0]["case"]) if about else ""
     sources = tuple(
-        (state.source, state.text, source_address(state.source) or "")
-        for state in (upstream(dataset, {case}).get(case, ()) if case else ())
+        (state.source, state.text, source_address(state.source) or "") for state in _sources(dataset, about)
     )
     return (
         Table("code", ("variant", "kind", "what it does", "careful", "needs torch", "code"), code, shown=0),
         Table("sources", ("source", "state", "where"), sources, shown=0),
     )
+
+
+def _sources(dataset: Dataset, about: Sequence[Mapping[str, Any]]) -> tuple[SourceState, ...]:
+    """The sources of a case, with what became of them upstream."""
+    return upstream(dataset, {about[0]["case"]}).get(about[0]["case"], ()) if about else ()
 
 
 def _warnings(about: Sequence[Mapping[str, Any]], named: Named) -> list[str]:
@@ -424,6 +434,16 @@ def _not_there(views: Views, newest: Stand) -> list[str]:
     """That newer releases were measured, without this case."""
     later = views.fetch("SELECT torch FROM version WHERE n > $1 ORDER BY n", [newest.n])
     return [f"Not measured at torch {', '.join(torch for (torch,) in later)}."] if later else []
+
+
+def _refused(views: Views, kept: str, variant: str) -> list[str]:
+    """How many files of the newest release work, and are refused by onnx's checker."""
+    ((count, torch),) = views.fetch(
+        f"""SELECT count(*), any_value(torch) FROM {kept} WHERE variant = $1 AND works(status)
+            AND checker IN ('strict', 'plain', 'crash') AND n = (SELECT max(n) FROM {kept} WHERE variant = $1)""",
+        [variant],
+    )
+    return [f"onnx's checker refuses {plural(count, 'file')} that work at torch {torch}."] if count else []
 
 
 def _environment(dataset: Dataset, named: Named) -> Answer:

@@ -75,6 +75,8 @@ def evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequence[str] 
     """What is known of the cell of a row: its facts, one in a line."""
     status = Status(row["status"])
     how = f"Fails at {row['stage']}" if status is Status.FAIL else _HOW[status]
+    if status in WORKS and checker_told(row["checker"], None, works=True):
+        how = "Works, and onnx's checker refuses the file"
     facts = [(name, value) for name, value in _facts(dataset, row, status, workarounds) if value not in ("", None, ())]
     outcome = AnswerOutcome.WORKS if status in WORKS else AnswerOutcome.FAILS
     table = Table("", ("fact", "value"), tuple(facts), shown=len(facts))
@@ -87,6 +89,7 @@ def _facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str
     if row["message_id"] and not error:
         error = f"(the text {row['message_id']} is missing in the dataset)"
     runtime = f"{row['runtime']} {row['runtime_version']} on {row['provider']}" if row["runtime_version"] else ""
+    refused = checker_told(row["checker"], runtime, works=status in WORKS)
     noted = json.loads(row["facts"] or "{}")
     place = f"{row['torch']}/{row['case']}/{row['variant']}/{row['exporter']}/{row['opset']}"
     claims = [claim for claim in all_claims(dataset, [row["case"]]) if place in claim.cells]
@@ -100,8 +103,7 @@ def _facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str
         ("largest difference", _difference(row)),
         ("file", _file(row)),
         ("operators in it", row["ops"] or ""),
-        ("onnx's checker", Message(checker_told(row["checker"], runtime, works=status in WORKS), checker)
-            if row["checker"] and checker else None),
+        ("onnx's checker", refused and Message(refused, f"{refused}: {checker}")),
         ("of the file", ", ".join(f"{name}={value}" for name, value in noted.items())),
         ("runtime", runtime),
         ("environment", _installed(packages_at(dataset, row), row["python"])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,7 +137,7 @@ def workaround(
     found = found or installed
     sound = [item for item in found if not item.caution] or found
     wrong = [item for item in found if item.caution and sound is not found]
-    verdict, outcome = _verdict(sound, point.torch)
+    verdict, outcome = _verdict(sound, point.torch, _without_row(points.views, scope, {item.case for item in found}))
     if any(item.changes_values for item in sound):
         notes.append(CHANGES_VALUES)
     tables = (
@@ -147,6 +147,15 @@ def workaround(
         _evidence([*found, *(installed if found is not installed else [])], point.torch),
     )
     return Answer(verdict, outcome, tables, tuple(notes), more="--all: what each does, since when, and the evidence.")
+
+
+def _without_row(views: Views, scope: Scope, found: Collection[str]) -> int:
+    """How many cases in scope have workarounds, and no row of their original there."""
+    rows = views.fetch(
+        f"""SELECT DISTINCT o."case" FROM original o JOIN variants w ON w."case" = o."case" AND w.variant <> 'plain'
+            AND w.kind <> 'version-upgrade' WHERE {scope.condition} AND {scope.of_variants("w")}"""
+    )
+    return len({case for (case,) in rows} - set(found))
 
 
 def environments(views: Views, scope: Scope) -> list[Standing]:
@@ -162,27 +171,28 @@ def environments(views: Views, scope: Scope) -> list[Standing]:
     return [_standing(row) for row in rows]
 
 
-def _verdict(found: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
-    """What to do, in one line."""
+def _verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[str, AnswerOutcome]:
+    """What to do, in one line; ``without_row`` cases have no row there."""
     by_case: dict[str, list[Standing]] = {}
     for item in found:
         by_case.setdefault(item.case, []).append(item)
-    if len(by_case) == 1:
+    if len(by_case) == 1 and not without_row:
         return _of_case(found, torch)
     needs = {case: _needed_with(items) for case, items in by_case.items()}
     needed = [case for case, calls in needs.items() if calls]
     broken = [case for case, items in by_case.items() if not needs[case] and _is_broken(items)]
-    cases = plural(len(by_case), "case")
+    known = {item.case for item in found if item.verdict is not Workaround.UNKNOWN}
+    cases, missing = plural(len(by_case) + without_row, "case"), len(by_case) - len(known) + without_row
+    rest = f", {missing} not measured" if missing else ""
     if needed:
         none = f", no workaround helps for {len(broken)}" if broken else ""
-        return f"Needed for {len(needed)} of {cases} at torch {torch}{none}.", AnswerOutcome.LISTED
+        return f"Needed for {len(needed)} of {cases} at torch {torch}{none}{rest}.", AnswerOutcome.LISTED
     if broken:
-        return f"No workaround helps for {len(broken)} of {cases} at torch {torch}.", AnswerOutcome.LISTED
-    known = {item.case for item in found if item.verdict is not Workaround.UNKNOWN}
+        return f"No workaround helps for {len(broken)} of {cases} at torch {torch}{rest}.", AnswerOutcome.LISTED
     if not known:
         return f"Not measured: none of {cases} at torch {torch}.", AnswerOutcome.NOT_MEASURED
-    if missing := len(by_case) - len(known):
-        return f"Not needed for {len(known)} of {cases} at torch {torch}, {missing} not measured.", AnswerOutcome.LISTED
+    if missing:
+        return f"Not needed for {len(known)} of {cases} at torch {torch}{rest}.", AnswerOutcome.LISTED
     return f"Not needed: {cases} export at torch {torch} without a workaround.", AnswerOutcome.WORKS
 
 

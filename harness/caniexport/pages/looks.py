@@ -201,7 +201,8 @@ def css(word: Enum) -> str:
 
 def marked(mark: Mark) -> str:
     """The sign of a word and the text beside it."""
-    return " ".join(filter(None, (look(mark.word).sign, words(mark))))
+    named = signs.word(mark.word) if isinstance(mark.word, Status) and not mark.text else words(mark)
+    return " ".join(filter(None, (look(mark.word).sign, named)))
 
 
 def signed(mark: Mark) -> str:

@@ -44,7 +44,9 @@ def show(answer: Answer, console: Console, *, whole: bool = False) -> None:
 
 def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
     if table.title:
-        yield Text(table.title, "bold")
+        title = Text(table.title, "bold")
+        title.truncate(max(width, cell_len(title.plain)) if whole else width, overflow="ellipsis")
+        yield title
     kept = [at for at, name in enumerate(table.columns) if whole or name not in table.folded]
     lines = [[Text(table.columns[at], "dim") for at in kept]]
     lines += [[_text(row[at], whole=whole) for at in kept] for row in rows]
