@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import re
 
-from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from caniexport.cli import main
 from caniexport.cli.grid import Grid, Styled
 
 _TEXTS = st.text(st.sampled_from("abc é✗≠·漢字 -\n"), max_size=12)
@@ -77,17 +75,6 @@ def test_a_table_of_many_columns_in_a_narrow_terminal_is_told_line_by_line_with_
         "  message: unsupported",
     ]
     assert "torch" in printed(grid, 100).splitlines()[0]
-
-
-def test_values_of_the_table_are_told_line_by_line_where_no_column_fits_beside_the_cases(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
-    case = "cross-rewrite-dim-argument-half-applied"
-    shown = (
-        CliRunner().invoke(main, ["table", "--case", case, "--torch", "1.10.2", "--torch", "2.8"]).stdout.splitlines()
-    )
-
-    assert shown[:4] == [case, "  exporter: trace", "  1.10.2: ✗ fail", "  2.8.0: ✓ all"]
-    assert max(map(len, shown)) <= 40
 
 
 def test_colours_are_those_of_the_signs_and_only_in_a_terminal():

@@ -29,6 +29,7 @@ from caniexport.home import VARIABLE
 from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
 from caniexport.pages.page import page as page_of
+from caniexport.pages.site.writer import PageWriter
 
 
 @pytest.fixture(scope="module")
@@ -200,14 +201,21 @@ def test_every_release_has_an_address_that_stays(copy):
         assert "torch.cross before" in words(copy / "torch" / f"{torch}.html")
 
 
-def test_the_copy_counts_what_the_app_counts(copy, home):
-    app = page_of("matrix", {"rows": "cases"}, Kept.open(home / "results", None))
-    counts = [
-        re.findall(r"<span><span class=.swatch[^>]*>[^<]*</span> ([^<]*) <b>([\d,]*)</b>", str(text))
-        for text in (app.body, read_page(copy / "matrix.html"))
-    ]
+def test_the_themes_of_a_large_copy_lead_to_their_cases_and_these_to_their_pages(copy, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("caniexport.pages.views.matrix"), "_MANY", 0)
+    PageWriter(Kept.open(home / "results", None), tmp_path, "", lambda: None).write_page("matrix.html", "matrix", {})
 
-    assert counts[0] == counts[1] != []
+    cell = re.search(r'<td[^>]*><a [^>]*href="(theme/geometry\.html)"', read_page(tmp_path / "matrix.html"))
+    links = re.findall(r'<td class="s-fail"><a [^>]*href="([^"#]*)', read_page(copy / cell[1]))
+    assert set(links) == {"../case/cross-no-symbolic.html"}
+
+
+def test_the_matrix_of_the_copy_says_what_the_app_says(copy, home):
+    app = page_of("matrix", {"rows": "cases"}, Kept.open(home / "results", None))
+    copied = read_page(copy / "matrix.html")
+    (shown, told) = (re.findall(r'<td class="(s-[^"]*)"><a [^>]*>([^<]*)<', text) for text in (str(app.body), copied))
+
+    assert shown == told != []
 
 
 def test_an_environment_case_and_an_operator_have_pages(copy):
@@ -226,14 +234,13 @@ def test_every_address_that_agents_are_told_of_is_in_the_copy(copy):
 
 def test_the_tables_are_there_as_files_for_other_tools(copy, home):
     cells = pd.read_parquet(copy / "data" / "cells.parquet")
-    matrix = pd.read_csv(copy / "data" / "matrix.csv.gz")
+    matrix = pd.read_csv(copy / "data" / "table.csv.gz")
     published = sum(len(pd.read_parquet(path)) for path in (home / "results" / "cells").glob("*.parquet"))
 
     assert len(cells) == published
-    assert set(matrix["torch"]) == set(RELEASES)
-    mine = matrix[(matrix["case"] == "cross-no-symbolic") & (matrix["variant"] == "plain")]
-    traced = mine[mine["exporter"] == "torchscript-trace"].set_index("torch")["status"].to_dict()
-    assert traced == {"1.10.2": "fail", "2.0.1": "pass", "2.8.0": "pass", "2.15.0": "pass"}
+    (traced,) = matrix[(matrix["case"] == "cross-no-symbolic") & (matrix["call"] == "dynamo=False")].to_dict("records")
+    assert {torch: traced[torch] for torch in RELEASES} == dict.fromkeys(RELEASES, "9+") | {"1.10.2": "fail"}
+    assert "cross-no-symbolic/exchanged" in set(matrix["case"])
     fixes = pd.read_csv(copy / "data" / "workarounds.csv.gz")
     assert set(fixes[fixes["variant"] == "stack_rewrite"]["verdict"]) == {"obsolete"}
 
