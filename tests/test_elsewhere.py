@@ -13,7 +13,7 @@ from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points, parse
 from caniexport.answers.reading import load
-from caniexport.answers.table import By, Lines, table
+from caniexport.answers.table import By, TableLines, table
 from caniexport.api import upgrade
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
@@ -111,7 +111,7 @@ def test_an_error_at_one_opset_does_not_speak_for_files_that_were_not_run(local)
     assert place.at["fail"] == "11"
     assert place.at["not_run"] == "7-10, 12-23"
     asked = Filters(exporters=("trace",), cases=("item/plain",))
-    assert table(dataset, asked, lines=Lines.THEMES, on=on).outcome is AnswerOutcome.NOT_MEASURED
+    assert table(dataset, asked, lines=TableLines.THEMES, on=on).outcome is AnswerOutcome.NOT_MEASURED
 
 
 def test_what_never_reached_a_runtime_is_the_same_on_each(local):

@@ -14,7 +14,7 @@ from rich.console import Console
 from caniexport import api
 from caniexport.answers.answer import AnswerOutcome, Link, Share, as_json
 from caniexport.answers.filters import Filters
-from caniexport.answers.table import By, Lines, table
+from caniexport.answers.table import By, TableLines, table
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.pages import looks
@@ -126,12 +126,12 @@ def test_op_filters_take_torch_and_onnx_spellings(dataset, op):
 
 
 def test_themes_and_operators_count_their_cases_by_the_default_call(dataset):
-    found = table(dataset, Filters(), lines=Lines.THEMES)
+    found = table(dataset, Filters(), lines=TableLines.THEMES)
     assert found.verdict == "At torch 2.15.0 2 of 3 cases work with the default call."
     assert {row[0].text: row[1] for row in found.tables[0].rows} == {"baking": Share(0, 1), "geometry": Share(2, 2)}
     assert found.tables[0].rows[0][0] == Link("baking", "matrix", {"theme": "baking"}), "what fails most comes first"
 
-    rows = {row[0].text: row[1] for row in table(dataset, Filters(), lines=Lines.OPERATORS).tables[0].rows}
+    rows = {row[0].text: row[1] for row in table(dataset, Filters(), lines=TableLines.OPERATORS).tables[0].rows}
     assert rows["GridSample"] == Share(1, 1)
 
 
@@ -199,7 +199,7 @@ def test_a_name_nobody_knows_is_answered_with_the_nearest_ones(dataset, filters,
         table(dataset, filters)
 
 
-@pytest.mark.parametrize("lines", list(Lines))
+@pytest.mark.parametrize("lines", list(TableLines))
 def test_an_empty_dataset_answers_that_nothing_was_measured(tmp_path, lines):
     found = table(Dataset.open(tmp_path / "no", tmp_path / "none"), Filters(), lines=lines)
     assert found.outcome is AnswerOutcome.NOT_MEASURED

@@ -43,7 +43,7 @@ from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.point import Points, parse
 from caniexport.answers.scope import named, scope
 from caniexport.answers.select import exporter_names
-from caniexport.answers.table import By, Lines
+from caniexport.answers.table import By, TableLines
 from caniexport.answers.table import table as what_passes
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.match import explain as errors
@@ -101,7 +101,7 @@ def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: 
     provider, onnxscript, onnx.
     """
     axis = By(names.require("axis", by, list(By)))
-    down = Lines(names.require("lines", lines, list(Lines)))
+    down = TableLines(names.require("lines", lines, list(TableLines)))
     return what_passes(dataset, read_filters("table", filters), axis, down)
 
 

@@ -130,7 +130,7 @@ class Answer:
     def _repr_html_(self) -> str:
         from caniexport.answers.notebook import as_html
 
-        return as_html(self, texts(self))
+        return as_html(self.verdict, texts(self), self.notes)
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

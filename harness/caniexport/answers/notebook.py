@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from caniexport.names import plural
-
-if TYPE_CHECKING:
-    from caniexport.answers.answer import Answer
 
 #: rows that a notebook is shown; Jupyter's own style puts text to the right
 _MOST, _STYLE = 60, "text-align: left; vertical-align: top"
 
 
-def as_html(answer: Answer, rows: Sequence[dict[str, str]]) -> str:
-    """The verdict, the ``rows`` of all tables without empty columns, the notes."""
+def as_html(verdict: str, rows: Sequence[dict[str, str]], notes: Sequence[str]) -> str:
+    """The verdict, the rows without empty columns, the notes."""
     made = Element("div")
-    _add(made, "p", answer.verdict)
+    _add(made, "p", verdict)
     if rows:
         drawn = SubElement(made, "table")
         every = dict.fromkeys(name for row in rows for name in row)
@@ -31,7 +27,7 @@ def as_html(answer: Answer, rows: Sequence[dict[str, str]]) -> str:
                     _add(row, kind, text)
     left = len(rows) - _MOST
     more = f"and {plural(left, 'more row')}: .to_pandas() has them" if left > 0 else ""
-    for text in filter(None, (more, *answer.notes)):
+    for text in filter(None, (more, *notes)):
         _add(made, "p", text)
     return tostring(made, encoding="unicode", method="html")
 

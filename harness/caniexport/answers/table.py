@@ -35,7 +35,7 @@ class By(StrEnum):
     ONNX = "onnx"
 
 
-class Lines(StrEnum):
+class TableLines(StrEnum):
     """What the lines are."""
 
     CASES = "cases"
@@ -73,7 +73,7 @@ _Ends = dict[Status, list[Any]]
 
 
 def table(
-    dataset: Dataset, filters: Filters, by: By = By.TORCH, lines: Lines = Lines.CASES, on: On | None = None
+    dataset: Dataset, filters: Filters, by: By = By.TORCH, lines: TableLines = TableLines.CASES, on: On | None = None
 ) -> Answer:
     """How the cells that the filters take end, on the runtime ``on`` in place of the one installed beside each release.
 
@@ -87,14 +87,14 @@ def table(
         notes.append(f"torch {rows.torch[-1]}, the newest measured: --torch names another")
     if by in _PACKAGES:
         filters = replace(filters, torch=(one_release(rows.torch, filters.torch, by.value),))
-    beside = select(rows, filters).environment if lines is Lines.CASES else []
-    if not filters.exporters and by is not By.EXPORTER and (lines is not Lines.CASES or not filters.cases):
-        filters = replace(filters, exporters=_BOTH if lines is Lines.CASES else (Exporter.DEFAULT.value,))
+    beside = select(rows, filters).environment if lines is TableLines.CASES else []
+    if not filters.exporters and by is not By.EXPORTER and (lines is not TableLines.CASES or not filters.cases):
+        filters = replace(filters, exporters=_BOTH if lines is TableLines.CASES else (Exporter.DEFAULT.value,))
     if not filters.cases and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
     taken = select(rows, filters)
     cells = _cells(dataset, taken, by, on)
-    if lines is not Lines.CASES:
+    if lines is not TableLines.CASES:
         return _shares(dataset, cells, by, lines, notes)
     return _cases(dataset, cells, taken, by, notes, beside)
 
@@ -351,9 +351,9 @@ def _unmeasured(missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Tab
     return Table("not measured within these filters", ("case",), rows, shown=0)
 
 
-def _shares(dataset: Dataset, cells: str, by: By, lines: Lines, notes: list[str]) -> Answer:
+def _shares(dataset: Dataset, cells: str, by: By, lines: TableLines, notes: list[str]) -> Answer:
     """Of the cases of a theme, or about an operator, how many work at some opset."""
-    names = "[theme]" if lines is Lines.THEMES else "list_distinct(list_concat(aten_ops, onnx_ops))"
+    names = "[theme]" if lines is TableLines.THEMES else "list_distinct(list_concat(aten_ops, onnx_ops))"
     call = "''" if by is By.EXPORTER else "exporter"
     found = Views.of(dataset).fetch(
         f"""WITH ended AS (SELECT "case", {call} AS exporter, place, coalesce(bool_or(works(status)), false) AS works,
@@ -373,7 +373,7 @@ def _shares(dataset: Dataset, cells: str, by: By, lines: Lines, notes: list[str]
         return Answer("Not measured: nothing that was asked for.", AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     exporters = sorted({exporter for _, exporter, _ in places}, key=exporter_rank)
     keys = sorted({(name, exporter) for name, exporter, _ in places}, key=lambda key: _rank(key, places, columns[0]))
-    page, part = ("matrix", "theme") if lines is Lines.THEMES else ("op", "op")
+    page, part = ("matrix", "theme") if lines is TableLines.THEMES else ("op", "op")
     several = len(exporters) > 1
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (

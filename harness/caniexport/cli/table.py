@@ -53,7 +53,7 @@ def command(
     --corpus onnx-node --op Resize: how many of ONNX's own tests pass.
     """
     from caniexport.answers.point import Points
-    from caniexport.answers.table import By, Lines, table
+    from caniexport.answers.table import By, TableLines, table
 
     dataset = open_dataset()
     of_cases = [name for name, values in given.items() if values and name not in ("op", "provider")]
@@ -64,7 +64,7 @@ def command(
     filters = read_filters("table", given)
     on = Points(dataset).find({"runtime": runtime})[0].on if runtime else None
     is_bare = not any(values for name, values in given.items() if name != "torch")
-    found = Lines(lines) if lines else Lines.THEMES if is_bare else Lines.CASES
+    found = TableLines(lines) if lines else TableLines.THEMES if is_bare else TableLines.CASES
     print_answer(table(dataset, filters, By(by), found, on), whole=whole, as_json=as_json, judges=False)
 
 

@@ -11,7 +11,7 @@ from caniexport.answers.answer import Answer, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points
 from caniexport.answers.signs import word
-from caniexport.answers.table import By, Lines, table, works
+from caniexport.answers.table import By, TableLines, table, works
 from caniexport.match.search import FullText, find_cases
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -42,7 +42,9 @@ def page(form: Form, kept: Kept) -> Page:
     narrowed = form.text("theme") or form.text("q")
     many = len({case for case, _ in rows.catalogue}) >= _MANY
     query = form.words("q", "Search", "pooling, grid_sample, any words", width=420)
-    lines = Lines(form.tabs("rows", "Rows", list(Lines), Lines.THEMES if many and not narrowed else Lines.CASES))
+    lines = TableLines(
+        form.tabs("rows", "Rows", list(TableLines), TableLines.THEMES if many and not narrowed else TableLines.CASES)
+    )
     by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
     entries = [entry for entry in rows.catalogue.values() if entry.theme and entry.corpus != CANARY]
     theme = form.select("theme", "Theme", list(dict.fromkeys(entry.theme for entry in entries)), text="all themes")
@@ -75,7 +77,7 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(TITLE, _LEAD.format(runtime), body, about=about, folds=True, searches=True, files=files)
 
 
-def ask(kept: Kept, asked: Filters, by: By, lines: Lines, runtime: str) -> Answer:
+def ask(kept: Kept, asked: Filters, by: By, lines: TableLines, runtime: str) -> Answer:
     """The table on the runtime named, else on the one installed beside each release."""
     on = Points(kept).find({"runtime": runtime})[0].on if runtime else None
     return table(kept, asked, by, lines, on)

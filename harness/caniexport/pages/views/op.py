@@ -12,7 +12,7 @@ from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.table import By, Lines
+from caniexport.answers.table import By, TableLines
 from caniexport.match.errors import Confidence, Lead
 from caniexport.operators import operator_key
 from caniexport.pages.answered import answered, files_of
@@ -61,7 +61,9 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page("Operators", lead, body, files=(torch_op.table_of_all(kept, fails),))
     hits = _hits(kept, op)
     form.choose_setting(kept.rows())
-    found = kept.answer(ask, replace(form.mine.filters(), ops=(op,)), By.TORCH, Lines.CASES, form.mine.one("runtime"))
+    found = kept.answer(
+        ask, replace(form.mine.filters(), ops=(op,)), By.TORCH, TableLines.CASES, form.mine.one("runtime")
+    )
     samples = torch_op.answer_of(kept, asked) if in_database else None
     body = answered(samples) if samples else Markup()
     body += render(
