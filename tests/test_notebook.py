@@ -12,6 +12,7 @@ import pytest
 from small_dataset import CROSS, write, write_operators
 
 import caniexport
+from caniexport.answers.answer import Table
 from caniexport.answers.shown import as_table
 from caniexport.home import VARIABLE
 
@@ -31,12 +32,11 @@ def answers(home, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(home))
     here = caniexport.open()
     return {
-        "why": caniexport.why(here, "cross", torch="1.12.1", exporter="trace"),
+        "case": caniexport.case(here, "cross", torch="1.12.1", exporter="trace"),
         "upgrade": caniexport.upgrade(here, "2.0.1", "1.12.1"),
         "workaround": caniexport.workaround(here, case="cross", torch="1.12.1"),
         "op": caniexport.op(here, "torch.linalg.cross"),
         "table": caniexport.table(here, by="torch"),
-        "support": caniexport.support(here, case="cross"),
     }
 
 
@@ -62,10 +62,10 @@ def test_each_answer_is_a_table_with_all_of_its_rows_and_so_is_the_frame(answers
 
 
 def test_the_table_says_what_the_answer_does(answers):
-    head, *rows = lines(answers["why"])
-    first = dict(zip(head, rows[0], strict=True))
+    _, *rows = lines(answers["case"])
+    told = {row[-2]: row[-1] for row in rows}
 
-    assert (first["status"], first["stage"], first["message"]) == ("✗\N{NO-BREAK SPACE}fail", "export", CROSS)
+    assert (told["outcome"], told["stage"], told["error"]) == ("fail", "export", CROSS)
     assert "Needed at torch 1.12.1: use stack_rewrite." in answers["workaround"]._repr_html_()
     assert "Not enough measured: 3 cases at 1.12.1" in answers["upgrade"]._repr_html_()
     assert "dynamo=True, opset 18+" in answers["op"]._repr_html_()
@@ -73,9 +73,7 @@ def test_the_table_says_what_the_answer_does(answers):
 
 
 def test_a_long_table_is_cut_and_says_so_and_a_text_is_never_markup(answers):
-    (answer,) = answers["why"]
-    group = answer.groups[0]
-    long = replace(answer, groups=(group,) * 100, messages=("<script>x</script> & y",))
+    long = replace(answers["case"], tables=(Table("", ("text",), (("<script>x</script> & y",),) * 100),))
     html = long._repr_html_()
 
     assert len(lines(long)) == 1 + 60
@@ -86,7 +84,7 @@ def test_a_long_table_is_cut_and_says_so_and_a_text_is_never_markup(answers):
 
 
 def test_an_answer_without_rows_is_its_sentence(answers):
-    nothing = type(answers["why"])()
+    nothing = replace(answers["case"], tables=())
 
     assert lines(nothing) == []
     assert len(nothing.to_pandas()) == 0
@@ -101,7 +99,7 @@ def test_without_pandas_it_says_what_to_install_and_the_table_is_shown_all_the_s
     code = (
         "import sys; sys.modules['pandas'] = None\n"
         "import caniexport\n"
-        "answer = caniexport.why(caniexport.open(), 'cross', torch='1.12.1')\n"
+        "answer = caniexport.case(caniexport.open(), 'cross', torch='1.12.1')\n"
         "assert '<table>' in answer._repr_html_()\n"
         "answer.to_pandas()"
     )

@@ -154,6 +154,7 @@ def _overview(dataset: Dataset, named: Named) -> Answer:
         *_not_there(views, newest),
         *_refused(views, kept, named.variant or original),
         *_elsewhere(views, replayed),
+        *(f"{state.source}: {state.text}." for state in _sources(dataset, about) if state.word),
     )
     more = f"--torch {newest.torch} --opset N: the evidence of one cell. --all: messages, other runtimes, code."
     return Answer(verdict, outcome, tables, notes, more=more)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from caniexport.answers.html_table import AnswerTable
-
-_Answer = TypeVar("_Answer")
 
 
 @singledispatch
@@ -34,7 +32,3 @@ class Shown:
         from caniexport.answers.html_table import html_table
 
         return html_table(as_table(self))
-
-
-class Answers(list[_Answer], Shown):
-    """A list of answers, which is one table."""

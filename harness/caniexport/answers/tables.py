@@ -5,16 +5,8 @@ from __future__ import annotations
 from caniexport.answers.answer import Answer, texts
 from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import CaseTable
-from caniexport.answers.shown import Answers, as_table
+from caniexport.answers.shown import as_table
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.names import plural
-
-
-@as_table.register(Answers)
-def _(answer: Answers[object]) -> AnswerTable:
-    tables = [as_table(item) for item in answer]
-    rows = [row for table in tables for row in table.rows]
-    return AnswerTable(tables[0].heading if len(tables) == 1 else plural(len(tables), "answer"), rows)
 
 
 @as_table.register
