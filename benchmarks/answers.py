@@ -130,7 +130,6 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     from caniexport.answers.documents import claims
     from caniexport.answers.filters import Filters
     from caniexport.answers.matrix import By, table
-    from caniexport.answers.reasons import why
     from caniexport.store import Dataset
 
     dataset = Dataset.open(Path(home) / "results", None)
@@ -143,7 +142,7 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     asked = Filters(cases=cases, torch=torch, opsets=opsets, themes=themes)
     answers: dict[str, Callable[[], object]] = {
         "table": lambda: table(dataset, asked, By.TORCH),
-        "why": lambda: why(dataset, asked),
+        "case": lambda: api.case(dataset, CASE, torch="".join(torch), opset="".join(opsets)),
         "workaround": lambda: api.workaround(dataset, case=cases, theme=themes),
         "upgrade": lambda: api.upgrade(dataset, given["--from"], given["--to"]),
         "claims": lambda: claims(dataset, asked),

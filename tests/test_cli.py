@@ -125,17 +125,6 @@ def test_a_bare_table_is_an_overview_by_theme(run):
     assert json.loads(run("table", "--json").stdout)["lines"]
 
 
-def test_claims_and_declared_take_a_name_and_are_short_without_one(run):
-    bare, named = run("claims").stdout, run("claims", "torch.cross").stdout
-
-    assert "cross/1" not in bare
-    assert "2 claims: 1 reproduced" in bare
-    assert "cross/1" in named
-    assert "nearest: cross" in run("claims", "corss").output
-    assert "nearest: cross" in run("declared", "corss").output
-    assert run("declared", "cross").exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
