@@ -96,7 +96,7 @@ def test_the_strip_marks_the_cell_whose_evidence_is_shown(draw):
 def test_a_cell_that_was_not_measured_says_so_and_shows_no_other(draw):
     app = draw("case", case="only-at-2-8", torch="2.0.1", opset="14")
 
-    assert "Nothing was measured for torch 2.0.1, dynamo, opset 14." in words(app)
+    assert "Nothing was measured for torch 2.0.1, trace, opset 14." in words(app)
     assert "caniexport measure" not in words(app)
 
 

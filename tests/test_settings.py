@@ -134,4 +134,4 @@ def test_the_settings_are_those_of_the_repository_around_and_of_no_other(project
 def test_releases_are_named_by_a_range_on_the_command_line_too(project):
     (project / "pyproject.toml").unlink()
 
-    assert {torch for torch, *_ in outcomes("--torch", ">=2.0", "--opset", "14")} == {"2.0.1", "2.8.0", "2.15.0"}
+    assert verdict("--torch", ">=2.0,<2.9", "--opset", "14") == "Works (torch 2.8.0, dynamo=False, opset_version=14)."
