@@ -126,7 +126,6 @@ def warm(line: list[str], home: Path, repeat: int) -> tuple[float, float]:
 def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     """The best of some calls of the answer behind a command line, the dataset open."""
     from caniexport.answers.matrix import By, table
-    from caniexport.answers.reasons import why
 
     from caniexport import api
     from caniexport.answers.declared import declared
@@ -144,7 +143,7 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     asked = Filters(cases=cases, torch=torch, opsets=opsets, themes=themes)
     answers: dict[str, Callable[[], object]] = {
         "table": lambda: table(dataset, asked, By.TORCH),
-        "why": lambda: why(dataset, asked),
+        "case": lambda: api.case(dataset, CASE, torch="".join(torch), opset="".join(opsets)),
         "workaround": lambda: api.workaround(dataset, case=cases, theme=themes),
         "upgrade": lambda: api.upgrade(dataset, given["--from"], given["--to"]),
         "claims": lambda: claims(dataset, asked),

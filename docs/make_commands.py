@@ -36,19 +36,18 @@ _MOST_LINES = 32
 #: what is run for each command; one with ``None`` measures, writes or serves, and is only shown
 EXAMPLES: dict[str, list[str]] = {
     "table": ["table --theme pooling --exporter dynamo", "table --by runtime"],
-    "why": [
-        "why cross-no-symbolic --torch 1.10.2 --opset 14 --exporter trace",
-        "why adaptive-avg-pool2d-non-factor/resize_to_multiple --along torch --exporter default",
+    "case": [
+        "case cross-no-symbolic",
+        "case cross-no-symbolic --torch 1.10.2 --opset 14",
+        "case adaptive-avg-pool2d-non-factor/resize_to_multiple --along torch --exporter default",
     ],
-    "support": ["support cross-no-symbolic"],
+    "why": ["why 'RuntimeError: Exporting the operator cross to ONNX opset version 14 is not supported'"],
     "workaround": ["workaround cross-no-symbolic"],
     "upgrade": [
         "upgrade --from 2.5 --to 2.9,exporter=dynamo --op grid_sample --op sdpa --op lstm --op index_put",
         "upgrade --from 1.13.1 --op grid_sample --op lstm",
     ],
     "alerts": ["alerts --baseline results --current results"],
-    "claims": ["claims --case cross-no-symbolic"],
-    "declared": ["declared --torch 2.8.0 --exporter dynamo"],
 }
 SHOWN: dict[str, str] = {
     "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",

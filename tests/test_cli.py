@@ -69,11 +69,10 @@ def test_the_table_as_json_says_where_each_status_was_seen(run):
     assert place == {"word": "pass", "text": "16+", "at": {"pass": "16", "fail": "7-15", "unsupported": "17"}}
 
 
-def test_why_prints_the_real_message_whole(run):
-    shown = run("why", "cross", "--torch", "1.10", "--exporter", "trace").stdout
+def test_a_cell_prints_the_real_message_whole(run):
+    shown = run("case", "cross", "--torch", "1.10", "--exporter", "trace", "--opset", "14").stdout
     assert small_dataset.CROSS in shown
-    again = "measure --release 1.10.2 --case cross/plain --exporter torchscript-trace --opset 14 --fresh"
-    assert again in shown
+    assert "measure --case cross/plain --torch 1.10.2 --exporter trace --opset 14 --fresh" in shown
     assert "reproduced" in shown
 
 
@@ -111,17 +110,6 @@ def test_a_bare_table_is_an_overview_by_theme(run):
     assert not any("theme" in line for line in lines(run("table", "--op", "cross")))
 
 
-def test_claims_and_declared_take_a_name_and_are_short_without_one(run):
-    bare, named = run("claims").stdout, run("claims", "torch.cross").stdout
-
-    assert "cross/1" not in bare
-    assert "2 claims: 1 reproduced" in bare
-    assert "cross/1" in named
-    assert "nearest: cross" in run("claims", "corss").output
-    assert "nearest: cross" in run("declared", "corss").output
-    assert run("declared", "cross").exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -140,24 +128,10 @@ def test_a_fix_that_nobody_knows_is_answered_with_the_nearest(run):
     assert (result.exit_code, "nearest: stack_rewrite" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("command", ["claims", "declared", "support"])
-def test_an_operator_that_no_case_is_about_is_told_apart_from_a_typo(run, command):
-    result = run(command, "NMS")
-    assert result.exit_code == 2
-    assert "an operator that no case of the corpus is about (`caniexport check`" in result.stderr
-    assert "an operator that no case of the corpus is about (`caniexport op SDPA`" in run(command, "SDPA").stderr
-
-
 def test_workaround_stops_a_build_only_for_the_words_that_it_is_told(run):
     assert run("workaround", "cross/stack_rewrite").exit_code == 0
     assert run("workaround", "cross/stack_rewrite", "--fail-on", "harmful").exit_code == 0
     assert run("workaround", "cross/stack_rewrite", "--fail-on", "obsolete").exit_code == 1
-
-
-def test_claims_end_with_the_count_of_every_outcome(run):
-    said = lines(run("claims", "--status", "reproduced"))
-    assert "2 claims: 1 reproduced, 0 partly, 1 not-reproduced, 0 pending, 0 not-measured" in said
-    assert len(json.loads(run("claims", "--status", "reproduced", "--json").stdout)["claims"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -173,7 +147,7 @@ def test_claims_end_with_the_count_of_every_outcome(run):
         (("workaround", "cross/stack"), "stack_rewrite"),
         (("workaround", "--fail-on", "obsolet"), "obsolete"),
         (("workaround", "SDPA"), "no case is about 'SDPA'"),
-        (("claims", "--source", "seed:00"), "seed:000"),
+        (("case", "cros"), "nearest: cross"),
         (("tabel",), "nearest: table"),
         (("table", "--torch", "two"), "is not a version"),
     ],
@@ -324,7 +298,7 @@ def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
     assert done.stderr
 
 
-@pytest.mark.parametrize("words", [("why", "cross", "--json"), ("table",), ("claims",), ("table", "--json")])
+@pytest.mark.parametrize("words", [("why", "cross", "--json"), ("table",), ("case", "cross"), ("table", "--json")])
 @pytest.mark.parametrize("encoding", ["latin-1"])
 def test_an_output_that_lacks_a_character_gets_it_escaped(home, words, encoding):
     done = subprocess.run(

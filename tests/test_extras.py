@@ -24,12 +24,10 @@ main({words!r}, prog_name="caniexport")
 """
 ANSWERS = (
     "table --op cross",
-    "why cross-no-symbolic --torch 1.10.2 --opset 14",
-    "why cross-no-symbolic --along torch",
+    "case cross-no-symbolic --torch 1.10.2 --opset 14",
+    "case cross-no-symbolic --along torch",
     "workaround cross --torch 2.8",
     "upgrade --from 2.8 --to 2.9",
-    "claims cross",
-    "declared cross --torch 2.8.0",
     "table --by runtime",
 )
 COMMANDS = {

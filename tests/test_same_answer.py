@@ -9,13 +9,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from caniexport.answers.supported import supported
 from click.testing import CliRunner
 
 from caniexport import api, locks, pytest_plugin
 from caniexport.agents import Agent
-from caniexport.answers.filters import Filters
+from caniexport.answers.answer import as_json
+from caniexport.answers.case import case
 from caniexport.answers.outcomes import short_cause
+from caniexport.answers.point import call_text
 from caniexport.answers.reading import load
 from caniexport.cli import main
 from caniexport.home import VARIABLE
@@ -23,7 +24,6 @@ from caniexport.locks import LockedInstall
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import MEASURED, WORKS
 from caniexport.pages.kept import Kept
-from caniexport.pages.site.api import case_address, case_files
 
 pytest_plugins = "pytester"
 
@@ -65,42 +65,39 @@ def named(asked):
     return f"{asked['case']}/{asked['variant']}", {name: str(asked[name]) for name in ("torch", "exporter", "opset")}
 
 
-def told(groups, messages):
-    """What JSON says of a point: how it ended and where, and the message's first line."""
-    (group,) = groups
-    text = messages[group["message"]] if group.get("message") is not None else ""
-    return group["status"], group["stage"], short_cause(text)
+def told(answer):
+    """What JSON says of a cell: how it ended and where, and the message's first line."""
+    facts = {row["fact"]: row["value"] for row in answer["tables"][0]["rows"]}
+    return facts["outcome"], facts.get("stage", "done"), short_cause(facts.get("error", ""))
 
 
 def by_command(asked):
     case, point = named(asked)
     options = [word for name, text in point.items() for word in (f"--{name}", text)]
-    (answer,) = json.loads(CliRunner().invoke(main, ["why", case, *options, "--json"]).stdout)
-    return told(answer["groups"], answer["messages"])
+    return told(json.loads(CliRunner().invoke(main, ["case", case, *options, "--json"]).stdout))
 
 
 def by_python(results, asked):
     case, point = named(asked)
-    (answer,) = api.why(results, case, **point)
-    (group,) = answer.groups
-    text = "" if group.message is None else answer.messages[group.message]
-    return group.status.value, group.stage, short_cause(text)
+    return told(as_json(api.case(results, case, **point)))
 
 
 def by_agent(agent, asked):
     case, point = named(asked)
-    (answer,) = agent.why(case, **point)["answers"]
-    return told(answer["groups"], answer.get("messages", ()))
+    return told(agent.case(case, **point))
 
 
 def in_file(file, asked):
     """What is to be done by a program that has the file of a case."""
-    mine = [
-        item
-        for item in file["outcomes"][asked["variant"]][asked["exporter"]]
-        if asked["torch"] in item["torch"] and asked["opset"] in item["opsets"]
+    (rows,) = [table["rows"] for table in file["tables"] if table["title"].startswith("every outcome")]
+    (mine,) = [
+        row
+        for row in rows
+        if (row["variant"], row["call"]) == (asked["variant"], call_text("2.15", asked["exporter"]))
+        and asked["torch"] in row["torch"]
+        and asked["opset"] in row["opset"]
     ]
-    return told(mine, file["messages"])
+    return mine["outcome"], mine["stage"], short_cause(mine["error"] or "")
 
 
 def without_numbers(said):
@@ -129,15 +126,14 @@ def in_suites(questions, pytester, monkeypatch):
 
 def test_fifty_questions_have_one_answer_in_all_five_ways(results, questions, home, pytester, monkeypatch):
     agent, kept = Agent(results), Kept.open(ROOT / "results", None)
-    asked_of = supported(kept, Filters(cases=tuple({asked["case"] for asked in questions})))
-    files = json.loads(json.dumps(dict(case_files(kept, asked_of))))
+    files = {name: json.loads(json.dumps(as_json(case(kept, name)))) for name in {asked["case"] for asked in questions}}
     suites = in_suites(questions, pytester, monkeypatch)
 
     assert {asked["status"] for asked in questions} >= {"pass", "fail", "mismatch", "degraded", "unsupported", "crash"}
     assert {asked["variant"] == "plain" for asked in questions} == {True, False}
     assert {asked["exporter"] for asked in questions} == set(EXPORTERS)
     for asked, line in zip(questions, suites, strict=True):
-        file = files[case_address(asked["case"])]
+        file = files[asked["case"]]
         status, stage, message = by_python(results, asked)
         assert status == asked["status"]
         assert by_command(asked) == by_agent(agent, asked) == (status, stage, message), asked

@@ -82,12 +82,12 @@ def test_the_command_says_what_it_read_and_takes_the_filters_that_are_typed():
     error, words = why(ERRORS[0]), why("dynamic batch lstm")
 
     assert case.stderr.startswith("- read as: a case")
-    assert {group["torch"] for item in json.loads(case.stdout) for group in item["groups"]} == {"1.10.2"}
+    assert "torch 1.10.2" in json.loads(case.stdout)["verdict"]
     assert json.loads(case.stdout) == json.loads(
         why("cross-no-symbolic", "--torch", "1.10.2", "--opset", "14", "--json").stdout
     )
     assert "read as: an operator" in operator.stderr
-    assert "grid-sample-volume" in operator.stdout
+    assert "grid_sample exports since" in operator.stdout
     assert "read as: an error text" in error.output
     assert "cross-no-symbolic" in error.stdout.partition("\n\n")[0]
     assert "read as: words" in words.output
@@ -97,7 +97,7 @@ def test_the_command_says_what_it_read_and_takes_the_filters_that_are_typed():
 def test_an_option_goes_before_a_filter_that_is_typed():
     found = json.loads(why("cross-no-symbolic torch=1.10.2", "--torch", "2.8", "--json").stdout)
 
-    assert {group["torch"] for item in found for group in item["groups"]} == {"2.8.0"}
+    assert "torch 2.8.0" in found["verdict"]
 
 
 def test_an_operator_without_a_case_is_answered_by_its_samples():

@@ -11,11 +11,12 @@ import pytest
 from click.testing import CliRunner
 from dashboard_data import CASES, RELEASES, build
 
+from caniexport.answers.answer import AnswerOutcome
 from caniexport.answers.select import load
 from caniexport.cli import main
 from caniexport.home import VARIABLE
-from caniexport.model.status import EXPORTERS, Stage, Status
 from caniexport.pages.kept import Kept
+from caniexport.pages.overview import cases
 from caniexport.pages.site import api
 
 
@@ -30,7 +31,10 @@ def copy(home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(home))
-        api.write(Kept.open(home / "results", None), folder)
+        kept = Kept.open(home / "results", None)
+        api.write(kept, folder)
+        for entry in cases(kept):
+            api.write_case(kept, folder, entry.case)
     return folder
 
 
@@ -58,9 +62,7 @@ def test_the_schema_takes_no_file_without_its_answer(copy):
     schema = read(copy / "api" / "v1" / "schema.json")
     jsonschema.Draft202012Validator.check_schema(schema)
 
-    assert schema["$defs"]["status"]["enum"] == [member.value for member in Status]
-    assert schema["$defs"]["stage"]["enum"] == [member.value for member in Stage]
-    assert schema["$defs"]["exporter"]["enum"] == list(EXPORTERS)
+    assert schema["$defs"]["answer"]["properties"]["outcome"]["enum"] == [member.value for member in AnswerOutcome]
     with pytest.raises(jsonschema.ValidationError, match="answer"):
         jsonschema.validate({"api": 1, "command": "c"}, {"$ref": "#/$defs/case", "$defs": schema["$defs"]})
 
@@ -77,27 +79,22 @@ def test_an_answer_is_what_the_command_that_it_names_prints(copy, home):
 
 
 def test_the_file_of_a_case_has_each_of_its_cells_once(copy, home):
-    columns = ("variant", "exporter", "torch", "opset", "status", "stage")
+    columns = ("variant", "torch", "opset", "status", "stage")
     for name in ("cross-no-symbolic", "item-baked"):
-        found = read(copy / "api" / "v1" / "case" / f"{name}.json")
-        outcomes = [
-            (variant, exporter, item)
-            for variant, by in found["outcomes"].items()
-            for exporter, items in by.items()
-            for item in items
-        ]
+        answer = read(copy / "api" / "v1" / "case" / f"{name}.json")["answer"]
+        (rows,) = [table["rows"] for table in answer["tables"] if table["title"].startswith("every outcome")]
         cells = [
-            (variant, exporter, torch, opset, item["status"], item["stage"])
-            for variant, exporter, item in outcomes
-            for torch in item["torch"]
-            for opset in item["opsets"]
+            (row["variant"], torch, opset, row["outcome"], row["stage"])
+            for row in rows
+            for torch in row["torch"]
+            for opset in row["opset"]
         ]
         where = {"case": (name,), "provider": ("cpu",)}
 
         assert len(cells) > 1
         assert sorted(cells, key=str) == sorted(Kept.open(home / "results", None).select(columns, where), key=str)
-        assert any(found["messages"][item["message"]] for *_, item in outcomes if item["message"] is not None)
-        assert next(iter(found["outcomes"])) == "plain"
+        assert any(row["error"] for row in rows)
+        assert rows[0]["variant"] == "plain"
 
 
 def test_the_index_names_every_file_and_its_addresses_can_be_guessed(copy):
@@ -114,12 +111,12 @@ def test_the_index_names_every_file_and_its_addresses_can_be_guessed(copy):
     assert len({address.casefold() for address in named}) == len(named)
 
 
-def test_a_badge_says_where_a_bare_call_works(copy):
+def test_a_badge_says_where_a_bare_call_works(copy, home):
     badge = read(copy / "api" / "v1" / "badge" / "cross-no-symbolic.json")
-    (case,) = read(copy / "api" / "v1" / "case" / "cross-no-symbolic.json")["answer"]
-    lines = {line["exporter"]: line for line in case["support"]}
+    lines = Kept.open(home / "results", None).all_supports()["cross-no-symbolic"]
+    by_exporter = {line.exporter: line for line in lines}
 
-    assert badge["message"] == lines.get("default", case["support"][0])["text"]
+    assert badge["message"] == by_exporter.get("default", lines[0]).text
     assert badge["color"] in {"brightgreen", "yellow", "red", "critical", "lightgrey"}
 
 

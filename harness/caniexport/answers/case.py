@@ -154,6 +154,7 @@ def _overview(dataset: Dataset, named: Named) -> Answer:
         *_not_there(views, newest),
         *_refused(views, kept, named.variant or original),
         *_elsewhere(views, replayed),
+        *(f"{state.source}: {state.text}." for state in _sources(dataset, about) if state.word),
     )
     more = f"--torch {newest.torch} --opset N: the evidence of one cell. --all: messages, other runtimes, code."
     return Answer(verdict, outcome, tables, notes, more=more)
@@ -179,7 +180,7 @@ def _stands(views: Views, kept: str) -> dict[str, dict[str, list[Stand]]]:
         f"""WITH mine AS (
             SELECT *, is_own OR exporter = 'default' AS bare, status <> 'unsupported' AS taken FROM {kept})
         SELECT variant, exporter, n, torch, max(status) FILTER (bare),
-            coalesce(mode(status) FILTER (works(status)), max(status) FILTER (bare AND taken),
+            coalesce(mode(status ORDER BY status) FILTER (works(status)), max(status) FILTER (bare AND taken),
                 mode(status ORDER BY status) FILTER (taken), 'unsupported'),
             coalesce(list(opset ORDER BY opset) FILTER (status = 'pass' AND opset IS NOT NULL),
                 list(opset ORDER BY opset) FILTER (works(status) AND opset IS NOT NULL), []),
@@ -306,14 +307,14 @@ def _outcomes(views: Views, kept: str, newest: str) -> Table:
     """Every outcome, with the releases and opsets that end so and the message of the newest of them."""
     rows = views.fetch(
         f"""WITH alike AS (
-            SELECT variant, exporter, torch, n, stage, status, signature, any_value(message_id) AS message,
+            SELECT variant, exporter, torch, n, stage, status, signature, max(message_id) AS message,
                 list(opset ORDER BY opset) AS opsets FROM {kept} GROUP BY ALL),
         outcome AS (
             SELECT variant, exporter, stage, status, signature, opsets, list(torch ORDER BY n DESC) AS releases,
                 max(n) AS n, arg_max(message, n) AS message FROM alike GROUP BY ALL)
         SELECT variant, exporter, stage, status, opsets, releases, (SELECT any_value(text) FROM message m
             WHERE m.message_id = outcome.message)
-        FROM outcome ORDER BY variant <> 'plain', variant, n DESC, exporter, opsets"""
+        FROM outcome ORDER BY variant <> 'plain', variant, n DESC, exporter, opsets, stage, status, signature"""
     )
     made = tuple(
         (

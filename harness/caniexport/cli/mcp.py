@@ -22,7 +22,7 @@ _ESCAPES = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA
 @click.command("mcp")
 @json_option
 def command(as_json: bool) -> None:
-    """Serve why, explain_error, workaround, upgrade and op to a coding agent: MCP over stdio, read-only.
+    """Serve case, explain_error, workaround, upgrade and op to a coding agent: MCP over stdio, read-only.
 
     An agent starts it: claude mcp add caniexport -- uvx --from 'caniexport[mcp]' caniexport mcp. The answers are those
     of the commands, cut short, with links; [tool.caniexport] of the folder that it is started in counts. --json prints

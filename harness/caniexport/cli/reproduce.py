@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, ...]) -> None:
     """Print one cell as a self-contained script: exact pins (PEP 723), the module, the export call, the check.
 
-    It is the cell that `why` shows whole; --torch, --exporter and --opset name it exactly. `uv run --script FILE`
-    makes the environment and shows the same status and the same error.
+    It is a cell that does not work, if any does not; --torch, --exporter and --opset name it exactly.
+    `uv run --script FILE` makes the environment and shows the same status and the same error.
     """
     from caniexport.reproduce.find import reproduction
 

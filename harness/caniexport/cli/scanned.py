@@ -93,7 +93,7 @@ def _remedy(finding: SiteFinding, console: Console) -> None:
     for line in lines[:_LINES]:
         console.print(f"           {line}", soft_wrap=True, markup=False, highlight=False)
     if len(lines) > _LINES:
-        console.print(f"           … (caniexport why {remedy.case} has all)")
+        console.print(f"           … (caniexport case {remedy.case} has all)")
 
 
 def _settings(found: Sequence[SiteFinding], console: Console) -> None:

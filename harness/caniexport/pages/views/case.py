@@ -119,7 +119,7 @@ def page(form: Form, kept: Kept) -> Page:
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
     files += files_of("case", kept.answer(answer_case, Named(case, variant).text))
     lead = f"{case} · {about.theme if about and about.theme else 'no theme'}"
-    above = render("case_above.html", row=described)
+    above = render("case_above.html", row=described, sources=kept.sources(case))
     title = about.title if about and about.title else case
     return form.page(title, lead, render("case.html", **given), above, back=True, folds=True, files=tuple(files))
 
