@@ -46,7 +46,7 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     page.get_by_text(CROSS.format(9)).first.wait_for()
 
     page.go_back()
-    page.locator("tr.theme").wait_for()
+    page.locator(".matrix").wait_for()
     assert page.url.endswith("/matrix?theme=geometry")
 
 
@@ -80,15 +80,15 @@ def test_the_button_beside_code_copies_it_as_it_stands(visit):
 
 def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewhere(visit):
     page = visit("/matrix")
-    assert page.locator("tr.theme").count() > 1
+    assert page.locator(".matrix tbody th.case").count() > 1
     page.get_by_label("Search", exact=True).fill("slice products")
     page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_url("**q=slice**")
-    until(page, "document.querySelectorAll('tr.theme').length === 1")
-    page.get_by_role("button", name="dynamo").click()
+    until(page, "document.querySelectorAll('.matrix tbody th.case').length === 1")
+    page.get_by_role("button", name="trace", exact=True).click()
     page.wait_for_url("**exporter=torchscript-trace**")
     drawn(page)
-    until(page, "document.querySelectorAll('.matrix tbody tr').length === 2")
+    until(page, "document.querySelectorAll('.matrix tbody tr').length === 1")
     here = page.locator(".matrix").inner_text()
 
     there = visit(page.url.split("/", 3)[3].join(["/", ""]))
@@ -102,14 +102,14 @@ def test_back_and_forward_step_through_the_filters(visit):
     every = page.locator(".matrix tbody tr").count()
     page.get_by_label("Search", exact=True).fill("torch.cross")
     page.get_by_label("Search", exact=True).press("Enter")
-    until(page, "document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('.matrix tbody th.case').length === 1")
 
     page.go_back()
     until(page, f"document.querySelectorAll('.matrix tbody tr').length === {every}")
     sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("")
 
     page.go_forward()
-    until(page, "document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('.matrix tbody th.case').length === 1")
     sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("torch.cross")
 
 
@@ -119,9 +119,9 @@ def test_the_heads_of_the_matrix_stay_in_the_window_while_its_rows_go_by(visit):
     box = page.locator(".scroll:has(.matrix)")
     box.evaluate("node => { node.scrollLeft = 200 }")
     page.mouse.move(250, 300)
-    page.mouse.wheel(0, 900)
+    page.mouse.wheel(0, 600)
     # a wheel's way is drawn frame by frame
-    until(page, "document.querySelector('.matrix').getBoundingClientRect().top < -300")
+    until(page, "document.querySelector('.matrix').getBoundingClientRect().top < -200")
     until(
         page,
         """(() => {

@@ -8,10 +8,6 @@ from pathlib import Path
 import pytest
 from browser_fixtures import MARKS, until
 
-from caniexport import pages
-
-ASSETS = Path(pages.__file__).parent
-
 pytestmark = MARKS
 WIDTHS = (1440, 800, 390)
 PAGES = [
@@ -89,21 +85,3 @@ def test_the_tab_has_the_apps_own_sign(visit):
     icon = visit("/matrix").locator("link[rel~=icon]").first.get_attribute("href")
 
     assert icon.startswith("data:image/svg+xml")
-
-
-def test_the_newest_releases_are_seen_also_where_the_style_comes_after_the_table(chromium):
-    page = chromium.new_page(viewport={"width": 800, "height": 600})
-    wide = "".join(f"<td>torch {number} and all that</td>" for number in range(40))
-    page.set_content(f'<div class="scroll"><table class="matrix many" style="white-space:nowrap">{wide}</table></div>')
-    page.add_script_tag(path=ASSETS / "nav.js")
-    page.wait_for_timeout(100)
-    box = page.locator(".scroll")
-    assert box.evaluate("node => node.scrollLeft") == 0
-    page.add_style_tag(content=".scroll { overflow: auto; height: 9rem; }")
-
-    until(page, "document.querySelector('.scroll').scrollLeft > 1000")
-    box.evaluate("node => { node.scrollLeft = 0 }")
-    page.set_viewport_size({"width": 700, "height": 600})
-    page.wait_for_timeout(100)
-    assert box.evaluate("node => node.scrollLeft") == 0, "what a person did stays"
-    page.close()

@@ -1,4 +1,4 @@
-"""The static copy in a real Chromium: its search finds pages by their words, its matrix is filtered without Python."""
+"""The static copy in a real Chromium: its search finds pages by their words, its pages fit their windows."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_copy_opened_from_a_disk_says_that_its_search_needs_a_server(front, co
 
 def test_pages_of_the_copy_load_their_own_files_and_run_no_script_that_a_text_brings(chromium, copy, folder):
     """Each kind of page, with its pictures and the search, logs no error; a script within a page is refused."""
-    kinds = [next(folder.glob(f"{kind}/*.html")).relative_to(folder) for kind in ("case", "op", "torch")]
+    kinds = [next(folder.glob(f"{kind}/*.html")).relative_to(folder) for kind in ("case", "op", "theme", "torch")]
     drawn = [path.relative_to(folder) for path in folder.rglob("*.html") if "<img" in path.read_text(encoding="utf-8")]
     files = [*folder.glob("*.html")]
     assert all("Content-Security-Policy" in path.read_text(encoding="utf-8") for path in folder.rglob("*.html"))
@@ -215,47 +215,6 @@ def test_operators_and_errors_find_their_pages_in_a_copy_of_the_published_datase
     page.get_by_text("No page has these words").wait_for()
 
 
-def cells_of(page):
-    """The names, exporters and releases that the matrix of the copy shows."""
-    names = page.locator(".matrix tbody[data-case] tr:visible th.case").all_inner_texts()
-    by = page.locator(".matrix tbody[data-case] tr:visible th.by").all_inner_texts()
-    heads = page.locator(".matrix thead th:visible:not(.case, .by)").all_inner_texts()
-    return names, by, heads
-
-
-def test_the_matrix_of_the_copy_has_the_filters_of_the_app_and_their_address(front, copy):
-    page = front("?")
-    page.goto(f"{copy}/matrix.html")
-    names, by, heads = cells_of(page)
-    assert set(by) == {"trace", "dynamo"}
-    assert len(names) > 4
-    assert len(heads) == 4
-
-    page.get_by_label("My torch").fill("1.13..2.8")
-    page.get_by_label("default").check()
-    page.get_by_label("dynamo").uncheck()
-    page.get_by_label("Theme").select_option("geometry")
-    page.wait_for_function("location.search.includes('theme=geometry') && location.search.includes('2.8')")
-    names, by, heads = cells_of(page)
-    assert (len(names), by, heads) == (1, ["trace", "default"], ["2.0.1", "2.8.0"])
-    assert "1 case on 2 torch releases" in page.locator("#filtered").inner_text()
-
-    again = front("?")
-    again.goto(page.url)
-    again.wait_for_function("document.querySelector('#filtered').textContent !== ''")
-    assert cells_of(again) == (names, by, heads)
-
-
-@pytest.mark.parametrize("part", ["cross-no", "before a Convolution"])
-def test_the_matrix_of_the_copy_is_narrowed_to_a_part_of_a_name_or_title(front, copy, part):
-    page = front()
-    page.goto(f"{copy}/matrix.html?q={part}")
-    page.wait_for_function("document.querySelector('#filtered').textContent !== ''")
-
-    (name,) = cells_of(page)[0]
-    assert "torch.cross before a convolution" in name
-
-
 def test_the_code_of_a_fix_is_copied_as_it_stands(chromium, copy):
     context = chromium.new_context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -275,7 +234,7 @@ def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chrom
     page = context.new_page()
     for file in (
         "index", "matrix", "case", "op", "upgrade", "workarounds", "claims", "declared", "alerts", "runs", "about",
-        "case/cross-no-symbolic", "torch/2.8.0", "upgrade/2.8.0-period",
+        "case/cross-no-symbolic", "theme/geometry", "torch/2.8.0", "upgrade/2.8.0-period",
     ):  # fmt: skip
         page.goto(f"{copy}/{file}.html")
         for width in (1440, 390):

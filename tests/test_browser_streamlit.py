@@ -45,7 +45,7 @@ def test_the_oldest_streamlit_of_the_range_draws_filters_and_leads_on(chromium, 
     assert Version(oldest) < Version(version("streamlit"))
     with visiting(chromium, address) as visit:
         page = visit("/matrix?rows=cases")
-        page.get_by_role("button", name="dynamo").click()
+        page.get_by_role("button", name="trace", exact=True).click()
         page.wait_for_url("**exporter=torchscript-trace**")
         drawn(page)
         page.get_by_role("link", name="Workarounds", exact=True).first.click()
