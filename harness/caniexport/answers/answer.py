@@ -60,7 +60,15 @@ class Message:
     whole: str = ""
 
 
-Cell = str | int | float | None | Mark | Code | Link | Message | tuple["Cell", ...]
+@dataclass(frozen=True)
+class Place:
+    """A line of a file."""
+
+    path: str
+    line: int
+
+
+Cell = str | int | float | None | Mark | Code | Link | Message | Place | tuple["Cell", ...]
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,8 @@ def _value(cell: Cell) -> Any:
             return dict(asked) or text
         case Message(line, whole):
             return whole or line
+        case Place(path, line):
+            return {"path": path, "line": line}
         case tuple():
             return [_value(item) for item in cell]
         case str() | int() | float() | None:
@@ -140,6 +150,8 @@ def words(value: Any) -> str:
             return text or str(word.value)
         case Code(text) | Link(text) | Message(text):
             return text
+        case Place(path, line):
+            return f"{path}:{line}"
         case tuple():
             return ", ".join(map(words, value))
         case _:

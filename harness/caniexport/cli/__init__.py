@@ -28,6 +28,7 @@ COMMANDS = (
     "bisect",
     "check",
     "workaround",
+    "scan",
     "upgrade",
     "alerts",
     "workflow",

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table, words
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Place, Table, words
 from caniexport.render.looks import look
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     lines += [[_text(row[at], whole=whole) for at in kept] for row in rows]
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
     # a name is there to be copied
-    named = [any(isinstance(row[at], Link | Code) for row in rows) for at in kept]
+    named = [any(isinstance(row[at], Link | Code | Place) for row in rows) for at in kept]
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
         _fit(widths, named, width - _GAP)
