@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from caniexport.model.status import Exporter
 from caniexport.scan.files import ParsedFile
@@ -25,9 +26,14 @@ class Exports:
 
     def __init__(self, source: ParsedFile, imports: Mapping[str, str]) -> None:
         self._source, self._imports = source, imports
-        self._values: dict[str, list[ast.expr]] = defaultdict(list)
-        for name, value in (*assignments(source.tree), *_arguments(source.tree)):
-            self._values[name].append(value)
+
+    @cached_property
+    def _values(self) -> Mapping[str, Sequence[ast.expr]]:
+        """What names of the file are given."""
+        values: dict[str, list[ast.expr]] = defaultdict(list)
+        for name, value in (*assignments(self._source.tree), *_arguments(self._source.tree)):
+            values[name].append(value)
+        return values
 
     def read(self, node: ast.Call) -> Site | None:
         """What an export call names, by itself or in a ``partial``; ``None`` for another call."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,12 +27,13 @@ _HOLE = re.compile(r"(\$+)([A-Z0-9]*)")
 _NAME = re.compile(r"(?:\*\*)?__hole(\d)_(\w*)")
 #: behind a keyword Python has no place for further arguments but ``**``
 _REST = re.compile(r", (__hole3_\w*)\)")
-_WORD = re.compile(r"(?<![$\w])[a-z_]\w{3,}")
+_WORD = re.compile(r"(?<![$\w])[A-Za-z_]\w{2,}")
+_KINDS = {ast.FunctionDef: "function_definition", ast.ClassDef: "class_definition"}
 #: names without which a file has no pattern, and that many files have
 _EVERYWHERE = frozenset({"self", "torch", "functional"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A rule of ast-grep for a workaround, or with ``is_original`` for the form that it mends.
 
@@ -45,17 +46,14 @@ class Rule:
     config: Mapping[str, Any]
     words: tuple[frozenset[str], ...]
 
-    def may_match(self, words: frozenset[str]) -> bool:
-        """Whether code with these names may have the pattern."""
-        return any(needed <= words for needed in self.words)
-
 
 @dataclass(frozen=True)
 class Match:
-    """Where code has a rule's pattern, by lines of the file."""
+    """The lines that have a rule's pattern."""
 
     rule: Rule
     line: int
+    last: int
 
 
 @cache
@@ -88,32 +86,72 @@ def _canonical(pattern: str) -> str:
     return _NAME.sub(lambda name: "$" * int(name[1]) + name[2], ast.unparse(tree))
 
 
-def words_of(text: str) -> frozenset[str]:
-    """The names in a file's text."""
-    return frozenset(_WORD.findall(text))
+class Lines:
+    """The names in a text by line, so that code is only laid out where a pattern may be."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._at: dict[str, list[int]] = {}
+        for number, line in enumerate(lines, 1):
+            for word in set(_WORD.findall(line)):
+                self._at.setdefault(word, []).append(number)
+
+    def with_rarest(self, words: frozenset[str]) -> Sequence[int]:
+        """The lines with the rarest of some names; none where one of them is nowhere."""
+        return min((self._at.get(word, ()) for word in words), key=len)
+
+    def have(self, words: frozenset[str], first: int, last: int) -> bool:
+        """Whether each of some names is in the lines from ``first`` to ``last``."""
+        found = (self._at.get(word, ()) for word in words)
+        return all((at := bisect_left(lines, first)) < len(lines) and lines[at] <= last for lines in found)
 
 
-def find(tree: ast.Module, words: frozenset[str], imports: Mapping[str, str]) -> Iterator[Match]:
-    """Yield where a file has the pattern of a rule, the innermost places; the tree is changed."""
-    wanted = [rule for rule in rules() if rule.may_match(words)]
+@dataclass(frozen=True, eq=False)
+class _Unit:
+    """Code that is looked at together: a statement without those below it, or a whole function or class."""
+
+    parts: tuple[ast.AST, ...]
+    first: int
+    last: int
+
+
+def find(tree: ast.Module, lines: Lines, imports: Mapping[str, str]) -> Iterator[Match]:
+    """Yield where a file has the pattern of a rule: the statement, or the function or class.
+
+    ``imports`` are full names by those that the file has; names in the tree are spelled out.
+    """
+    wanted = [(rule, words) for rule in rules() for words in rule.words if lines.with_rarest(words)]
     if not wanted:
         return
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    _Spelled({name: full for name, full in imports.items() if name not in stored}).visit(tree)
-    text = ast.unparse(tree)
-    lines = [
-        (new.lineno, old.lineno)
-        for new, old in zip(statements(ast.parse(text)), statements(tree), strict=True)
-        if hasattr(new, "lineno") and hasattr(old, "lineno")
-    ]
-    lines.sort()
-    root = SgRoot(text, "python").root()
-    for rule in wanted:
-        found = [(each.range().start.index, each.range().end.index, each) for each in root.find_all(dict(rule.config))]
-        for begin, end, node in found:
-            if not any((begin, end) != (first, last) and begin <= first and last <= end for first, last, _ in found):
-                at = bisect_right(lines, (node.range().start.line + 1, 1 << 60)) - 1
-                yield Match(rule, lines[at][1])
+    units, wholes = _units(tree)
+    may: dict[_Unit, dict[Rule, None]] = {}
+    for rule, words in wanted:
+        kind = rule.config["rule"].get("kind")
+        by_line = (unit for line in lines.with_rarest(words) for unit in units.get(line, ()))
+        for unit in wholes.get(kind, ()) if kind else by_line:
+            if lines.have(words, unit.first, unit.last):
+                may.setdefault(unit, {})[rule] = None
+    spell = _Spelled(imports)
+    for unit, found in may.items():
+        root = SgRoot("\n".join(ast.unparse(spell.visit(part)) for part in unit.parts), "python").root()
+        yield from (Match(rule, unit.first, unit.last) for rule in found if root.find(dict(rule.config)))
+
+
+def _units(tree: ast.Module) -> tuple[Mapping[int, Sequence[_Unit]], Mapping[str, Sequence[_Unit]]]:
+    """The statements by line, and the functions and classes by what ast-grep calls them."""
+    units: dict[int, list[_Unit]] = {}
+    wholes: dict[str, list[_Unit]] = {}
+    for node in statements(tree):
+        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+        if kind := _KINDS.get(type(node)):
+            wholes.setdefault(kind, []).append(_Unit((node,), first, last))
+        parts: tuple[ast.AST, ...] = (node,)
+        if hasattr(node, "body"):
+            parts = tuple(item for item in ast.iter_child_nodes(node) if isinstance(item, ast.expr | ast.withitem))
+            last = max((getattr(item, "end_lineno", first) for item in parts), default=first)
+        unit = _Unit(parts, first, last)
+        for line in range(first, last + 1) if parts else ():
+            units.setdefault(line, []).append(unit)
+    return units, wholes
 
 
 class _Spelled(ast.NodeTransformer):

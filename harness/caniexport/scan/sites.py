@@ -126,7 +126,9 @@ def _is_derived(source: ParsedFile, value: ast.expr, clock: Clock) -> bool:
 
 @dataclass
 class _Finder(ast.NodeVisitor):
-    """Walks one file. ``gated`` are the lines of its branches on torch's version."""
+    """Walks one file. ``gated`` are the lines of its branches on torch's version, ``stored`` names that
+    are given a value.
+    """
 
     source: ParsedFile
     clock: Clock
@@ -134,6 +136,7 @@ class _Finder(ast.NodeVisitor):
     derived: frozenset[str]
     found: list[Site] = field(default_factory=list)
     gated: list[range] = field(default_factory=list)
+    stored: set[str] = field(default_factory=set)
     imports: Mapping[str, str] = field(init=False)
     exports: Exports = field(init=False)
 
@@ -146,7 +149,8 @@ class _Finder(ast.NodeVisitor):
         marked = list(self._markers(text)) if "caniexport:" in text else []
         self.found += marked
         own = {(site.line + off, site.workaround) for site in marked for off in (0, 1)}
-        for match in patterns.find(tree, patterns.words_of(text), self.imports):
+        imports = {name: full for name, full in self.imports.items() if name not in self.stored}
+        for match in patterns.find(tree, patterns.Lines(self.source.lines), imports):
             self.clock.check()
             kind = SiteKind.ORIGINAL if match.rule.is_original else SiteKind.WORKAROUND
             named = match.rule.case, match.rule.variant
@@ -181,6 +185,10 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     visit_If = visit_IfExp = visit_While = visit_Assert = _branch  # noqa: N815 - ast's names
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.stored.add(node.id)
 
     def visit_Call(self, node: ast.Call) -> None:
         call = self.exports.read(node) or self.exports.gathered(node)
