@@ -72,9 +72,7 @@ class Exports:
     def _is_program(self, node: ast.expr | None) -> bool:
         """Whether what is exported was made by ``torch.export``: that is exported by dynamo, whatever the call says."""
         made = self._values.get(node.id, ()) if isinstance(node, ast.Name) else filter(None, [node])
-        return any(
-            isinstance(value, ast.Call) and full_name(value.func, self._imports) in _PROGRAMS for value in made
-        )
+        return any(isinstance(value, ast.Call) and full_name(value.func, self._imports) in _PROGRAMS for value in made)
 
     def _constant(self, node: ast.expr | None, kind: type[int]) -> int | None:
         """The number or truth value that an expression is, or that it is unless somebody says otherwise."""

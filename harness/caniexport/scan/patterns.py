@@ -43,7 +43,7 @@ class Rule:
     case: str
     variant: str
     is_original: bool
-    config: Mapping[str, Any]
+    config: Any
     words: tuple[frozenset[str], ...]
 
 
@@ -72,7 +72,9 @@ def _rule(entry: Mapping[str, Any]) -> Rule:
     if "all" in entry:
         config = {"kind": entry["within"], "all": [{"has": {**part, "stopBy": "end"}} for part in each]}
         words = [frozenset().union(*words)]
-    return Rule(case, variant, entry.get("original", False), {"rule": config}, tuple(words))
+    constraints = {name: {"regex": regex} for name, regex in entry.get("where", {}).items()}
+    whole = {"rule": config, "constraints": constraints}
+    return Rule(case, variant, entry.get("original", False), whole, tuple(words))
 
 
 def _canonical(pattern: str) -> str:
@@ -133,7 +135,13 @@ def find(tree: ast.Module, lines: Lines, imports: Mapping[str, str]) -> Iterator
     spell = _Spelled(imports)
     for unit, found in may.items():
         root = SgRoot("\n".join(ast.unparse(spell.visit(part)) for part in unit.parts), "python").root()
-        yield from (Match(rule, unit.first, unit.last) for rule in found if root.find(dict(rule.config)))
+        nodes = [(rule, node.range()) for rule in found if (node := root.find(rule.config))]
+        spans = {(span.start.index, span.end.index) for _, span in nodes}
+        for rule, span in nodes:
+            own = span.start.index, span.end.index
+            # a hard sigmoid within a hard swish is none of its own
+            if not any(first <= own[0] and own[1] <= last for first, last in spans - {own}):
+                yield Match(rule, unit.first, unit.last)
 
 
 def _units(tree: ast.Module) -> tuple[Mapping[int, Sequence[_Unit]], Mapping[str, Sequence[_Unit]]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from caniexport import names, versions
-from caniexport.answers.answer import Answer, AnswerOutcome, Link, Mark, Place, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Link, Mark, Place, Table, words
 from caniexport.answers.operator_at import operator_at
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope
@@ -130,11 +130,14 @@ def scan(
         ),
         Table("not looked at", ("place", "reason"), tuple((at(item), item.reason) for item in skipped), shown=6),
     )
-    counted = f"{names.plural(len(sources) - len(unseen), 'file')} with torch"
-    hidden = f"{names.plural(len(gates), 'version gate')}, {names.plural(len(tables[3].rows), 'export branch')}"
-    notes = (f"{counted} in {path}, judged at {asked.text}; {hidden.removesuffix('h')}", *asked.notes)
+    notes = (
+        f"{names.plural(len(sources) - len(unseen), 'file')} with torch, judged at {asked.text}",
+        f"{names.plural(len(gates), 'version gate')}, branches on exporting: {len(tables[3].rows)} (--all)",
+        *asked.notes,
+        *(f"{words(at(site))}: {unknown}" for site in sites if (unknown := judge.unknown(site))),
+    )
     verdict, outcome = _decision([verdict.word for _, verdict in judged], len(harmful), asked)
-    more = "--all: every place, the gates and branches, and the files that were not looked at."
+    more = "--all: every place, with its case."
     return Answer(verdict, outcome, tables, notes, more)
 
 
@@ -158,7 +161,8 @@ def _decision(words: Sequence[Workaround], harmful: int, asked: _Asked) -> tuple
 
 
 def _holds(found: Iterable[bool]) -> str:
-    return {(True,): "always true", (False,): "never true"}.get(tuple(set(found)), "both")
+    at = set(found)
+    return "true at some" if len(at) > 1 else "always true" if True in at else "never true"
 
 
 def _asked(
@@ -174,7 +178,10 @@ def _asked(
     if not releases:
         taken = pins.read(path, points.releases)
         releases = taken.torch
-        notes += [taken.said, *(f"{problem}: not looked at for the torch that is asked for" for problem in taken.problems)]
+        notes += [
+            taken.said,
+            *(f"{problem}: not looked at for the torch that is asked for" for problem in taken.problems),
+        ]
     calls = [site for site in sites if site.kind is SiteKind.CALL]
     if opset is None:
         counts = Counter(site.opset for site in calls if site.opset)
@@ -212,6 +219,8 @@ class _Judge:
         order = {torch: n for n, torch in enumerate(Points(dataset).releases)}
         self._is_old = {torch: n <= order[asked.releases[0]] for torch, n in order.items()}
         self._symbolics = {site.name: self._about(site.name) for site in sites if site.kind is SiteKind.SYMBOLIC}
+        known = self._views.fetch("""SELECT "case" || '/' || variant FROM variants WHERE variant <> 'plain'""")
+        self._variants = {name for (name,) in known}
         cases = {site.workaround[0] for site in sites if site.workaround[0]}
         cases |= {case for about in self._symbolics.values() for case, _ in about}
         self._standings: dict[tuple[str, str], list[Standing]] = {}
@@ -235,6 +244,13 @@ class _Judge:
         found = {(case, variant): kind == symbolic for case, variant, kind, ops in rows if operator_key(ops[0]) == key}
         return {name: True for name, is_symbolic in found.items() if is_symbolic} or found
 
+    def unknown(self, site: Site) -> str:
+        """What is to be said of a marker whose workaround nobody knows; empty for any other site."""
+        name = "/".join(site.workaround)
+        if not site.workaround[0] or name in self._variants:
+            return ""
+        return str(names.unknown("workaround", name, self._variants))
+
     def named(self, site: Site, torch: str) -> Link | str:
         """How a site is called in a table."""
         if site.kind is SiteKind.SYMBOLIC:
@@ -245,18 +261,21 @@ class _Judge:
     def verdict(self, site: Site) -> _Verdict:
         """What to do with a workaround or a registered symbolic."""
         if site.kind is SiteKind.WORKAROUND:
-            return _together(map(self._over, self._standings.get(site.workaround, ())))
+            return self._of((site.workaround,))
         about = self._symbolics[site.name]
-        found = [item for name in about for item in self._standings.get(name, ())]
-        if not found or not self._samples_work(site.name):
-            return _UNKNOWN
+        found = self._of(about)
         if not all(about.values()):
-            # no symbolic was measured: whether the operator exports without one is all that is known
-            works = (Workaround.OBSOLETE, Workaround.HARMFUL)
-            found = [item for item in found if item.verdict is not Workaround.UNKNOWN]
-            if not found or any(item.verdict not in works for item in found):
-                return _UNKNOWN
-        return _together(map(self._over, found))
+            # no symbolic was measured: all that is known is whether the operator exports without a workaround
+            known = {item.verdict for name in about for item in self._standings.get(name, ())} - {Workaround.UNKNOWN}
+            found = found if known <= {Workaround.OBSOLETE, Workaround.HARMFUL} else _UNKNOWN
+        is_sure = found.word is not Workaround.OBSOLETE or self._samples_work(site.name)
+        return found if is_sure else _UNKNOWN
+
+    def _of(self, workarounds: Iterable[tuple[str, str]]) -> _Verdict:
+        """One verdict of several workarounds, by each exporter that the project uses."""
+        found = {name: self._standings.get(name, []) for name in workarounds}
+        missing = any(len(items) < len(self._asked.exporters) for items in found.values())
+        return _together([*(self._over(item) for items in found.values() for item in items), *[_UNKNOWN] * missing])
 
     def _samples_work(self, op: str) -> bool:
         """Whether a registered symbolic, which stands for all calls, is judged by more than its cases."""
