@@ -141,7 +141,6 @@ def test_a_condition_compares_numbers_and_as_many_as_are_written(condition, torc
     assert condition.negated.holds(torch) is not holds
 
 
-
 @pytest.mark.published
 @pytest.mark.parametrize(
     ("torch", "line", "said"),

@@ -48,7 +48,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Match:
+class RuleMatch:
     """The lines that have a rule's pattern."""
 
     rule: Rule
@@ -88,7 +88,7 @@ def _canonical(pattern: str) -> str:
     return _NAME.sub(lambda name: "$" * int(name[1]) + name[2], ast.unparse(tree))
 
 
-class Lines:
+class NamesByLine:
     """The names in a text by line, so that code is only laid out where a pattern may be."""
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -116,7 +116,7 @@ class _Unit:
     last: int
 
 
-def find(tree: ast.Module, lines: Lines, imports: Mapping[str, str]) -> Iterator[Match]:
+def find(tree: ast.Module, lines: NamesByLine, imports: Mapping[str, str]) -> Iterator[RuleMatch]:
     """Yield where a file has the pattern of a rule: the statement, or the function or class.
 
     ``imports`` are full names by those that the file has; names in the tree are spelled out.
@@ -141,7 +141,7 @@ def find(tree: ast.Module, lines: Lines, imports: Mapping[str, str]) -> Iterator
             own = span.start.index, span.end.index
             # a hard sigmoid within a hard swish is none of its own
             if not any(first <= own[0] and own[1] <= last for first, last in spans - {own}):
-                yield Match(rule, unit.first, unit.last)
+                yield RuleMatch(rule, unit.first, unit.last)
 
 
 def _units(tree: ast.Module) -> tuple[Mapping[int, Sequence[_Unit]], Mapping[str, Sequence[_Unit]]]:

@@ -20,6 +20,7 @@ from caniexport.model.status import Exporter, FixKind
 from caniexport.operators import operator_key
 from caniexport.scan import files, pins
 from caniexport.scan.files import Skipped, SourceFile
+from caniexport.scan.gates import Condition
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.sites import find
 from caniexport.settings import read_settings
@@ -90,53 +91,28 @@ def scan(
     def at(site: Site | Skipped) -> Place:
         return Place(str(base / site.path), getattr(site, "line", 1))
 
-    harmful = [(site, text) for site in sites if (text := judge.harm(site))]
-    gates = [(site, site.condition) for site in sites if site.condition]
+    named = [(at(site), judge.named(site), Mark(each.word, each.advice), each.since, site.workaround[0])
+             for site, each in judged]  # fmt: skip
+    harmful = [(at(site), text, Mark(Workaround.HARMFUL, "fails")) for site in sites if (text := judge.harm(site))]
+    gates = [(at(site), site.name, _holds(site.condition, asked)) for site in sites if site.condition]
+    branches = [(at(site), site.name) for site in sites if site.kind is SiteKind.BRANCH]
     skipped = [*(item for item in read if isinstance(item, Skipped)), *unseen]
+    left = [(at(item), item.reason) for item in skipped]
+    columns = ("place", "workaround", "verdict", "since", "case")
     tables = (
-        Table(
-            "workarounds",
-            ("place", "workaround", "verdict", "since", "case"),
-            tuple(
-                (
-                    at(site),
-                    judge.named(site, asked.torch),
-                    Mark(verdict.word, verdict.advice),
-                    verdict.since,
-                    site.workaround[0],
-                )
-                for site, verdict in judged
-            ),
-            shown=20,
-            folded=("case",),
-        ),
-        Table(
-            "export calls that fail",
-            ("place", "argument", "verdict"),
-            tuple((at(site), text, Mark(Workaround.HARMFUL, "fails")) for site, text in harmful),
-            shown=5,
-        ),
-        Table(
-            "version gates",
-            ("place", "condition", "at these releases"),
-            tuple((at(site), gate.text, _holds(gate.holds(torch) for torch in asked.releases)) for site, gate in gates),
-            shown=0,
-        ),
-        Table(
-            "branches on exporting",
-            ("place", "asks"),
-            tuple((at(site), site.name) for site in sites if site.kind is SiteKind.BRANCH),
-            shown=0,
-        ),
-        Table("not looked at", ("place", "reason"), tuple((at(item), item.reason) for item in skipped), shown=6),
+        Table("workarounds", columns, tuple(named), shown=20, folded=("case",)),
+        Table("export calls that fail", ("place", "argument", "verdict"), tuple(harmful), shown=5),
+        Table("version gates", ("place", "condition", "at these releases"), tuple(gates), shown=0),
+        Table("branches on exporting", ("place", "asks"), tuple(branches), shown=0),
+        Table("not looked at", ("place", "reason"), tuple(left), shown=6),
     )
     notes = (
         f"{names.plural(len(sources) - len(unseen), 'file')} with torch, judged at {asked.text}",
-        f"{names.plural(len(gates), 'version gate')}, branches on exporting: {len(tables[3].rows)} (--all)",
+        f"{names.plural(len(gates), 'version gate')}, branches on exporting: {len(branches)} (--all)",
         *asked.notes,
         *(f"{words(at(site))}: {unknown}" for site in sites if (unknown := judge.unknown(site))),
     )
-    verdict, outcome = _decision([verdict.word for _, verdict in judged], len(harmful), asked)
+    verdict, outcome = _decision([each.word for _, each in judged], len(harmful), asked)
     more = "--all: every place, with its case."
     return Answer(verdict, outcome, tables, notes, more)
 
@@ -160,8 +136,8 @@ def _decision(words: Sequence[Workaround], harmful: int, asked: _Asked) -> tuple
     return f"{', '.join(filter(None, (calls, do)))} at {asked.text}.", outcome
 
 
-def _holds(found: Iterable[bool]) -> str:
-    at = set(found)
+def _holds(gate: Condition, asked: _Asked) -> str:
+    at = {gate.holds(torch) for torch in asked.releases}
     return "true at some" if len(at) > 1 else "always true" if True in at else "never true"
 
 
@@ -189,26 +165,19 @@ def _asked(
         if counts:
             listed = ", ".join(f"{number} ({count})" for number, count in counts.most_common())
             notes.append(f"opset {opset or 'of each release'}: export calls name {listed}")
-    exporters = [exporter] if exporter else list(dict.fromkeys(_exporters(calls)))
+    used_by = (site.exporter for site in calls if not site.is_unread and (site.name or site.exporter))
+    exporters = [exporter] if exporter else list(dict.fromkeys(used_by))
     unread = [f"{site.path}:{site.line}" for site in calls if site.is_unread]
     if unread and not exporter:
         notes.append(f"exporter not known: the arguments of export calls at {names.some(unread, 3)}")
     found: dict[str, None] = {}
     for one in exporters or [None]:
-        point, told = points.find({"torch": releases[-1], **({"exporter": one} if one else {}), **_opset(opset)})
+        point, told = points.find({"torch": releases[-1], "exporter": one or _DEFAULT, "opset": str(opset or _DEFAULT)})
         notes += told
         found[_DEFAULT if point.is_default else point.exporter] = None
     called = [call_text(releases[-1], name) if name != _DEFAULT else "the default call" for name in found]
     notes.append(f"export by {' and '.join(called)}{f', opset_version={opset}' if opset else ''}")
     return _Asked(releases, tuple(found), opset, list(dict.fromkeys(notes)))
-
-
-def _exporters(calls: Iterable[Site]) -> Iterable[str | None]:
-    return (site.exporter for site in calls if not site.is_unread and (site.name or site.exporter))
-
-
-def _opset(opset: int | None) -> dict[str, str]:
-    return {"opset": str(opset)} if opset else {}
 
 
 class _Judge:
@@ -234,10 +203,12 @@ class _Judge:
         self._highest = {(torch, exporter): opset for torch, exporter, opset in calls}
 
     def _about(self, op: str) -> Mapping[tuple[str, str], bool]:
-        """The workarounds of the cases that an operator leads, and whether they are symbolics."""
+        """The workarounds of the cases that an operator of torch leads, and whether they are symbolics."""
+        if not op.startswith("aten::"):
+            return {}
         rows = self._views.fetch(
             """SELECT "case", variant, kind, aten_ops FROM variants
-            WHERE variant <> 'plain' AND corpus <> 'canary' AND NOT caution AND len(aten_ops) > 0"""
+            WHERE variant <> 'plain' AND kind <> 'version-upgrade' AND NOT caution AND len(aten_ops) > 0"""
         )
         symbolic = FixKind.CUSTOM_SYMBOLIC.value
         key = operator_key(op)
@@ -251,12 +222,12 @@ class _Judge:
             return ""
         return str(names.unknown("workaround", name, self._variants))
 
-    def named(self, site: Site, torch: str) -> Link | str:
+    def named(self, site: Site) -> Link | str:
         """How a site is called in a table."""
         if site.kind is SiteKind.SYMBOLIC:
             return f"symbolic of {site.name}" if site.name else "symbolic"
         case, variant = site.workaround
-        return Link(variant, "case", {"case": case, "variant": variant, "torch": torch})
+        return Link(variant, "case", {"case": case, "variant": variant, "torch": self._asked.torch})
 
     def verdict(self, site: Site) -> _Verdict:
         """What to do with a workaround or a registered symbolic."""

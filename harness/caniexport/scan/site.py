@@ -27,7 +27,7 @@ class Site:
     """One place. ``name`` is the operator of a symbolic, the condition of a gate or branch.
 
     ``workaround`` is the case and the variant that it is, ``exporter`` and ``opset`` what an export call names;
-    ``is_unread`` where it is given arguments which cannot be read, ``is_gated`` where it lies in a branch on torch's version.
+    ``is_unread`` where it is given arguments which cannot be read, ``is_gated`` where it lies in a version gate.
     """
 
     path: str

@@ -150,7 +150,7 @@ class _Finder(ast.NodeVisitor):
         self.found += marked
         own = {(site.line + off, site.workaround) for site in marked for off in (0, 1)}
         imports = {name: full for name, full in self.imports.items() if name not in self.stored}
-        for match in patterns.find(tree, patterns.Lines(self.source.lines), imports):
+        for match in patterns.find(tree, patterns.NamesByLine(self.source.lines), imports):
             self.clock.check()
             kind = SiteKind.ORIGINAL if match.rule.is_original else SiteKind.WORKAROUND
             named = match.rule.case, match.rule.variant
