@@ -43,6 +43,7 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "why": ["why 'RuntimeError: Exporting the operator cross to ONNX opset version 14 is not supported'"],
     "workaround": ["workaround cross-no-symbolic"],
+    "scan": ["scan cases/elementary.py --torch 1.10.2"],
     "upgrade": [
         "upgrade --from 2.5 --to 2.9,exporter=dynamo --op grid_sample --op sdpa --op lstm --op index_put",
         "upgrade --from 1.13.1 --op grid_sample --op lstm",
@@ -120,6 +121,8 @@ def _command(name: str) -> Iterator[str]:
 def _options(command: click.Command) -> Iterator[str]:
     yield "| option | |\n| --- | --- |"
     for param in command.params:
+        if isinstance(param, click.Option) and param.hidden:
+            continue
         if isinstance(param, click.Option):
             meta = f" {param.make_metavar(click.Context(command))}".replace("|", "\\|") if not param.is_flag else ""
             yield f"| `{', '.join(param.opts)}{meta}` | {param.help or ''} |"
@@ -173,7 +176,7 @@ def left_out(page: str) -> list[str]:
             missing += [
                 f"{name} {param.opts[0]}"
                 for param in one.params
-                if isinstance(param, click.Option) and f"`{param.opts[0]}" not in section
+                if isinstance(param, click.Option) and not param.hidden and f"`{param.opts[0]}" not in section
             ]
     words = [line.split("|")[1].strip() for lines in _words() for line in lines if line.startswith("| `")]
     return missing + [word for word in words if f"| {word} |" not in page]

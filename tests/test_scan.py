@@ -1,33 +1,51 @@
-"""Source trees: version gates, export rules and export calls, each held against the committed rows."""
+"""Source trees: each kind of finding, held against the published rows at the level of the command."""
 
 from __future__ import annotations
 
 import ast
+import json
 
 import pytest
-from scanned_texts import CROSS, GATE, PIN, SYMBOLIC, only
+from click.testing import CliRunner
 
 from caniexport import scan_source
-from caniexport.corpus.verdicts import Workaround
-from caniexport.scan import gates, sites
-from caniexport.scan.decision import decide, workarounds
+from caniexport.answers.answer import as_json
+from caniexport.cli import main
+from caniexport.scan import gates, patterns
 
+pytestmark = pytest.mark.usefixtures("opened_once")
 
-@pytest.fixture(scope="module")
-def rows(results):
-    return results
+CROSS = """
+import torch as t
+
+def turned(self, first, second):
+    a, b, c = first.unbind(1)
+    d, e, f = second.unbind(1)
+    return t.stack([b * f - c * e, c * d - a * f, a * e - b * d], dim=1)
+"""
+SYMBOLIC = """
+import torch
+from torch.onnx import register_custom_op_symbolic as register
+
+register("aten::cross", lambda g, *_: None, 11)
+"""
 
 
 @pytest.fixture
-def scanned(tmp_path, rows):
-    """Scan a tree of one file."""
+def scanned(tmp_path, results):
+    """The tables of a scan of a tree of one file, by title, and the whole answer."""
 
     def run(text, **asked):
-        (tmp_path / "tree").mkdir(exist_ok=True)
-        (tmp_path / "tree" / "model.py").write_text(text, encoding="utf-8")
-        return scan_source(rows, tmp_path / "tree", **asked)
+        (tmp_path / "model.py").write_text(text, encoding="utf-8")
+        answer = scan_source(results, tmp_path, **asked)
+        assert len(answer.verdict) <= 100
+        return {table["title"]: table["rows"] for table in as_json(answer)["tables"]}, answer
 
     return run
+
+
+def words(rows):
+    return [(row["place"]["line"], row["verdict"]["word"]) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -123,334 +141,158 @@ def test_a_condition_compares_numbers_and_as_many_as_are_written(condition, torc
     assert condition.negated.holds(torch) is not holds
 
 
-def test_a_registered_symbolic_is_needed_on_the_old_release_and_obsolete_on_the_new(scanned):
-    old = only(scanned(SYMBOLIC, torch=["1.10.2"]), "custom-symbolic")
-    new = only(scanned(SYMBOLIC, torch=["2.8.0"]), "custom-symbolic")
-    both = only(scanned(SYMBOLIC, torch=["1.10.2", "2.8.0"]), "custom-symbolic")
-    assert (old.site.name, old.word.value, new.word.value, both.word.value) == (
-        *("aten::cross", "needed", "obsolete"),
-        "needed",
-    )
-    assert both.statement == "needed at torch 1.10.2, obsolete at torch 2.8.0"
-    assert ("cross-no-symbolic", "custom_symbolic") in {(item.case, item.variant) for item in both.evidence}
-    assert (both.site.path, both.site.line) == ("model.py", 5)
-
-
-def test_the_old_registry_names_the_same_operator(scanned):
-    text = "import torch.onnx.symbolic_registry as sym\nsym_registry = torch.onnx.symbolic_registry\n"
-    text += "torch.onnx.symbolic_registry.register_op('asinh', None, '', 9)\n"
-    assert only(scanned(text, torch=["1.10.2"]), "custom-symbolic").site.name == "aten::asinh"
-
-
-def test_a_symbolic_that_says_it_is_for_another_runtime_is_not_judged_by_onnx_runtimes_cells(scanned):
-    text = "import torch\n@R.register_symbolic('cross', is_pytorch=True{})\ndef cross(g, *_): pass\n"
-    for backend in (", backend='tensorrt'", ", backend=Backend.TENSORRT.value"):
-        found = only(scanned(text.format(backend), torch=("2.0.1",)), "custom-symbolic")
-        assert (found.word, found.is_measured) == (Workaround.UNKNOWN, False)
-        assert "it is for tensorrt" in found.statement
-
-    for backend in ("", ", backend=Backend.ONNXRUNTIME.value", ", backend='default'"):
-        found = only(scanned(text.format(backend), torch=("2.0.1",)), "custom-symbolic")
-        assert (found.word, found.site.name) == (Workaround.OBSOLETE, "aten::cross")
-
-
-def test_a_pin_given_to_the_export_function_under_another_name_is_seen(scanned):
-    text = "import torch\nexport = torch.onnx.export\ndef patched(*a, **k):\n    return export(*a, **k, dynamo=False)\n"
-    assert only(scanned(text, torch=("2.9.1",)), "dynamo-pin").site.line == 4
-    # and whoever has nothing to do with the exporter may call an argument so
-    assert not scanned("import torch\nrun(dynamo=False)\n", torch=("2.9.1",)).findings
-
-
-@pytest.mark.parametrize("operator", ["mmcv::nms", "mydomain::cross", "aten::fft_hfft"])
-def test_an_operator_that_no_case_has_is_said_to_be_unknown(scanned, operator):
-    found = only(scanned(SYMBOLIC.replace("aten::cross", operator), torch=["1.10.2"]), "custom-symbolic")
-    assert (found.word.value, found.is_measured, found.evidence) == ("unknown", False, ())
-    assert found.statement == "no measured case applies to this"
-
-
-def test_a_gate_that_has_to_do_with_an_export_and_an_operator_is_judged_by_its_cases(scanned):
-    text = """
-import torch
-
-
-def normed(x):
-    if torch.onnx.is_in_onnx_export() and torch.__version__ < "1.12":
-        return by_hand(x)
-    else:
-        return torch.group_norm(x, 2)
-"""
-    found = only(scanned(text, torch=["2.8.0"], exporter="trace"), "version-gate")
-    assert (found.word.value, found.is_measured, found.holds) == ("obsolete", True, "never")
-    assert found.statement == "obsolete at torch 2.8.0; never true at the releases looked at"
-    assert "group-norm-no-symbolic" in {item.case for item in found.evidence}
-
-
-def test_a_gate_without_an_export_is_never_judged_by_export_cases(scanned):
-    found = [item for item in scanned(GATE, torch=["2.8.0"]).findings if item.site.line == 13]
-    assert [(item.word.value, item.is_measured) for item in found] == [("unknown", False)]
-    assert found[0].statement == "no measured case applies to this; never true at the releases looked at"
-
-
-def test_a_flag_of_another_file_is_known(tmp_path, rows):
-    (tmp_path / "versions.py").write_text(
-        "import torch\nOLD = check_version(torch.__version__, '1.9.0')\nNEW = torch.__version__ >= (2, 0)\n", "utf-8"
-    )
-    (tmp_path / "use.py").write_text("from versions import NEW, OLD  # torch\nx = 1 if NEW else 2\n", "utf-8")
-    found = scan_source(rows, tmp_path, torch=["1.13.1"])
-    assert [(item.site.path, item.site.line, item.site.name, item.holds) for item in found.findings] == [
-        ("use.py", 2, "torch >= 2.0", "never")
-    ]
-
-
-def test_a_pin_of_the_torchscript_exporter_changes_nothing_before_the_default_did(scanned):
-    before = only(scanned(PIN, torch=["2.8.0"]), "dynamo-pin")
-    after = only(scanned(PIN, torch=["2.9.1"]), "dynamo-pin")
-    assert (before.word.value, after.word.value, after.is_measured) == ("obsolete", "unknown", True)
-    assert after.statement.startswith("it depends on the model: at torch 2.9.1 ")
-    texts = {item.text for item in after.evidence}
-    assert texts == {"works with the TorchScript exporter only", "works with dynamo only"}
-
-
-def test_arguments_gathered_in_a_dictionary_are_seen(scanned):
-    found = scanned("import torch\nmore = {'dynamo': False, 'opset_version': 17}\ntorch.onnx.export(m, a, **more)\n")
-    assert {item.site.kind.value for item in found.findings} == {"dynamo-pin", "opset-pin"}
-    assert (found.exporter, found.opset) == ("torchscript-trace", 17)
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("torch", "line", "said"),
+    [
+        ("2.8", "Remove 1 of 1 workaround found at torch 2.8.0.", "stack_rewrite  ○ remove  1.12.1"),
+        ("1.10.2", "Keep 1 of 1 workaround found at torch 1.10.2.", "stack_rewrite  ● keep"),
+    ],
+)
+def test_a_copied_workaround_is_named_with_what_to_do_and_since_when(tmp_path, torch, line, said):
+    (tmp_path / "model.py").write_text(CROSS, encoding="utf-8")
+    reply = CliRunner().invoke(main, ["scan", str(tmp_path), "--torch", torch, "--exporter", "trace"])
+    assert reply.exit_code == 0, reply.output
+    assert reply.stdout.splitlines()[0] == line
+    assert f"{tmp_path}/model.py:7  {said}" in reply.stdout
 
 
 @pytest.mark.parametrize(
-    "lines",
+    "code",
     [
-        ["more = {'opset_version': 17}", "if torch.__version__ >= '2.5':", "    more['dynamo'] = False"],
-        ["more = dict(opset_version=17, dynamo=False)"],
-        ["more = dict(opset_version=17)", "more.update(dynamo=False)"],
-        ["more = {'dynamo': False, 'opset_version': 17}"],
+        "import torch.nn.functional as F\ny = x * F.relu6(x + 3.0) / 6",
+        "from torch.nn import functional as fn\ny = (x * fn.relu6((x + 3.)) /\n 6.)",
+        "import torch\ny = x * torch.nn.functional.relu6(x + 3, inplace=True) / 6",
+        "from torch import nn\ny = x * (nn.functional.relu6(x + 3) / 6)",
+        "from torch.nn.functional import relu6\nfor y in x * relu6(x + 3) / 6:\n    pass",
+        "from torch import nn\nclass A:\n    def __init__(self):\n        self.r = nn.ReLU6(inplace=True)\n"
+        "    def forward(self, x):\n        return x * self.r(x + 3) / 6",
     ],
 )
-def test_arguments_are_read_however_they_are_gathered(scanned, lines):
-    body = "".join(f"    {line}\n" for line in [*lines, "torch.onnx.export(m, a, 'f', **more)"])
-    found = scanned(f"import torch\ndef save(m, a):\n{body}", torch=["2.15.0"])
-    assert (found.exporter, found.opset) == ("torchscript-trace", 17)
-
-
-@pytest.mark.parametrize("given", ["**more", "**self.options", "dynamo=True, **more", "opset_version=18, **more"])
-def test_an_export_call_whose_arguments_are_not_known_is_told(scanned, given):
-    text = f"import torch\n\ndef save(m, a, **more):\n    torch.onnx.export(m, a, 'f', {given})\n"
-    note = "the export call at model.py:4 takes **kwargs that are not known: an exporter or opset may be chosen there"
-    assert note in scanned(text, torch=["2.15.0"]).notes
-    assert note not in scanned(text, torch=["2.15.0"], exporter="dynamo", opset=18).notes
-
-
-def test_arguments_that_choose_no_exporter_leave_the_releases_own(scanned):
-    found = scanned("import torch\ntorch.onnx.export(m, a, 'f', input_names=['x'])\n", torch=["2.15.0"])
-    assert (found.exporter, found.exporters, found.notes) == (None, (), ())
-    named = "torch.onnx.export(m, a, 'f', dynamo=True, opset_version=18, **more)\n"
-    assert not any("**kwargs" in note for note in scanned(f"import torch\n{named}", torch=["2.15.0"]).notes)
-
-
-#: at torch 2.8.0 the first is needed by dynamo alone, the second by TorchScript alone
-REWRITES = """
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        n = x.size(0) // 3
-        return x[:n], x[n : 2 * n] * 2.0, x[2 * n :] * 3.0
-
-
-def scaled(layer, y):
-    return y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5) * layer.norm.weight
-"""
-BY_DYNAMO = [
-    "torch.onnx.export(m, a, 'f', dynamo=True)",
-    "more = {'dynamo': True}\ntorch.onnx.export(m, a, 'f', **more)",
-    "torch.onnx.dynamo_export(m, a)",
-    "import torch.onnx as to\nto.dynamo_export(m, a)",
-    "from torch import onnx as to\nto.export(m, a, 'f', dynamo=True)",
-    "from torch.onnx import export as ex\nex(m, a, 'f', dynamo=True)",
-    "ex = torch.onnx.export\nex(m, a, 'f', dynamo=True)",
-    "from functools import partial\nex = partial(torch.onnx.export, dynamo=True)\nex(m, a, 'f')",
-    "import functools\nex = functools.partial(torch.onnx.export, verbose=True)\nex(m, a, 'f', dynamo=True)",
-    "from functools import partial\nmake(partial(torch.onnx.export, dynamo=True))",
-    "program = torch.export.export(m, a)\ntorch.onnx.export(program, a, 'f')",
-    "def save(program: torch.export.ExportedProgram):\n    torch.onnx.export(program, (), 'f')",
-    "def save(m, a, dynamo=True):\n    torch.onnx.export(m, a, 'f', dynamo=dynamo)",
-]
-
-
-def words_of(found):
-    return {item.site.line: item.word.value for item in found.findings if not item.is_setting}
-
-
-@pytest.mark.parametrize("call", BY_DYNAMO)
-def test_a_project_that_exports_by_dynamo_is_held_against_dynamo(scanned, call):
-    found = scanned(f"{REWRITES}\n\n{call}\n", torch=["2.8.0"])
-    assert (found.exporter, words_of(found)) == ("dynamo", {6: "needed", 11: "obsolete"})
-    assert "Held against torch 2.8.0, dynamo, its own opset." in decide(found)
-
-
-@pytest.mark.parametrize("call", ["torch.onnx.export(m, a, 'f')", "torch.onnx.utils.export(m, a, 'f')"])
-def test_a_call_without_dynamo_is_by_torchscript_before_the_default_changed(scanned, call):
-    found = scanned(f"{REWRITES}\n\n{call}\n", torch=["2.8.0"])
-    assert words_of(found) == {6: "obsolete", 11: "needed"}
+def test_a_rule_knows_a_name_however_it_is_imported(scanned, code):
+    tables, _ = scanned(f"{code}\n", torch=["2.8.0"])
+    assert [row["case"] for row in tables["workarounds"]] == ["hardswish-no-rule"]
+    assert words(tables["workarounds"]) == [(2, "obsolete")]
 
 
 @pytest.mark.parametrize(
-    ("calls", "said"),
+    "code",
     [
-        (["", ", dynamo=True"], "each release's own exporter and dynamo"),
-        ([", dynamo=True", ", dynamo=True", ", dynamo=False"], "dynamo and trace"),
-        ([", dynamo=args.dynamo"], "trace and dynamo"),
+        "from mine import functional as F\ny = x * F.relu6(x + 3) / 6",
+        "import torch.nn.functional as F\ny = x * F.relu6(z + 3) / 6",
+        "import torch.nn.functional as F\ny = 'x * F.relu6(x + 3) / 6'  # x * F.relu6(x + 3) / 6",
+        "import torch\nrows = torch.eye(3)[None]\nmore = torch.eye(n)[:: n // 2]",
     ],
 )
-def test_what_one_of_the_projects_exporters_needs_can_not_go(scanned, calls, said):
-    lines = "".join(f"torch.onnx.export(m, a, 'f'{more})\n" for more in calls)
-    found = scanned(f"{REWRITES}\n\n{lines}", torch=["2.8.0"])
-    assert words_of(found) == {6: "needed", 11: "needed"}
-    assert f"Held against torch 2.8.0, {said}, its own opset." in decide(found)
-    first = next(item for item in found.findings if item.site.line == 6)
-    assert "by dynamo: needed at torch 2.8.0" in first.statement
-    assert "obsolete at torch 2.8.0" in first.statement
-    assert any("each place is held against both" in note for note in found.notes)
-    # whoever asks for one exporter has the word of that one
-    assert words_of(scanned(f"{REWRITES}\n\n{lines}", torch=["2.8.0"], exporter="dynamo"))[11] == "obsolete"
+def test_what_is_not_the_workaround_is_none(scanned, code):
+    tables, answer = scanned(f"{code}\n", torch=["2.8.0"])
+    assert "workarounds" not in tables
+    assert answer.verdict == "No known workaround found at torch 2.8.0."
 
 
-def test_a_release_without_the_projects_exporter_is_looked_at_by_its_own(scanned):
-    found = only(scanned(f"import torch\n{CROSS}\n{BY_DYNAMO[0]}\n", torch=["1.10.2", "2.8.0"]), "known-workaround")
-    assert found.statement == "needed at torch 1.10.2, obsolete at torch 2.8.0"
+def test_every_rule_is_about_a_workaround_of_the_corpus(results):
+    known = set(results.grouped(("case", "variant"), {}))
+    assert {(rule.case, rule.variant) for rule in patterns.rules()} <= known
+
+
+def test_a_marker_is_judged_whatever_its_code_and_an_unknown_one_is_named(scanned):
+    text = "import torch\n# caniexport: cross-no-symbolic/stack_rewrite\nx = own(x)\n# caniexport: cros/by_hand\n"
+    tables, answer = scanned(text, torch=["2.8.0"], exporter="trace")
+    assert words(tables["workarounds"]) == [(2, "obsolete"), (4, "unknown")]
+    assert any("model.py:4: unknown workaround 'cros/by_hand' (nearest: " in note for note in answer.notes)
+    marked = CROSS.replace("    return", "    # caniexport: cross-no-symbolic/stack_rewrite\n    return")
+    assert len(scanned(marked, torch=["2.8.0"])[0]["workarounds"]) == 1
+
+
+def test_a_registered_symbolic_is_needed_where_its_operator_has_none(scanned):
+    for torch, word in (("1.10.2", "needed"), ("2.8.0", "obsolete")):
+        tables, _ = scanned(SYMBOLIC, torch=[torch], exporter="trace")
+        assert words(tables["workarounds"]) == [(5, word)]
+    unknown = SYMBOLIC.replace("aten::cross", "mmcv::nms")
+    assert words(scanned(unknown, torch=["2.8.0"])[0]["workarounds"]) == [(5, "unknown")]
+
+
+def test_what_the_oldest_release_needs_stays(scanned):
+    tables, answer = scanned(CROSS, torch=[">=1.10,<=2.8"], exporter="trace")
+    (row,) = tables["workarounds"]
+    assert (row["verdict"], row["since"]) == ({"word": "needed", "text": "remove with torch>=1.12.1"}, "1.12.1")
+    assert answer.verdict == "Keep 1 of 1 workaround found at torch 1.10.2 to 2.8.0."
+
+
+def test_a_gate_is_held_against_the_releases_that_the_project_takes(tmp_path, results):
+    (tmp_path / "versions.py").write_text("import torch\nNEW = torch.__version__ >= (2, 0)\n", "utf-8")
+    (tmp_path / "use.py").write_text("from versions import NEW  # torch\nx = 1 if NEW else 2\n", "utf-8")
+    for torch, holds in (("1.13.1", "never true"), ("2.8", "always true"), (">=1.13,<2.2", "true at some")):
+        (table,) = as_json(scan_source(results, tmp_path, torch=[torch]))["tables"]
+        (row,) = table["rows"]
+        assert (table["title"], row["condition"], row["at these releases"]) == ("version gates", "torch >= 2.0", holds)
+
+
+def test_a_branch_on_exporting_is_listed(scanned):
+    text = "import torch\nfrom torch.onnx import is_in_onnx_export as ask\nif not ask() and x:\n    x = 1\n"
+    assert [row["place"]["line"] for row in scanned(text)[0]["branches on exporting"]] == [3]
+    assert "branches on exporting" not in scanned("import torch\nif self.onnx_trace:\n    x = 1\n")[0]
 
 
 @pytest.mark.parametrize(
-    ("opset", "torch", "word", "said"),
+    ("call", "said"),
     [
-        (18, "1.13.1", "harmful", "refused by torchscript-trace at torch 1.13.1"),
-        (14, "1.13.1", "obsolete", "the opset that the default call writes in each of these releases"),
-        (11, "1.13.1", "unknown", "it depends on the model: at torch 1.13.1 "),
-        (11, "2.15.0", "unknown", "no measured case applies to this: opset 11 was not asked of dynamo"),
+        ("torch.onnx.export(m, a, 'f', dynamo=False, opset_version=17)", "dynamo=False, opset_version=17"),
+        ("torch.onnx.dynamo_export(m, a)", "dynamo=True"),
+        ("torch.onnx.export(torch.export.export(m, a))", "dynamo=True"),
+        ("partial(torch.onnx.export, opset_version=OPSET)(m, a)\nOPSET = 17", "dynamo=False, opset_version=17"),
+        ("p.add_argument('--opset', default=17)\ntorch.onnx.export(m, a, opset_version=args.opset)",
+         "dynamo=False, opset_version=17"),
+        ("more = dict(opset_version=17, dynamo=False)\ntorch.onnx.export(m, a, **more)",
+         "dynamo=False, opset_version=17"),
+        ("torch.onnx.export(m, a, 'f')", "the default call"),
+        ("torch.onnx.export(m, a, 'f', dynamo=True)\ntorch.onnx.export(m, a, 'f', dynamo=False)",
+         "dynamo=True and dynamo=False"),
     ],
-)
-def test_a_pinned_opset_is_held_against_what_the_release_takes_and_writes(scanned, opset, torch, word, said):
-    found = only(
-        scanned(f"import torch\ntorch.onnx.export(m, a, 'f', opset_version={opset})\n", torch=[torch]), "opset-pin"
-    )
-    assert found.word.value == word
-    assert found.statement.startswith(said)
+)  # fmt: skip
+def test_workarounds_are_judged_by_what_the_export_calls_name(scanned, call, said):
+    _, answer = scanned(f"import torch\n{call}\n", torch=["2.8.0"])
+    assert f"export by {said}" in answer.notes
 
 
-def test_an_argument_that_is_gone_is_harmful_where_it_is_gone_and_no_finding_before(scanned):
-    text = "import torch\ntorch.onnx.export(m, a, 'f', enable_onnx_checker=False, export_params=True, verbose=True)\n"
-    gone = only(scanned(text, torch=["2.8.0"]), "export-argument")
-    assert (gone.site.name, gone.word.value) == ("enable_onnx_checker", "harmful")
-    assert [item.case for item in gone.evidence] == ["export-argument-enable-onnx-checker"]
-    assert scanned(text, torch=["1.8.1"]).findings == ()
-
-
-def test_a_gone_argument_behind_a_comparison_with_torchs_version_is_given_to_other_releases(scanned):
-    text = "import torch\nmore = {}\nif torch.__version__ < '1.11':\n    more['enable_onnx_checker'] = False\n"
-    assert not [
-        item
-        for item in scanned(f"{text}torch.onnx.export(m, a, 'f', **more)\n", torch=["2.8.0"]).findings
-        if item.is_setting
-    ]
-
-
-def test_every_gone_argument_has_a_case(results):
-    from caniexport.answers.select import load
-
-    assert set(sites.GONE.values()) <= set(load(results).catalogue)
+def test_what_one_of_the_projects_exporters_needs_stays(scanned):
+    calls = "t.onnx.export(m, a, 'f', dynamo=True)\nt.onnx.export(m, a, 'f', dynamo=False)\n"
+    (both,) = scanned(CROSS + calls, torch=["2.0.1"])[0]["workarounds"]
+    (trace,) = scanned(CROSS, torch=["2.0.1"], exporter="trace")[0]["workarounds"]
+    assert (both["verdict"]["word"], trace["verdict"]["word"]) == ("unknown", "obsolete")
 
 
 @pytest.mark.parametrize(
-    ("name", "statement"),
+    ("given", "torch", "said"),
     [
-        ("hardswish", "obsolete at torch 2.1.2 to 2.8.0, unknown at torch 2.9.1 to 2.15.0"),
-        ("tril", "no measured case applies to this"),
+        ("opset_version=30", "2.8.0", "opset_version=30: not in torch 2.8.0"),
+        ("example_outputs=y", "2.8.0", "example-outputs-argument-removed"),
+        ("example_outputs=y", "1.8.1", None),
+        ("opset_version=17", "2.8.0", None),
     ],
 )
-def test_a_rule_is_not_judged_where_a_release_was_not_measured(scanned, name, statement):
-    rule = f"""
-import torch
-from torch.onnx import register_custom_op_symbolic
-register_custom_op_symbolic("aten::{name}", rule, 11)
-torch.onnx.export(m, a, "f", opset_version=11)
-"""
-    found = scanned(rule, torch=[">=2.1"])
-    (finding,) = workarounds(found)
-    assert (finding.word.value, finding.statement) == ("unknown", statement)
-    assert "1 workaround: 1 cannot be judged." in decide(found)
+def test_an_export_call_that_a_release_refuses_is_the_first_thing_to_fix(scanned, given, torch, said):
+    call = f"torch.onnx.export(m, a, 'f', {given})"
+    tables, answer = scanned(f"import torch\n{call}\n", torch=[torch])
+    assert [row["argument"] for row in tables.get("export calls that fail", ())] == ([said] if said else [])
+    assert answer.verdict.startswith("Fix 1 export call at") is bool(said)
+    gated = f"import torch\nif torch.__version__ < '1.9':\n    {call}\n"
+    assert "export calls that fail" not in scanned(gated, torch=[torch])[0]
 
 
-def test_that_an_argument_is_gone_is_told_of_releases_that_were_not_asked_for_the_opset(scanned):
-    found = scanned(
-        "import torch\ntorch.onnx.export(m, a, 'f', opset_version=11, enable_onnx_checker=False)\n", torch=[">=2.1"]
-    )
-    argument = next(item for item in found.findings if item.site.name == "enable_onnx_checker")
-    assert argument.statement.endswith("harmful at torch 2.7.1 to 2.15.0")
+@pytest.mark.published
+def test_json_has_every_place_and_a_verdict_can_stop_a_build(tmp_path):
+    (tmp_path / "model.py").write_text(SYMBOLIC, encoding="utf-8")
+    asked = ["scan", str(tmp_path / "model.py"), "--torch", "2.8", "--exporter", "trace"]
+    found = json.loads(CliRunner().invoke(main, [*asked, "--json"]).stdout)
+    (table,) = found["tables"]
+    assert table["rows"][0]["place"] == {"path": str(tmp_path / "model.py"), "line": 5}
+    stopped = CliRunner().invoke(main, [*asked, "--fail-on", "obsolete"])
+    assert (stopped.exit_code, "Exit 1, by --fail-on: " in stopped.stderr) == (1, True)
+    assert CliRunner().invoke(main, [*asked, "--fail-on", "harmful"]).exit_code == 0
 
 
-def test_that_a_functions_own_rule_may_go_is_never_said(scanned):
-    text = """
-import torch
-
-
-class Boxes(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, boxes, scores):
-        return torch.randint(0, 10, (3, 3))
-
-    @staticmethod
-    def symbolic(g, boxes, scores):
-        return g.op("NonMaxSuppression", boxes, scores)
-"""
-    item = only(scanned(text, torch="2.15.0"), "custom-symbolic")
-
-    assert (item.word.value, item.statement.partition(":")[0]) == ("unknown", "it depends on the function")
-
-
-def test_a_function_that_writes_nodes_of_its_own_domain_is_for_another_backend(scanned):
-    text = """
-import torch
-
-
-class Boxes(torch.autograd.Function):
-    def forward(ctx, boxes):
-        return boxes
-
-    def symbolic(g, boxes):
-        return g.op("mmdeploy::NMS", boxes)
-"""
-    item = only(scanned(text, torch="2.15.0"), "custom-symbolic")
-    assert (item.word.value, item.is_measured) == ("unknown", False)
-    assert "it is for mmdeploy" in item.statement
-
-
-@pytest.mark.parametrize("own", ["tex.gemm_inf", "aten.cdist"])
-def test_a_rule_in_a_translation_table_is_found_with_its_operator(scanned, own):
-    text = f"""
-import torch  # onnx
-
-
-def gemm(x, w):
-    return op.Gemm(x, w)
-
-
-TABLE = {{torch.ops.{own}.default: gemm}}
-"""
-    site = only(scanned(text, torch="2.15.0"), "custom-symbolic").site
-    assert (site.name, bool(site.fixes)) == (own.replace(".", "::"), own.startswith("tex"))
-
-
-def test_what_does_harm_in_export_calls_is_the_first_sentence(scanned):
-    calls = "".join(f"torch.onnx.export(m, a, 'f', opset_version={opset})\n" for opset in (97, 98))
-    said = decide(scanned(f"import torch\n{calls}", torch=["1.10.2"]))
-    assert said.startswith("Harmful in export calls: opset_version=97, opset_version=98. No workaround was found. ")
-
-
-def test_exporters_that_take_different_opsets_are_compared_each_at_one_that_it_takes(scanned):
-    text = "import torch\ntorch.onnx.export(m, a, 'f', dynamo=False, opset_version=11)\n"
-    found = only(scanned(text, torch=["2.15.0"]), "dynamo-pin")
-    texts = {item.text for item in found.evidence}
-    assert texts == {"works with the TorchScript exporter only", "works with dynamo only"}
-    assert "(opset 11)" in found.statement
-    assert "(opset 20)" in found.statement
+@pytest.mark.published
+def test_the_option_of_the_release_before_names_the_command():
+    reply = CliRunner().invoke(main, ["workaround", "--scan", "my code"])
+    assert (reply.exit_code, "is now: caniexport scan 'my code'" in reply.stderr) == (2, True)

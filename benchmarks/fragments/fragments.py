@@ -1,16 +1,16 @@
-"""``caniexport workaround --scan`` held against code of real packages whose right answers were found by hand.
+"""``caniexport scan`` held against code of real packages whose right answers were found by hand.
 
 ``python benchmarks/fragments/fragments.py [--cache DIRECTORY] [--only PACKAGE ...] [--misses]``
 
 ``fragments.jsonl`` says of each fragment where it is (package, version, file, first and last line, the digest of those
 lines joined by newlines) and of which ``kind``:
 
-- ``gate``: a branch on a release or on exporting, with the word that the rows give it at the newest torch
-- ``symbolic``: an export rule; ``registered`` are lines elsewhere in the file that register it
+- ``gate``: a branch on a release or on exporting
+- ``symbolic``: a registered symbolic; ``registered`` are the lines that register it
 - ``call``: an export call with its opset
 
-The packages' code is fetched with ``pip download``, without dependencies. Recall of gates is of those that rows judge
-(needed, obsolete, broken, harmful), precision of the words that the scan gives to any of them.
+The packages' code is fetched with ``pip download``, without dependencies. A branch on exporting that asks a name of the
+project's own, and a call whose opset another file names, are not read: recall tells how many these are.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "harness"))
 
-from caniexport.scan.judge import SiteFinding  # noqa: E402  # the package beside this script
-from caniexport.scan.scan import SourceScan, scan  # noqa: E402  # the same
-from caniexport.scan.site import SiteKind  # noqa: E402  # the same
-from caniexport.store import Dataset  # noqa: E402  # the same
+from caniexport.scan import files  # noqa: E402  # the package beside this script
+from caniexport.scan.files import SourceFile  # noqa: E402  # the same
+from caniexport.scan.site import Site, SiteKind  # noqa: E402  # the same
+from caniexport.scan.sites import find  # noqa: E402  # the same
 
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
 #: old setup.py files import pkg_resources
 _CONSTRAINT = "setuptools<70\n"
-_WORDS = ("needed", "obsolete", "broken", "harmful")
-_GATES = (SiteKind.GATE, SiteKind.BRANCH)
+_KINDS = {
+    "gate": (SiteKind.GATE, SiteKind.BRANCH),
+    "symbolic": (SiteKind.SYMBOLIC,),
+    "call": (SiteKind.CALL,),
+}
 
 Fragment = dict[str, Any]
 
@@ -90,29 +93,16 @@ def is_unchanged(fragment: Fragment, folder: Path) -> bool:
     return sha256("\n".join(lines[first - 1 : last]).encode()).hexdigest() == digest
 
 
-def judge(fragment: Fragment, answer: SourceScan) -> tuple[bool | None, bool | None]:
-    """Whether a fragment is found, and whether what is found is right; ``None`` where neither is asked."""
+def is_found(fragment: Fragment, sites: Sequence[Site]) -> bool:
+    """Whether a fragment is among the sites, an export call with its opset."""
     first, last = fragment["lines"]
-    own = fragment.get("registered", ())
-    inside: Sequence[SiteFinding] = [
-        item
-        for item in answer.findings
-        if item.site.path == fragment["file"] and (first <= item.site.line <= last or item.site.line in own)
+    inside = [
+        site
+        for site in sites
+        if site.path == fragment["file"] and (first <= site.line <= last or site.line in fragment.get("registered", ()))
     ]
-    if fragment["kind"] == "symbolic":
-        return any(item.site.kind is SiteKind.SYMBOLIC for item in inside), None
-    if fragment["kind"] == "call":
-        pins = {item.site.name for item in inside if item.site.kind is SiteKind.OPSET}
-        wanted = fragment["call"]["opset"]
-        return str(wanted) in pins or answer.opset == wanted, not pins or str(wanted) in pins
-    wanted = fragment["gate"]["judged_as"]
-    words = {item.word.value for item in inside if item.site.kind in _GATES} & set(_WORDS)
-    return wanted in words if wanted in _WORDS else None, words == {wanted} if words else None
-
-
-def _share(values: Sequence[bool | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{sum(known)}/{len(known)}" + (f" = {sum(known) / len(known):.0%}" if known else "")
+    opset = fragment["call"]["opset"] if fragment["kind"] == "call" else None
+    return any(site.kind in _KINDS[fragment["kind"]] and (opset is None or site.opset == opset) for site in inside)
 
 
 def main() -> int:
@@ -120,34 +110,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "caniexport-fragments")
     parser.add_argument("--only", action="append", default=[], metavar="PACKAGE")
-    parser.add_argument("--misses", action="store_true", help="name the fragments that were missed or judged wrong")
+    parser.add_argument("--misses", action="store_true", help="name the fragments that were missed")
     asked = parser.parse_args()
     asked.cache.mkdir(parents=True, exist_ok=True)
     fragments: list[Fragment] = [json.loads(line) for line in FRAGMENTS.read_text(encoding="utf-8").splitlines()]
     fragments = [one for one in fragments if not asked.only or one["package"] in asked.only]
-    found: dict[str, list[tuple[bool | None, bool | None]]] = defaultdict(list)
-    copied, changed, missing = [], [], []
-    dataset = Dataset.open(ROOT / "results", None)
+    found: dict[str, list[bool]] = defaultdict(list)
+    changed, missing = [], []
     for package, version in sorted({(one["package"], one["version"]) for one in fragments}):
         folder = fetch(package, version, asked.cache)
         if folder is None:
             missing.append(f"{package} {version}")
             continue
-        answer = scan(dataset, folder)
-        copied += [f"{package}: {item.site.path}:{item.site.line} {item.site.fixes[0]}" for item in answer.findings
-                   if item.site.kind is SiteKind.COPY]  # fmt: skip
+        sites, _ = find([item for item in files.read(folder) if isinstance(item, SourceFile)])
         for fragment in (one for one in fragments if (one["package"], one["version"]) == (package, version)):
             if not is_unchanged(fragment, folder):
                 changed.append(fragment["id"])
                 continue
-            judged = judge(fragment, answer)
-            found[fragment["kind"]].append(judged)
-            if asked.misses and False in judged:
-                print(f"    {fragment['id']}: found {judged[0]}, right {judged[1]}")
-    for kind, judgements in found.items():
-        recall, precision = zip(*judgements, strict=True)
-        print(f"{kind:9} {len(judgements)} fragments: recall {_share(recall)}, precision {_share(precision)}")
-    print(f"copies    {len(copied)} in these packages", *copied, sep="\n    ")
+            found[fragment["kind"]].append(is_found(fragment, sites))
+            if asked.misses and not found[fragment["kind"]][-1]:
+                print(f"    missed: {fragment['id']}")
+    for kind, told in found.items():
+        print(f"{kind:9} {sum(told)} of {len(told)} found ({sum(told) / len(told):.0%})")
     for what, names in (("not to be had, and left out", missing), ("not what was labelled", changed)):
         if names:
             print(f"{what}: {', '.join(names)}")

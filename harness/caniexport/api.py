@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from caniexport.check.answer import Checked
     from caniexport.check.touched import KnownFailures
     from caniexport.match.error_answer import ErrorAnswer
-    from caniexport.scan.scan import SourceScan
 
 
 def open(
@@ -280,8 +279,8 @@ def scan_source(
     torch: str | Iterable[str] = (),
     exporter: str | None = None,
     opset: int | None = None,
-) -> SourceScan:
-    """What ``caniexport workaround --scan`` says of a source tree; ``torch`` empty: what its own files ask for."""
+) -> Answer:
+    """What ``caniexport scan`` says of a source tree; ``torch`` empty: what its own files ask for."""
     from caniexport.scan.scan import scan
 
     return scan(dataset, Path(path), _texts(torch), exporter, opset)

@@ -81,7 +81,15 @@ class Range:
     members: tuple[str | int | None, ...]
 
 
-Cell = str | int | float | None | Mark | Share | Code | Link | Message | Range | tuple["Cell", ...]
+@dataclass(frozen=True)
+class Place:
+    """A line of a file."""
+
+    path: str
+    line: int
+
+
+Cell = str | int | float | None | Mark | Share | Code | Link | Message | Range | Place | tuple["Cell", ...]
 
 
 @dataclass(frozen=True)
@@ -167,6 +175,8 @@ def _value(cell: Cell) -> Any:
             return whole or line
         case Range(_, members):
             return list(members)
+        case Place(path, line):
+            return {"path": path, "line": line}
         case tuple():
             return [_value(item) for item in cell]
         case str() | int() | float() | None:
@@ -186,6 +196,8 @@ def words(value: Any) -> str:
             return f"{works}/{measured}" if measured else ""
         case Code(text) | Link(text) | Message(text) | Range(text):
             return text
+        case Place(path, line):
+            return f"{path}:{line}"
         case tuple():
             return ", ".join(map(words, value))
         case _:

@@ -29,6 +29,7 @@ COMMANDS = (
     "bisect",
     "check",
     "workaround",
+    "scan",
     "upgrade",
     "alerts",
     "workflow",

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Share, Table, words
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Place, Share, Table, words
 from caniexport.model.status import Status
 from caniexport.render.looks import look
 
@@ -53,7 +53,8 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
     # a name is there to be copied
     whole_names = [
-        max((cell_len(words(row[at])) for row in rows if isinstance(row[at], Link | Code)), default=0) for at in kept
+        max((cell_len(words(row[at])) for row in rows if isinstance(row[at], Link | Code | Place)), default=0)
+        for at in kept
     ]
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:

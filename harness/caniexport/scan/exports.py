@@ -1,127 +1,117 @@
-"""The export calls of a file: their opsets, wherever the number is written, and what else they are given."""
+"""The export calls of a file: their exporter and opset, wherever these are written."""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
-from caniexport.scan.syntax import dotted, imported
+from caniexport.model.status import Exporter
+from caniexport.scan.files import ParsedFile
+from caniexport.scan.site import Site, SiteKind, site_at
+from caniexport.scan.syntax import assignments, full_name
 
 #: above the number of any opset
 _HIGHEST = 1000
-_EXPORTS = ("export", "_export", "export_to_pretty_string", "dynamo_export")
-_DEEPEST = 6
-
-
-@dataclass(frozen=True)
-class ExportNames:
-    """What a file calls the export function: ``imported`` are full names by those that it imports or gives them,
-    ``partials`` what ``partial(torch.onnx.export, …)`` was given to.
-    """
-
-    imported: Mapping[str, str]
-    partials: Mapping[str, ast.Call]
-
-    def full(self, node: ast.AST) -> str:
-        """The name of a function or module as torch has it."""
-        first, dot, rest = dotted(node).partition(".")
-        return f"{self.imported.get(first, first)}{dot}{rest}"
-
-    def is_export(self, node: ast.AST) -> bool:
-        """Whether an expression is ``torch.onnx.export`` or one of its kin."""
-        return _is_export(self.full(node))
-
-    def is_partial(self, node: ast.AST) -> bool:
-        """Whether it is ``partial(torch.onnx.export, …)``."""
-        is_call = isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "partial"
-        return is_call and bool(node.args) and self.is_export(node.args[0])  # type: ignore[attr-defined]  # a call
-
-
-def _is_export(name: str) -> bool:
-    return name.split(".")[-1] in _EXPORTS and "onnx" in name
-
-
-def export_names(tree: ast.Module, values: Mapping[str, Sequence[ast.expr]]) -> ExportNames:
-    """The names in a file; ``values`` are what its names are given."""
-    names = ExportNames({name: full for name, full in imported(tree) if full.startswith("torch.onnx")}, {})
-    given = [(name, value) for name, listed in values.items() for value in listed]
-    made = {name: names.full(value) for name, value in given if dotted(value) and names.is_export(value)}
-    names = ExportNames({**made, **names.imported}, {})
-    partials = {name: value for name, value in given if isinstance(value, ast.Call) and names.is_partial(value)}
-    return ExportNames(names.imported, partials)
-
-
-def is_program(node: ast.expr | None, functions: Sequence[ast.AST], values: Mapping[str, Sequence[ast.expr]]) -> bool:
-    """Whether what is exported was made by ``torch.export``: that is exported by dynamo, whatever the call says."""
-    if isinstance(node, ast.Call):
-        return dotted(node.func) in _PROGRAMS
-    if not isinstance(node, ast.Name):
-        return False
-    made = [value for function in functions for value in given(function, node.id)] or values.get(node.id, ())
-    if any(isinstance(value, ast.Call) and dotted(value.func) in _PROGRAMS for value in made):
-        return True
-    return any(
-        argument.arg == node.id
-        and argument.annotation is not None
-        and "ExportedProgram" in ast.dump(argument.annotation)
-        for function in functions
-        if isinstance(function, ast.FunctionDef)
-        for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    )
-
-
+_EXPORTS = ("torch.onnx.export", "torch.onnx.utils.export", "torch.onnx._export", "torch.onnx.utils._export")
+_DYNAMO_EXPORT = "torch.onnx.dynamo_export"
 #: what makes an exported program
 _PROGRAMS = ("torch.export.export", "torch.export.export_for_training", "torch.export.load")
+_TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Resolves the opset of a call: ``values`` are what names of the file are given, ``functions`` those around it."""
+class Exports:
+    """Reads the export calls of a file; ``imports`` are full names by those that the file has."""
 
-    values: Mapping[str, Sequence[ast.expr]]
-    functions: Sequence[ast.AST] = ()
+    def __init__(self, source: ParsedFile, imports: Mapping[str, str]) -> None:
+        self._source, self._imports = source, imports
 
-    def opset(self, node: ast.expr | None, depth: int = 0) -> int | None:
-        """The number that an expression is, or that it is unless somebody says otherwise."""
-        if node is None or depth > _DEEPEST:
+    @cached_property
+    def _values(self) -> Mapping[str, Sequence[ast.expr]]:
+        """What names of the file are given."""
+        values: dict[str, list[ast.expr]] = defaultdict(list)
+        for name, value in (*assignments(self._source.tree), *_arguments(self._source.tree)):
+            values[name].append(value)
+        return values
+
+    def read(self, node: ast.Call) -> Site | None:
+        """What an export call names, by itself or in a ``partial``; ``None`` for another call."""
+        name = full_name(node.func, self._imports)
+        given = node.args
+        if name.split(".")[-1] == "partial" and given:
+            name, given = full_name(given[0], self._imports), given[1:]
+        if name not in (*_EXPORTS, _DYNAMO_EXPORT):
             return None
-        if isinstance(node, ast.Constant):
-            good = type(node.value) is int and 0 < node.value < _HIGHEST
-            return node.value if good else None  # type: ignore[return-value]  # an int by the line above
-        return next((found for item in self._behind(node) if (found := self.opset(item, depth + 1)) is not None), None)
+        words = {word.arg: word.value for word in node.keywords if word.arg}
+        model = words.get("model", given[0] if given else None)
+        dynamo = self._constant(words.get("dynamo"), bool)
+        exporter = None if dynamo is None else _DYNAMO if dynamo else _TRACE
+        if name == _DYNAMO_EXPORT or self._is_program(model):
+            exporter = _DYNAMO
+        is_unread = any(word.arg is None for word in node.keywords) and not ("dynamo" in words or exporter)
+        is_unread |= "dynamo" in words and dynamo is None
+        opset = self._constant(words.get("opset_version"), int)
+        return site_at(
+            self._source, node, SiteKind.CALL, name=name, exporter=exporter, opset=opset, is_unread=is_unread
+        )
 
-    def _behind(self, node: ast.expr) -> Iterator[ast.expr]:
+    def gathered(self, node: ast.Dict | ast.Call) -> Site | None:
+        """The opset of ``dict(opset_version=17)`` and of ``{"opset_version": 17}``, which a call gets later."""
+        if isinstance(node, ast.Dict):
+            pairs = {key.value: value for key, value in zip(node.keys, node.values, strict=True)
+                     if isinstance(key, ast.Constant)}  # fmt: skip
+        else:
+            pairs = {word.arg: word.value for word in node.keywords}
+        opset, dynamo = self._constant(pairs.get("opset_version"), int), self._constant(pairs.get("dynamo"), bool)
+        if opset is None and (dynamo is None or "opset_version" not in pairs):
+            return None
+        exporter = None if dynamo is None else _DYNAMO if dynamo else _TRACE
+        return site_at(self._source, node, SiteKind.CALL, exporter=exporter, opset=opset)
+
+    def _is_program(self, node: ast.expr | None) -> bool:
+        """Whether what is exported was made by ``torch.export``: that is exported by dynamo, whatever the call says."""
+        made = self._values.get(node.id, ()) if isinstance(node, ast.Name) else filter(None, [node])
+        return any(isinstance(value, ast.Call) and full_name(value.func, self._imports) in _PROGRAMS for value in made)
+
+    def _constant(self, node: ast.expr | None, kind: type[int]) -> int | None:
+        """The number or truth value that an expression is, or that it is unless somebody says otherwise."""
+        left, seen = [node] if node else [], set[int]()
+        while left:
+            node = left.pop()
+            if isinstance(node, ast.Constant) and type(node.value) is kind and 0 <= node.value < _HIGHEST:
+                return node.value
+            if id(node) not in seen:
+                seen.add(id(node))
+                left += reversed(list(self._behind(node)))
+        return None
+
+    def _behind(self, node: ast.expr) -> Iterable[ast.expr]:
         """Expressions that may be the value of this one."""
         if isinstance(node, ast.BoolOp):
-            yield from node.values
-        elif isinstance(node, ast.IfExp):
-            yield from (node.body, node.orelse)
-        elif isinstance(node, ast.Call):
-            last = dotted(node.func).split(".")[-1]
-            yield from node.args[1:] if last in ("get", "getattr", "pop") else node.args[:1] if last == "int" else ()
-        elif isinstance(node, ast.Name | ast.Attribute):
-            name = node.id if isinstance(node, ast.Name) else node.attr
-            for function in reversed(self.functions):
-                yield from given(function, name)
-            yield from self.values.get(name, ())
+            return node.values
+        if isinstance(node, ast.IfExp):
+            return (node.body, node.orelse)
+        if isinstance(node, ast.Call):
+            last = full_name(node.func, {}).split(".")[-1]
+            return node.args[1:] if last in ("get", "getattr", "pop") else node.args[:1] if last == "int" else ()
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        return self._values.get(name, ())
 
 
-def given(function: ast.AST, name: str) -> Iterator[ast.expr]:
-    """What a function gives a name: by assignment, or as the default of an argument."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == name for target in node.targets):
-            yield node.value
-    if isinstance(function, ast.FunctionDef):
-        yield from (value for argument, value in defaults(function) if argument == name)
-
-
-def defaults(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
-    """The arguments of a function that have a default, with it."""
-    arguments = function.args
-    behind = [*arguments.posonlyargs, *arguments.args]
-    pairs: Iterable[tuple[ast.arg, ast.expr | None]] = [
-        *zip(behind[len(behind) - len(arguments.defaults) :], arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    yield from ((argument.arg, value) for argument, value in pairs if value is not None)
+def _arguments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Defaults by name: of functions' arguments, and of ``parser.add_argument("--opset", default=17)``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            arguments = node.args
+            behind = [*arguments.posonlyargs, *arguments.args]
+            pairs: Sequence[tuple[ast.arg, ast.expr | None]] = [
+                *zip(behind[len(behind) - len(arguments.defaults) :], arguments.defaults, strict=True),
+                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+            ]
+            yield from ((argument.arg, value) for argument, value in pairs if value is not None)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            default = next((word.value for word in node.keywords if word.arg == "default"), None)
+            options = [item.value for item in node.args if isinstance(item, ast.Constant)]
+            names = [str(option).lstrip("-").replace("-", "_") for option in options]
+            yield from ((name, default) for name in names if default is not None)

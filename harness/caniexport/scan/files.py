@@ -110,9 +110,9 @@ def _is_folder(root: Path) -> bool:
     try:
         return stat.S_ISDIR(root.stat().st_mode)
     except FileNotFoundError:
-        raise UnknownName(f"--scan {root}: there is no such file or folder") from None
+        raise UnknownName(f"{root}: there is no such file or folder") from None
     except OSError as error:
-        raise UnknownName(f"--scan {str(root)[:_SHOWN]}: cannot be read ({error.strerror})") from None
+        raise UnknownName(f"{str(root)[:_SHOWN]}: cannot be read ({error.strerror})") from None
 
 
 def _named(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -89,25 +90,14 @@ class Condition:
         """True where this is false."""
         return replace(self, operator=_NEGATED[self.operator])
 
-    @property
-    def old_side(self) -> bool:
-        """Whether it is true for the older releases."""
-        return self.operator in ("<", "<=")
-
     def holds(self, torch: str) -> bool:
         """Whether it is true in a release."""
         have = versions.public(torch)
         if self.parts:
             have = ".".join(have.split(".")[: self.parts])
+        compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
         left, right = versions.parse(have), versions.parse(self.version)
-        return {
-            "<": left < right,
-            "<=": left <= right,
-            ">": left > right,
-            ">=": left >= right,
-            "==": left == right,
-            "!=": left != right,
-        }[self.operator]
+        return left != right if self.operator == "!=" else bool(compare[self.operator](left, right))
 
 
 def conditions(test: ast.expr, known: Mapping[str, Condition], derived: frozenset[str]) -> list[Condition]:

@@ -1,123 +1,288 @@
-"""A scan from a path to findings."""
+"""A scan: the workarounds of a source tree, each with its verdict at the releases that the project takes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
-from caniexport import versions
-from caniexport.answers.select import load, require_exporter
-from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport import names, versions
+from caniexport.answers.answer import Answer, AnswerOutcome, Link, Mark, Place, Table, words
+from caniexport.answers.operator_at import operator_at
+from caniexport.answers.point import Points, call_text
+from caniexport.answers.scope import Scope
 from caniexport.answers.torch_operators import operators_beside
+from caniexport.answers.workaround import ADVICE, Standing, standings
 from caniexport.corpus.verdicts import Workaround
-from caniexport.model.errors import UnknownName
-from caniexport.model.status import Exporter
-from caniexport.scan import copies, files, pins
+from caniexport.model.status import Exporter, FixKind
+from caniexport.operators import operator_key
+from caniexport.scan import files, pins
 from caniexport.scan.files import Skipped, SourceFile
-from caniexport.scan.judge import Judge, Seen, SiteFinding, of_each
-from caniexport.scan.project import Meant, Offers, meant
-from caniexport.scan.site import SiteKind
+from caniexport.scan.gates import Condition
+from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.sites import find
-from caniexport.settings import ProjectSettings, read_settings
+from caniexport.settings import read_settings
 from caniexport.store import Dataset
+from caniexport.store.views import Views
+
+_DEFAULT = Exporter.DEFAULT.value
+_TEST = re.compile(r"(^|[/_])(tests?|testing|unittests?|conftest)([/_.]|$)", re.IGNORECASE)
+#: the verdicts in the order of a table: what to act on first
+_ORDER = (Workaround.HARMFUL, Workaround.OBSOLETE, Workaround.BROKEN, Workaround.NEEDED, Workaround.UNKNOWN)
+_REMOVED = (Workaround.HARMFUL, Workaround.OBSOLETE)
 
 
 @dataclass(frozen=True)
-class SourceScan:
-    """The answer. ``releases`` were looked at, ``said`` is why; ``exporter`` and ``opset`` are those asked for or
-    named by most of the tree's export calls, ``None`` for each release's own; ``exporters`` has all where its calls use
-    several, and each finding is held against each. ``files`` counts the files that have to do with torch.
+class _Asked:
+    """What the tree is held against: ``releases``, oldest first, and what its export calls name; ``opset`` is ``None``
+    for each release's own. ``notes`` say what was assumed.
     """
 
-    path: str
     releases: tuple[str, ...]
-    said: str
-    exporter: str | None
+    exporters: tuple[str, ...]
     opset: int | None
-    files: int
-    findings: tuple[SiteFinding, ...]
-    skipped: tuple[Skipped, ...]
-    notes: tuple[str, ...]
-    exporters: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def torch(self) -> str:
+        """The release at which workarounds are judged."""
+        return self.releases[-1]
+
+    @property
+    def text(self) -> str:
+        """``torch 2.5.1 to 2.8.0``."""
+        return f"torch {' to '.join(dict.fromkeys((self.releases[0], self.torch)))}"
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What to do with a workaround at all releases; ``since`` is when the newest release's verdict began."""
+
+    word: Workaround
+    advice: str
+    since: str | None = None
+
+
+_UNKNOWN = _Verdict(Workaround.UNKNOWN, ADVICE[Workaround.UNKNOWN])
 
 
 def scan(
     dataset: Dataset, path: Path, torch: Sequence[str] = (), exporter: str | None = None, opset: int | None = None
-) -> SourceScan:
-    """Return what the source tree at ``path`` has that measurements speak to.
+) -> Answer:
+    """Say what to do with the workarounds in the source tree at ``path``.
 
     ``torch`` are releases, series or ranges; what is not given the project's own files say,
     ``[tool.caniexport]`` first. Raises :class:`UnknownName` for a path that is not there and a name nobody knows.
     """
-    rows = load(dataset)
-    if not rows.torch:
-        raise UnknownName("nothing has been measured yet: `caniexport measure` does")
-    own = read_settings(path)
-    used = [key for key, given in (("exporter", exporter), ("opset", opset)) if not given]
-    exporter, opset = exporter or own.exporter or None, opset or int(own.opset or 0) or None
+    points = Points(dataset)
+    points.find({})  # refuses an empty dataset
     read = list(files.read(path))
     sources = [item for item in read if isinstance(item, SourceFile)]
-    found, unseen = find(sources, copies.learn(rows.catalogue.values()))
-    asked = _releases(torch, own, path, rows.torch)
-    if exporter:
-        exporter = require_exporter(exporter, named=True)
-    problems = (f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems)
+    sites, unseen = find(sources)
+    asked = _asked(path, points, [site for site in sites if not _TEST.search(site.path)], torch, (exporter, opset))
+    judge = _Judge(dataset, asked, sites)
+    judged = [(site, judge.verdict(site)) for site in sites if site.kind in (SiteKind.WORKAROUND, SiteKind.SYMBOLIC)]
+    judged.sort(key=lambda pair: _ORDER.index(pair[1].word))
+    tree = PurePosixPath(str(path).replace("\\", "/"))
+    base = tree if path.is_dir() else tree.parent
 
-    defaults = rows.default_exporters
+    def at(site: Site | Skipped) -> Place:
+        return Place(str(base / site.path), getattr(site, "line", 1))
 
-    def used_in(name: str | None, torch: str) -> str:
-        """The exporter of a call; where a release has no such exporter, its own."""
-        own = defaults.get(torch, Exporter.TRACE.value)
-        return name if name and (name == exporter or rows.offers.get((torch, name))) else own
-
-    def offered(name: str | None, number: int) -> bool:
-        return any(number in rows.offers.get((torch, used_in(name, torch)), ()) for torch in asked.torch)
-
-    told = filter(None, [own.told(*used)])
-    offers = Offers(offered, lambda name: [used_in(name, torch) for torch in asked.torch])
-    project = meant(found, Meant(exporter, opset, (*problems, *told)), offers)
-    seen: Seen = dataset.beside.setdefault("scan", Seen(rows, operators_beside(dataset)))
-
-    def judge_of(name: str | None, number: int | None) -> Judge:
-        return Judge(seen, asked.torch, name, number, is_asked=name is not None and name == exporter)
-
-    unpinned = judge_of(project.exporter, None)
-    judges = {
-        EXPORTER_SHORT[way] if way else "each release's own exporter": judge_of(
-            way, project.opset if project.opset and offered(way, project.opset) else None
-        )
-        for way in project.ways
-    }
-    by_most = judge_of(project.exporter, project.opset)
-    if len(judges) == 1:
-        judges = {"": by_most}
-    judged = [
-        # a pinned opset is held against each release's own; an argument is taken or refused at any
-        unpinned.judge(site)
-        if site.kind in (SiteKind.OPSET, SiteKind.ARGUMENT)
-        else by_most.judge(site)
-        if site.kind is SiteKind.DYNAMO
-        else of_each({way: judge.judge(site) for way, judge in judges.items()})
-        for site in found
-        if site.kind is not SiteKind.EXPORT
-    ]
-    return SourceScan(
-        str(path),
-        asked.torch,
-        asked.said,
-        project.exporter,
-        project.opset,
-        len(sources) - len(unseen),
-        tuple(item for item in judged if item.site.kind is not SiteKind.ARGUMENT or item.word is Workaround.HARMFUL),
-        (*(item for item in read if isinstance(item, Skipped)), *unseen),
-        project.notes,
-        tuple(filter(None, judges)),
+    named = [(at(site), judge.named(site), Mark(each.word, each.advice), each.since, site.workaround[0])
+             for site, each in judged]  # fmt: skip
+    harmful = [(at(site), text, Mark(Workaround.HARMFUL, "fails")) for site in sites if (text := judge.harm(site))]
+    gates = [(at(site), site.name, _holds(site.condition, asked)) for site in sites if site.condition]
+    branches = [(at(site), site.name) for site in sites if site.kind is SiteKind.BRANCH]
+    skipped = [*(item for item in read if isinstance(item, Skipped)), *unseen]
+    left = [(at(item), item.reason) for item in skipped]
+    columns = ("place", "workaround", "verdict", "since", "case")
+    tables = (
+        Table("workarounds", columns, tuple(named), shown=20, folded=("case",)),
+        Table("export calls that fail", ("place", "argument", "verdict"), tuple(harmful), shown=5),
+        Table("version gates", ("place", "condition", "at these releases"), tuple(gates), shown=0),
+        Table("branches on exporting", ("place", "asks"), tuple(branches), shown=0),
+        Table("not looked at", ("place", "reason"), tuple(left), shown=6),
     )
+    notes = (
+        f"{names.plural(len(sources) - len(unseen), 'file')} with torch, judged at {asked.text}",
+        f"{names.plural(len(gates), 'version gate')}, branches on exporting: {len(branches)} (--all)",
+        *asked.notes,
+        *(f"{words(at(site))}: {unknown}" for site in sites if (unknown := judge.unknown(site))),
+    )
+    verdict, outcome = _decision([each.word for _, each in judged], len(harmful), asked)
+    more = "--all: every place, with its case."
+    return Answer(verdict, outcome, tables, notes, more)
 
 
-def _releases(torch: Sequence[str], own: ProjectSettings, path: Path, measured: Sequence[str]) -> pins.Pins:
-    if not torch and not own.torch:
-        return pins.read(path, measured)
-    named = [item for text in torch or (own.torch,) for item in versions.resolve_each(text, measured)]
-    return pins.Pins(tuple(versions.ordered(named)), "asked for" if torch else own.told("torch"))
+def _decision(words: Sequence[Workaround], harmful: int, asked: _Asked) -> tuple[str, AnswerOutcome]:
+    """What to do, in one line."""
+    counts = Counter(words)
+    whole, removed = len(words), sum(counts[word] for word in _REMOVED)
+    calls = f"Fix {names.plural(harmful, 'export call')}" if harmful else ""
+    outcome = AnswerOutcome.FAILS if harmful or counts[Workaround.HARMFUL] else AnswerOutcome.LISTED
+    if not whole:
+        return f"{calls or 'No known workaround found'} at {asked.text}.", outcome
+    found = f"{whole} workaround{'s' * (whole > 1)} found"
+    if removed:
+        do = f"{'remove' if calls else 'Remove'} {removed} of {found}"
+    elif counts[Workaround.UNKNOWN] == whole:
+        outcome = outcome if harmful else AnswerOutcome.NOT_MEASURED
+        do = f"{'not' if calls else 'Not'} measured: {found}"
+    else:
+        do = f"{'keep' if calls else 'Keep'} {counts[Workaround.NEEDED]} of {found}"
+    return f"{', '.join(filter(None, (calls, do)))} at {asked.text}.", outcome
+
+
+def _holds(gate: Condition, asked: _Asked) -> str:
+    at = {gate.holds(torch) for torch in asked.releases}
+    return "true at some" if len(at) > 1 else "always true" if True in at else "never true"
+
+
+def _asked(
+    path: Path, points: Points, sites: Sequence[Site], torch: Sequence[str], named: tuple[str | None, int | None]
+) -> _Asked:
+    """The releases that are asked for or that the project takes, and what its export calls name."""
+    own = read_settings(path)
+    exporter, opset = named[0] or own.exporter or None, named[1] or int(own.opset or 0) or None
+    used = [key for key, given in (("torch", torch), *zip(("exporter", "opset"), named, strict=True)) if not given]
+    notes = [told for told in (own.told(*used),) if told]
+    texts = torch or filter(None, (own.torch,))
+    releases = tuple(versions.ordered({one for text in texts for one in versions.resolve_each(text, points.releases)}))
+    if not releases:
+        taken = pins.read(path, points.releases)
+        releases = taken.torch
+        notes += [
+            taken.said,
+            *(f"{problem}: not looked at for the torch that is asked for" for problem in taken.problems),
+        ]
+    calls = [site for site in sites if site.kind is SiteKind.CALL]
+    if opset is None:
+        counts = Counter(site.opset for site in calls if site.opset)
+        opset = next((number for number, count in counts.most_common(1) if 2 * count > counts.total()), None)
+        if counts:
+            listed = ", ".join(f"{number} ({count})" for number, count in counts.most_common())
+            notes.append(f"opset {opset or 'of each release'}: export calls name {listed}")
+    used_by = (site.exporter for site in calls if not site.is_unread and (site.name or site.exporter))
+    exporters = [exporter] if exporter else list(dict.fromkeys(used_by))
+    unread = [f"{site.path}:{site.line}" for site in calls if site.is_unread]
+    if unread and not exporter:
+        notes.append(f"exporter not known: the arguments of export calls at {names.some(unread, 3)}")
+    found: dict[str, None] = {}
+    for one in exporters or [None]:
+        point, told = points.find({"torch": releases[-1], "exporter": one or _DEFAULT, "opset": str(opset or _DEFAULT)})
+        notes += told
+        found[_DEFAULT if point.is_default else point.exporter] = None
+    called = [call_text(releases[-1], name) if name != _DEFAULT else "the default call" for name in found]
+    notes.append(f"export by {' and '.join(called)}{f', opset_version={opset}' if opset else ''}")
+    return _Asked(releases, tuple(found), opset, list(dict.fromkeys(notes)))
+
+
+class _Judge:
+    """The verdicts of all sites, from one query."""
+
+    def __init__(self, dataset: Dataset, asked: _Asked, sites: Sequence[Site]) -> None:
+        self._dataset, self._asked, self._views = dataset, asked, Views.of(dataset)
+        order = {torch: n for n, torch in enumerate(Points(dataset).releases)}
+        self._is_old = {torch: n <= order[asked.releases[0]] for torch, n in order.items()}
+        self._symbolics = {site.name: self._about(site.name) for site in sites if site.kind is SiteKind.SYMBOLIC}
+        known = self._views.fetch("""SELECT "case" || '/' || variant FROM variants WHERE variant <> 'plain'""")
+        self._variants = {name for (name,) in known}
+        cases = {site.workaround[0] for site in sites if site.workaround[0]}
+        cases |= {case for about in self._symbolics.values() for case, _ in about}
+        self._standings: dict[tuple[str, str], list[Standing]] = {}
+        scope = Scope(frozenset(cases))
+        for item in standings(dataset, asked.torch, scope, asked.opset, asked.exporters) if cases else ():
+            self._standings.setdefault((item.case, item.variant), []).append(item)
+        calls = self._views.fetch(
+            """SELECT torch, exporter, max(opset) FROM call GROUP BY ALL UNION ALL
+            SELECT torch, 'default', max(call.opset) FROM call JOIN release USING (torch, exporter) GROUP BY ALL"""
+        )
+        self._highest = {(torch, exporter): opset for torch, exporter, opset in calls}
+
+    def _about(self, op: str) -> Mapping[tuple[str, str], bool]:
+        """The workarounds of the cases that an operator of torch leads, and whether they are symbolics."""
+        if not op.startswith("aten::"):
+            return {}
+        rows = self._views.fetch(
+            """SELECT "case", variant, kind, aten_ops FROM variants
+            WHERE variant <> 'plain' AND kind <> 'version-upgrade' AND NOT caution AND len(aten_ops) > 0"""
+        )
+        symbolic = FixKind.CUSTOM_SYMBOLIC.value
+        key = operator_key(op)
+        found = {(case, variant): kind == symbolic for case, variant, kind, ops in rows if operator_key(ops[0]) == key}
+        return {name: True for name, is_symbolic in found.items() if is_symbolic} or found
+
+    def unknown(self, site: Site) -> str:
+        """What is to be said of a marker whose workaround nobody knows; empty for any other site."""
+        name = "/".join(site.workaround)
+        if not site.workaround[0] or name in self._variants:
+            return ""
+        return str(names.unknown("workaround", name, self._variants))
+
+    def named(self, site: Site) -> Link | str:
+        """How a site is called in a table."""
+        if site.kind is SiteKind.SYMBOLIC:
+            return f"symbolic of {site.name}" if site.name else "symbolic"
+        case, variant = site.workaround
+        return Link(variant, "case", {"case": case, "variant": variant, "torch": self._asked.torch})
+
+    def verdict(self, site: Site) -> _Verdict:
+        """What to do with a workaround or a registered symbolic."""
+        if site.kind is SiteKind.WORKAROUND:
+            return self._of((site.workaround,))
+        about = self._symbolics[site.name]
+        found = self._of(about)
+        if not all(about.values()):
+            # no symbolic was measured: all that is known is whether the operator exports without a workaround
+            known = {item.verdict for name in about for item in self._standings.get(name, ())} - {Workaround.UNKNOWN}
+            found = found if known <= {Workaround.OBSOLETE, Workaround.HARMFUL} else _UNKNOWN
+        is_sure = found.word is not Workaround.OBSOLETE or self._samples_work(site.name)
+        return found if is_sure else _UNKNOWN
+
+    def _of(self, workarounds: Iterable[tuple[str, str]]) -> _Verdict:
+        """One verdict of several workarounds, by each exporter that the project uses."""
+        found = {name: self._standings.get(name, []) for name in workarounds}
+        missing = any(len(items) < len(self._asked.exporters) for items in found.values())
+        return _together([*(self._over(item) for items in found.values() for item in items), *[_UNKNOWN] * missing])
+
+    def _samples_work(self, op: str) -> bool:
+        """Whether a registered symbolic, which stands for all calls, is judged by more than its cases."""
+        summary, torch = operators_beside(self._dataset), self._asked.torch
+        opsets = (self._asked.opset,) if self._asked.opset else ()
+        at = operator_at(summary, op, torch, self._asked.exporters, opsets) if summary else None
+        return at is None or at.torch != torch or all(end.passing for end in at.ends)
+
+    def _over(self, item: Standing) -> _Verdict:
+        """The verdict over all releases: one that the oldest needs stays."""
+        if item.verdict is not Workaround.OBSOLETE or item.since is None or self._is_old[item.since]:
+            return _Verdict(item.verdict, ADVICE[item.verdict], item.since)
+        word = item.before if item.before is Workaround.NEEDED else Workaround.UNKNOWN
+        return _Verdict(word, f"remove with torch>={item.since}", item.since)
+
+    def harm(self, site: Site) -> str:
+        """The argument of an export call that one of the releases refuses; empty where none does."""
+        if site.is_gated:
+            return ""
+        if site.kind is SiteKind.ORIGINAL:
+            is_refused = any(item.verdict is Workaround.NEEDED for item in self._standings.get(site.workaround, ()))
+            return site.workaround[0] if is_refused else ""
+        if site.kind is not SiteKind.CALL or not site.opset:
+            return ""
+        for torch in reversed(self._asked.releases):
+            for exporter in (site.exporter,) if site.exporter else self._asked.exporters:
+                if site.opset > self._highest.get((torch, exporter), site.opset):
+                    return f"opset_version={site.opset}: not in torch {torch}"
+        return ""
+
+
+def _together(found: Iterable[_Verdict]) -> _Verdict:
+    """One verdict of several: needed where any is; to be removed where all are."""
+    verdicts = list(found)
+    known = {item.word for item in verdicts}
+    if known == {Workaround.OBSOLETE, Workaround.HARMFUL}:
+        known = {Workaround.OBSOLETE}
+    word = Workaround.NEEDED if Workaround.NEEDED in known else known.pop() if len(known) == 1 else Workaround.UNKNOWN
+    return next((item for item in verdicts if item.word is word), _UNKNOWN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 
 def dotted(node: ast.AST) -> str:
@@ -14,9 +14,10 @@ def dotted(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def last_name(node: ast.AST) -> str:
-    """Return ``c`` of ``a.b.c``; empty for what is no name."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+def full_name(node: ast.AST, imports: Mapping[str, str]) -> str:
+    """Return ``torch.onnx.export`` of a chain of names whose first one is imported."""
+    first, dot, rest = dotted(node).partition(".")
+    return f"{imports.get(first, first)}{dot}{rest}"
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
@@ -28,12 +29,6 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
         below = [item for name in names for item in getattr(node, name, ()) if not isinstance(node, ast.expr)]
         yield from below
         left += reversed(below)
-
-
-def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
-    """Return the lists of statements right below a node."""
-    found = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
-    return [block for block in found if isinstance(block, list) and block]
 
 
 def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
