@@ -122,7 +122,7 @@ class Agent:
         """Say which known failure an export error or a traceback is, and which fix is measured to work at a point."""
         asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
         found = api.explain_error(self.dataset, text, **asked)
-        return self._answer(plain(found), "why -", asked, told)
+        return self._answer(as_json(found), "why -", asked, told)
 
     def workaround(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
         """Say of each workaround of a case (CASE, CASE/WORKAROUND) or an operator: keep or remove it, since when."""

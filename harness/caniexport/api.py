@@ -51,7 +51,7 @@ from caniexport.answers.select import exporter_names
 from caniexport.answers.shown import Answers
 from caniexport.answers.supported import CaseSupport, supported
 from caniexport.answers.torch_operators import OperatorsSummary
-from caniexport.match import explain as errors
+from caniexport.match import why as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 
     from caniexport.check.answer import Checked
     from caniexport.check.touched import KnownFailures
-    from caniexport.match.error_answer import ErrorAnswer
     from caniexport.scan.scan import SourceScan
 
 
@@ -112,14 +111,12 @@ def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> Answ
     return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
 
 
-def explain_error(
-    dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str | int = ""
-) -> ErrorAnswer:
-    """The cases that fail like a pasted error, and the fixes that work at a point; its parts are the newest cell's with
-    the error where they are not named. ``decision`` is the sentence to act on.
+def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str | int = "") -> Answer:
+    """What to do about a pasted error at a point, and the cases that fail like it; the parts of the point that are not
+    named are the newest cell's with the error.
     """
     asked = {"torch": torch, "exporter": exporter, "opset": str(opset)}
-    return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
+    return errors.why_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
 def history(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home as homes
-from caniexport import names, versions
+from caniexport import versions
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import TAKEN, read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from caniexport.answers.select import CatalogueEntry
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
-    from caniexport.match.search import Hit
     from caniexport.store import Dataset
 
 _MOST_MESSAGES = 5
@@ -62,9 +61,16 @@ _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime",
     "intervals (a, b], and what did it.",
 )
 @install_options("Answer for what you have installed")
+@click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
 @json_option
 def command(
-    case: str, along: str | None, lock: Path | None, here: bool, as_json: bool, **given: tuple[str, ...]
+    case: str,
+    along: str | None,
+    lock: Path | None,
+    here: bool,
+    whole: bool,
+    as_json: bool,
+    **given: tuple[str, ...],
 ) -> None:
     """Explain a case: where it stops, the real message, versions, the claims it bears on, how to repeat it.
 
@@ -85,10 +91,9 @@ def command(
     from caniexport.answers.history import history
     from caniexport.answers.operator_cells import is_of_operators
     from caniexport.answers.reasons import why
-    from caniexport.cli.error_text import show_error
     from caniexport.cli.support import show_cases
-    from caniexport.match.explain import explain_error
-    from caniexport.match.search import InputKind, read_input
+    from caniexport.match.search import InputKind, list_hits, read_input
+    from caniexport.match.why import why_error
 
     if is_of_operators(case):
         output.answer(_why_operator(case, given), show_operator, as_json)
@@ -101,10 +106,10 @@ def command(
     kind = InputKind.ERROR if case == "-" else read.kind
     tell(f"read as: {_READ_AS[kind]}")
     if kind is InputKind.ERROR:
-        output.answer(explain_error(dataset, read.text, _point(given)), show_error, as_json)
+        print_answer(why_error(dataset, read.text, _point(given)), whole=whole, as_json=as_json, judges=False)
         return
     if kind is InputKind.WORDS:
-        output.answer(_find(dataset, read.text), show_hits, as_json)
+        print_answer(list_hits(dataset, read.text), whole=whole, as_json=as_json, judges=False)
         return
     if kind is InputKind.OPERATOR and not along:
         if not read.cases:
@@ -122,34 +127,6 @@ def command(
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
-
-
-def _find(dataset: Dataset, words: str) -> tuple[Hit, ...]:
-    """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none, and for a
-    single one that is spelled as a name (``cross-no-symbolc``).
-    """
-    from caniexport.answers.select import load, refuse_uncovered
-    from caniexport.match.search import FullText, find_hits
-
-    is_name = " " not in words and not words.isalnum()
-    found = () if is_name else find_hits(FullText(dataset), words)
-    if not found:
-        refuse_uncovered(words, load(dataset))
-        entries = load(dataset).catalogue.values()
-        known = dict.fromkeys(name for entry in entries for name in (entry.case, *entry.ops))
-        raise names.unknown("case, operator or words", words, known)
-    return found
-
-
-def show_hits(found: Sequence[Hit], console: Console) -> None:
-    """Print the cases and operators that have the words, best first."""
-    console.print(f"{names.plural(len(found), 'hit')} for these words, best first", style="bold")
-    for hit in found:
-        console.print(f"{hit.case or hit.operator}: {hit.title or 'operator without a documented case'}")
-        console.print(f"  {hit.excerpt}", style="dim", soft_wrap=True)
-    first = found[0]
-    command = f"caniexport why {first.case}" if first.case else f"caniexport op {first.operator}"
-    console.print(f"`{command}` explains the first; `caniexport why -` reads any text as an error's.")
 
 
 def _operator_without_case(dataset: Dataset, name: str) -> Answer:

@@ -36,9 +36,7 @@ _RAISED = re.compile(
     r"(?::[ \t]|:(?=[A-Z])|:?\n|$|: )",
     re.MULTILINE,
 )
-_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
-#: the name of an exception that stands alone
-_BARE_KIND = re.compile(rf"^[\s`'\"]*(?:[\w]+\.)*(?P<kind>{_KIND})[\s`'\".:!]*$")
+_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : [\dN]+ : \w+ : ")
 #: an exception that only says that another one happened
 _WRAPPERS = re.compile(
     r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
@@ -106,7 +104,7 @@ _NOT_OPERATORS = frozenset(
     "_block_list_in_opset _apply_params fn call_function _is_value".split()
 )
 
-_QUOTE = "'\" "
+_QUOTE = "'\""
 _NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
@@ -154,36 +152,19 @@ _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator o
                          "exporting converter inputs shuffle elementwise".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
-#: words that say something together only: an axis, a version, two types
-_AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b|tensor\(\w+\) and tensor\(\w+\)")
-#: the number of a symbol that torch.export gives to a size or a value (``u0``, ``s77``)
-_SYMBOL = re.compile(r"(?<=\b[su])\d+\b")
-#: whose method it is, and which arguments it lacks, in what Python says of a call
-_OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
-_ARGUMENTS = re.compile(r"(?<=\bmissing )\d+ (?=required \w[\w-]* arguments?)|(?<=required positional argument)s?: .*")
-#: which file and which node an error of shapes is of, and how a parser's log marks its lines
-_BEFORE = re.compile(
-    r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])"
-    r"|^(?:(?:\[(?:TRT|TensorRT|E|\d\d/\d\d/\d{4}-[\d:]+)\]|ERROR:)\s*)+"
-)
 #: the name of a node, which each file has its own
 _NODE_NAME = re.compile(
     r"(?<=\bnode )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )
-#: the name of what a node is given; left out beside the types alone, which tell such errors apart
-_VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
-_QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
-#: what differs between equal failures, beside the operator's name
-_DIFFERING = ((_SYMBOL, "N"), (_OWNER, ""), (_ARGUMENTS, ""), (_BEFORE, ""), (_NODE_NAME, "…"))
+#: what differs between equal failures, beside what a signature leaves out
+_DIFFERING = ((_RUNTIME, ""), (_NODE_NAME, "…"), (_INPUT, "input: …"))
 #: what is left out of a text, and what stands for it
 _LEFT_OUT = (
     (_OF_MODEL, ""), (_LOG_PREFIX, "\n"), (_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"),
     (_GRAPH, "\n"),
 )  # fmt: skip
-#: a part of a line of so many letters and words says something by itself
-_LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
 #: where no sentence names an operator: a function of torch, and any word, the number of a node left out
 _OF_TORCH = re.compile(
     r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:onnx|jit|export|fx|_dynamo)\b)(?:\w+\.)*(?!Size\b)(\w+)"
@@ -211,48 +192,23 @@ class Reason:
         return self.kind.endswith("Warning")
 
     @cached_property
-    def tells(self) -> bool:
-        """Whether the first line has enough words to be told from others."""
-        return len(split_words(self.line)) >= LEAST_WORDS
-
-    @cached_property
     def line(self) -> str:
         """The first line of the words."""
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
 
     @cached_property
-    def _unnamed(self) -> str:
-        """The first line without what differs between equal failures, and without the operator's name."""
-        line = _RUNTIME.sub("", self.line)
-        for pattern, instead in _DIFFERING:
-            line = pattern.sub(instead, line)
-        found = (match for rule in _RULES if (match := rule.search(line)))
-        named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
-        if named is None:
-            return line
-        return f"{line[: named.start('op')].rstrip(_QUOTE)} operator {line[named.end('op') :].lstrip(_QUOTE)}"
-
-    @cached_property
     def pattern(self) -> str:
-        """The first line without names, numbers and shapes: the same for all failures of one kind."""
-        line = _INPUT.sub("input: …", self._unnamed)
-        return signature("", "", line).split("|", 2)[-1].rstrip(". ")
-
-    @cached_property
-    def exact(self) -> str:
-        """The first line with its names but for those of nodes and values, without numbers and addresses."""
-        line = _VALUE_NAME.sub("…", self._unnamed)
-        return " ".join(_QUOTED.sub("N", line).split()).rstrip(". ")[:300].casefold()
+        """The first line as :func:`pattern_of` has it."""
+        return pattern_of(self.line)
 
 
 @dataclass(frozen=True)
 class ErrorEvidence:
-    """What an error text says. ``reasons`` has the innermost cause first; ``kinds`` are all exceptions named;
-    ``operators`` are those that the text names, the one that fails first, as they are written.
+    """What an error text says. ``reasons`` has the innermost cause first; ``operators`` are those that the text names,
+    the one that fails first, as they are written.
     """
 
     reasons: tuple[Reason, ...]
-    kinds: tuple[str, ...]
     operators: tuple[str, ...]
 
     @property
@@ -260,36 +216,35 @@ class ErrorEvidence:
         """The operator that fails; empty where the text names none."""
         return self.operators[0] if self.operators else ""
 
-    @property
-    def only_named(self) -> bool:
-        """Whether the text is the name of an exception and nothing else."""
-        return bool(self.kinds) and not any(reason.text for reason in self.reasons)
-
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of all reasons, in lower case."""
-        return split_words("\n".join(f"{reason.kind} {reason.text}" for reason in self.reasons))
+        """The words of the first lines of all reasons, in lower case."""
+        return split_words("\n".join(f"{reason.kind} {reason.line}" for reason in self.reasons))
 
 
-def speaks_alone(words: str) -> bool:
-    """Whether a part of a line says something by itself."""
-    return len(words) >= _LEAST_CLAUSE and len(words.split()) >= _CLAUSE_WORDS
+def pattern_of(line: str) -> str:
+    """A line without names, numbers, shapes and advice: the same for all failures of one kind.
+
+    The line of a row's signature and of an error text come to the same pattern.
+    """
+    line = _ADVICE.sub("", line)
+    for pattern, instead in _DIFFERING:
+        line = pattern.sub(instead, line)
+    found = (match for rule in _RULES if (match := rule.search(line)))
+    named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
+    if named is not None:
+        line = f"{line[: named.start('op')].rstrip(_QUOTE)}'…'{line[named.end('op') :].lstrip(_QUOTE)}"
+    return signature("", "", line).split("|", 2)[-1].rstrip(". ")
 
 
 def split_words(text: str) -> frozenset[str]:
-    """The words of a text, in lower case: a function or type is one word, and so are an axis and a version."""
-    axes = (" ".join(axis.split()) for axis in _AXIS.findall(text))
-    return frozenset((*(token.casefold() for token in _TOKEN.findall(text)), *axes))
+    """The words of a text, in lower case: a function or type is one word."""
+    return frozenset(token.casefold() for token in _TOKEN.findall(text))
 
 
 def only_wraps(words: str) -> bool:
     """Whether words only say that another exception happened."""
     return bool(_WRAPPERS.search(words))
-
-
-def without_advice(text: str) -> str:
-    """A text without what only advises."""
-    return _ADVICE.sub("", text).rstrip(" .")
 
 
 def read_error(text: str) -> ErrorEvidence:
@@ -299,9 +254,8 @@ def read_error(text: str) -> ErrorEvidence:
     for pattern, instead in _LEFT_OUT:
         cleaned = pattern.sub(instead, cleaned)
     reasons = _reasons(cleaned)
-    kinds = tuple(dict.fromkeys(reason.kind for reason in reasons if reason.kind))
     telling = [reason for reason in reasons if not only_wraps(reason.line)] or reasons
-    return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, cleaned, telling, reasons)))
+    return ErrorEvidence(tuple(telling), tuple(_operators(whole, cleaned, telling, reasons)))
 
 
 def read_names(text: str, known: frozenset[str]) -> tuple[str, ...]:
@@ -321,9 +275,6 @@ def _plain(text: str) -> str:
 
 def _reasons(text: str) -> list[Reason]:
     """All exceptions of a text, the innermost first; the whole text where it names no exception."""
-    bare = _BARE_KIND.match(text.strip())
-    if bare:
-        return [Reason(bare["kind"], "")]
     marks = list(_RAISED.finditer(text))
     found = []
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=bool(marks)):

@@ -1,0 +1,251 @@
+"""A pasted error, answered: the case that it is, how that ends at the user's point, and what works there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from caniexport import versions
+from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.fix_code import code_to_copy
+from caniexport.answers.helping import Helping, helping
+from caniexport.answers.op import op as answer_operator
+from caniexport.answers.op import opset_range
+from caniexport.answers.point import Point, Points, call_text
+from caniexport.answers.torch_operators import operators_beside
+from caniexport.corpus.verdicts import works
+from caniexport.match.causes import find_cause
+from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, match_error
+from caniexport.match.parse import pattern_of, read_error
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter, Stage, Status
+from caniexport.names import plural
+from caniexport.operators import operator_key, operator_keys
+from caniexport.store import Dataset, sql
+
+#: the opset that an error names as the one that was asked for, not one that it tells to try
+_OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+#: the release of torch that a text names
+_RELEASE = re.compile(r"\btorch(?: version)?(?:==|[ =:])v?(\d+\.\d+(?:\.\d+)?)\b", re.IGNORECASE)
+_CALLED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_MEASURE = "caniexport check FILE.py:FACTORY takes the model itself through releases and exporters."
+_TEXT_LEADS, _WORKAROUNDS = 4, 3
+
+
+@dataclass(frozen=True)
+class LeadAt:
+    """A case that may be the error, and how it ends at the point; ``is_alike``: with the error. ``bundle`` is its file
+    there.
+    """
+
+    lead: Lead
+    status: Status | None
+    is_alike: bool
+    bundle: str | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether it was measured not to work."""
+        return works(self.status) is False
+
+
+def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
+    """What an error is and what to do, at a point: ``torch``, ``exporter``, ``opset`` as far as ``asked`` names them.
+
+    What is not named is taken from the text, then from the newest cell that has the error. Raises
+    :class:`UnknownName` for a release or exporter nobody knows.
+    """
+    index, points = ErrorIndex.of(dataset), Points(dataset)
+    match = match_error(index, text)
+    point, notes = points.find(_asked(points, match, text, asked))
+    cause = None if match.is_known else find_cause(points.views, text, match.evidence)
+    found = _at(dataset, points, match, point)
+    if cause:
+        alike = [item for item in found if item.is_alike]
+        tables = (_cases(index, alike, point),)
+        return Answer(cause[0], AnswerOutcome.FAILS, tables, tuple(filter(None, cause[1:])))
+    operator = match.evidence.operator
+    if not found:
+        said = f"Not known: no measured case fails like this{f', none is about {operator}' if operator else ''}."
+        return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_samples(dataset, operator), _MEASURE))
+    first = found[0]
+    fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
+    ends, runtime = _ends(points, first, point, fixes)
+    is_answered = first.lead.shares in SURE or first.is_alike
+    verdict, outcome = _verdict(match, first, point, fixes, ends, runtime)
+    shown = [fix for fix in fixes if is_answered][:1]
+    tables = (
+        Table("", ("where", "how it ends", "what helps"), tuple(ends)),
+        Table(
+            "workarounds that work there",
+            ("workaround", "what it does"),
+            tuple((_signed(fix), fix.note) for fix in fixes),
+            shown=_WORKAROUNDS,
+        ),
+        *(Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code)),),)) for fix in shown),
+        _cases(index, found, point),
+    )
+    if not first.fails and operator:
+        notes += _samples(dataset, operator)
+    more = f"caniexport case {first.lead.case} shows every cell."
+    return Answer(verdict[:LONGEST], outcome, tables, tuple(notes), more=more)
+
+
+def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str]) -> dict[str, str]:
+    """Where an error is answered: what the user names, else what the text tells of the call, else where it was seen."""
+    seen = next((lead.seen for lead in match.leads if lead.seen and lead.seen.exporter in _CALLED), None)
+    named, opset = set(_RELEASE.findall(text)), _OPSET.search(text)
+    found = {"torch": seen.torch, "exporter": seen.exporter} if seen else {}
+    if seen and seen.opset and not asked.get("torch"):
+        found["opset"] = str(seen.opset)
+    if len(named) == 1:
+        try:
+            found["torch"] = versions.resolve_patch(versions.public("".join(named)), points.releases)
+        except UnknownName:
+            pass
+    if opset:
+        found["opset"] = opset[1]
+    return {**found, **asked}
+
+
+def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
+    """The leads at a point: first those that end with the error there, then those that fail there."""
+    cases = ", ".join(sql.literal(lead.case) for lead in match.leads) or "NULL"
+    rows = points.views.fetch(
+        f"""SELECT "case", status, stage, message_id, array_to_string(string_split(signature, '|')[3:], '|'), bundle
+            FROM ({point.rows}) WHERE variant = 'plain' AND "case" IN ({cases})"""
+    )
+    at = {case: end for case, *end in rows}
+    texts = dataset.of(point.profile).messages(message for _, _, message, _, _ in at.values())
+    index, key = ErrorIndex.of(dataset), operator_key(match.evidence.operator)
+    found = []
+    for lead in match.leads:
+        status, stage, message, line, bundle = at.get(lead.case, (None,) * 5)
+        is_same = pattern_of(line or "") in match.patterns and (
+            not key or operator_key(read_error(texts.get(message, "")).operator) == key
+        )
+        # the export of a case cannot do without the operator that it is about
+        is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
+        is_alike = works(status and Status(status)) is False and (is_same or (bool(key) and is_refused))
+        found.append(LeadAt(lead, status and Status(status), is_alike, bundle))
+    return sorted(found, key=lambda item: (not item.is_alike, not item.fails))
+
+
+def _ends(points: Points, first: LeadAt, point: Point, fixes: Sequence[Helping]) -> tuple[list[tuple[Cell, ...]], str]:
+    """How the first case ends at the point, from which release on and by which other call it works there, and on which
+    releases of a runtime its file does not; and the first later release of that runtime which takes it.
+    """
+    told = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
+    helps = f"{plural(len(fixes), 'workaround')}" if fixes else "no workaround measured to work" if first.fails else ""
+    rows: list[tuple[Cell, ...]] = [(point.text, Mark(first.status or Status.NOT_RUN, told), helps)]
+    runtime, newer = _on_runtimes(points, first)
+    rows += runtime
+    cells = points.views.fetch(
+        """SELECT torch, exporter, opset, works(status) FROM cells JOIN version USING (torch)
+            WHERE profile = $1 AND "case" = $2 AND variant = 'plain' AND provider = 'cpu' ORDER BY n DESC""",
+        [point.profile, first.lead.case],
+    )
+    call = point.calls[0]
+    along = [(torch, does) for torch, exporter, opset, does in cells if (exporter, opset) == call]
+    later = (
+        [torch for torch, _ in takewhile(lambda end: end[1] and end[0] != point.torch, along)] if first.fails else []
+    )
+    if later:
+        rows.append((f"torch {later[-1]} and later", Mark(Status.PASS, "works"), "the same call"))
+    for exporter in _CALLED if first.fails else ():
+        here = {opset: does for torch, name, opset, does in cells if (torch, name) == (point.torch, exporter)}
+        passing = sorted(opset for opset, does in here.items() if does and opset)
+        if passing:
+            opsets = opset_range(passing, [opset for opset in here if opset])
+            rows.append(
+                (f"{call_text(point.torch, exporter)}, opset {opsets}", Mark(Status.PASS, "works"), "call it so")
+            )
+    return rows, newer
+
+
+def _on_runtimes(points: Points, first: LeadAt) -> tuple[list[tuple[Cell, ...]], str]:
+    """The releases of a runtime on which a file does not work that works at the point, and the first newer one."""
+    if first.fails or first.bundle is None:
+        return [], ""
+    ran = points.views.fetch(
+        """SELECT runtime, runtime_version, bool_and(works(status)) FROM replays
+            WHERE bundle = $1 AND provider = 'cpu' AND session IS NULL AND works(status) IS NOT NULL GROUP BY ALL""",
+        [first.bundle],
+    )
+    own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
+    ends = {version: does for runtime, version, does in ran if runtime == own}
+    failing = versions.ordered(version for version, does in ends.items() if not does)
+    newer = [version for version in versions.ordered(ends) if failing and version not in failing]
+    newer = [version for version in newer if versions.parse(version) > versions.parse(failing[-1])]
+    if not failing:
+        return [], ""
+    span = failing[0] if len(failing) == 1 else f"{failing[0]} to {failing[-1]}"
+    rows: list[tuple[Cell, ...]] = [(f"{own} {span}", Mark(Status.FAIL, "fails on its file"), "")]
+    if newer:
+        rows.append((f"{own} {newer[0]} and later", Mark(Status.PASS, "works"), f"upgrade {own}"))
+    return rows, f"{own} to {newer[0]}" if newer else ""
+
+
+def _verdict(
+    match: ErrorMatch,
+    first: LeadAt,
+    point: Point,
+    fixes: Sequence[Helping],
+    ends: Sequence[Sequence[Cell]],
+    runtime: str,
+) -> tuple[str, AnswerOutcome]:
+    """What to do, in one line."""
+    operator = match.evidence.operator
+    about = f" of {operator}" if operator else ""
+    if runtime:
+        return f"Upgrade {runtime} or later: older releases refuse the file.", AnswerOutcome.FAILS
+    known = first.lead.shares in SURE
+    if not known and not first.is_alike:
+        what = f"about {first.lead.operator}" if first.lead.operator else "by its words"
+        said = f"Not known: no measured case fails like this there. The nearest {what} is listed."
+        return said, AnswerOutcome.NOT_MEASURED
+    what = f"Known error{about}" if known else f"Known words{about}, which several causes share"
+    if first.status is None or first.status is Status.NOT_RUN:
+        return f"{what}: not measured at torch {point.torch}, {point.call}.", AnswerOutcome.NOT_MEASURED
+    if not first.fails:
+        said = f"{what}, and it works at torch {point.torch}: look for another cause."
+        return said, AnswerOutcome.NOT_MEASURED
+    if fixes and not fixes[0].changes_values:
+        return f"{what}: use the workaround {fixes[0].variant}.", AnswerOutcome.FAILS
+    if len(ends) > 1:
+        where, _, way = ends[1]
+        return f"{what}: {'upgrade to' if way == 'the same call' else 'call with'} {where}.", AnswerOutcome.FAILS
+    if fixes:
+        return f"{what}: ± {fixes[0].variant} helps, with other values.", AnswerOutcome.FAILS
+    return f"{what}: nothing is measured to help there.", AnswerOutcome.FAILS
+
+
+def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point) -> Table:
+    """The cases that fail alike, with what each shares with the text and how it ends at the point."""
+    asked = {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
+    rows = tuple(
+        (
+            index.cases[item.lead.case].title,
+            item.lead.shares.value,
+            Mark(item.status or Status.NOT_RUN, "as you saw" if item.is_alike else ""),
+            Link(item.lead.case, "case", {"case": item.lead.case, **({} if point.is_default else asked)}),
+        )
+        for item in found
+    )
+    return Table("cases that fail alike", ("case", "shares", "there", "name"), rows, shown=_TEXT_LEADS)
+
+
+def _signed(fix: Helping) -> str:
+    return f"± {fix.variant}" if fix.changes_values else fix.variant
+
+
+def _samples(dataset: Dataset, operator: str) -> list[str]:
+    """What the operator samples of an operator come to."""
+    summary = operators_beside(dataset) if operator else None
+    names = summary.called(operator) if summary else ()
+    if summary is None or not names:
+        return []
+    said = answer_operator(summary, dataset, names[0], {}).verdict
+    return [f"Operator samples: {said} caniexport op {names[0]} tells more."]
