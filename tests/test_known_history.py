@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from caniexport.match.error_index import index_errors
 from click.testing import CliRunner
 
 from caniexport.answers.moves import Became, Moves
 from caniexport.answers.point import Points, parse
 from caniexport.answers.scope import scope
 from caniexport.cli import main
-from caniexport.match.error_index import index_errors
 from caniexport.match.errors import match_error
 from caniexport.store.views import Views
 

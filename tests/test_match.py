@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from caniexport.match.error_index import index_errors
+from caniexport.match.evidence import read_error
 from click.testing import CliRunner
 
 import caniexport
@@ -19,9 +21,7 @@ from caniexport.answers.select import load
 from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
 from caniexport.cli import main
 from caniexport.match import error_index
-from caniexport.match.error_index import index_errors
 from caniexport.match.errors import Confidence, match_error
-from caniexport.match.evidence import read_error
 from caniexport.operators import operator_key
 from caniexport.store import summary
 

@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from caniexport.match.known import known_case
 from small_dataset import write
 
 from caniexport import api, locks, pytest_plugin
 from caniexport.locks import LockedInstall
-from caniexport.match.known import known_case
 
 pytest_plugins = "pytester"
 

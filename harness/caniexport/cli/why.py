@@ -21,6 +21,7 @@ from caniexport.cli.options import (
     filter_options,
     install_options,
     json_option,
+    open_dataset,
     open_for,
     opset_numbers,
     print_answer,
@@ -47,7 +48,7 @@ _MOST_MESSAGES = 5
 #: what places an error
 _POINT = ("torch", "exporter", "opset")
 _MOST_PLACES = 6
-_READ_AS = {"case": "a case", "operator": "an operator", "error": "an error text", "words": "words"}
+_READ_AS = {"case": "a case", "operator": "an operator", "words": "words"}
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
 
 
@@ -88,26 +89,25 @@ def command(
 
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
+    from caniexport.match.search import InputKind, is_error, list_hits, read_input
+
+    if case == "-" or is_error(case):
+        print_answer(_why_error(case, lock, here, given), whole=whole, as_json=as_json, judges=False)
+        return
     from caniexport.answers.history import history
     from caniexport.answers.operator_cells import is_of_operators
     from caniexport.answers.reasons import why
     from caniexport.cli.support import show_cases
-    from caniexport.match.search import InputKind, list_hits, read_input
-    from caniexport.match.why import why_error
 
     if is_of_operators(case):
         output.answer(_why_operator(case, given), show_operator, as_json)
         return
-    text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = with_measured(dataset, {**placed, "torch": given["torch"]}) if along == "torch" else placed
-    read = read_input(dataset, text, TAKEN["why"])
+    read = read_input(dataset, case, TAKEN["why"])
     given |= {name: (value,) for name, value in read.filters.items() if not given.get(name)}
-    kind = InputKind.ERROR if case == "-" else read.kind
+    kind = read.kind
     tell(f"read as: {_READ_AS[kind]}")
-    if kind is InputKind.ERROR:
-        print_answer(why_error(dataset, read.text, _point(given)), whole=whole, as_json=as_json, judges=False)
-        return
     if kind is InputKind.WORDS:
         print_answer(list_hits(dataset, read.text), whole=whole, as_json=as_json, judges=False)
         return
@@ -127,6 +127,20 @@ def command(
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
+
+
+def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[str, ...]]) -> Answer:
+    """What an error text is, and what to do about it at the point that is asked for."""
+    from caniexport.match.search import split_filters
+    from caniexport.match.why import why_error
+
+    tell("read as: an error text")
+    text = sys.stdin.read() if text == "-" else text
+    typed, rest = ({}, text) if "\n" in text.strip() else split_filters(text, TAKEN["why"])
+    install = read_install(lock, here, given["torch"])
+    dataset, placed = open_for(install, given) if install else (open_dataset(), dict(given))
+    placed |= {name: (value,) for name, value in typed.items() if not given.get(name)}
+    return why_error(dataset, rest, _point(placed))
 
 
 def _operator_without_case(dataset: Dataset, name: str) -> Answer:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
+from caniexport import versions
 from caniexport.match.parse import ErrorEvidence, every_operator, pattern_of, read_error, read_names, split_words
 from caniexport.operators import operator_key, operator_keys, operator_name
 from caniexport.store import Dataset
@@ -89,13 +90,13 @@ class Lead:
 class ErrorMatch:
     """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
 
-    ``patterns`` are the patterns of measured errors that the text has; ``alike`` is the number of cases that share as
-    much as the first.
+    ``lines`` are the lines of measured errors that the text has, but for names and numbers; ``alike`` is the number of
+    cases that share as much as the first.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
-    patterns: frozenset[str]
+    lines: frozenset[str]
     alike: int
 
     @property
@@ -115,13 +116,9 @@ class ErrorIndex:
             WHERE variant = 'plain' AND corpus <> 'canary'"""
         )
         self.cases = {case: IndexedCase(title or "", tuple(ops or ())) for case, title, ops in cases}
-        self.seen: dict[str, list[Seen]] = defaultdict(list)
-        patterns: dict[str, str] = {}
-        for line, *found in (*self._views.fetch(_FAILURES), *self._views.fetch(_REPLAYS)):
-            if line not in patterns:
-                patterns[line] = pattern_of(line)
-            if found[0] in self.cases:
-                self.seen[patterns[line]].append(Seen(*found))
+        self._views.fetch(_FAILURES)
+        #: the first lines of all failures, with their words
+        self.words = {line: split_words(line) for (line,) in self._views.fetch("SELECT DISTINCT line FROM failure")}
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
@@ -134,11 +131,7 @@ class ErrorIndex:
     @cached_property
     def cells(self) -> Counter[str]:
         """By case: how many of its cells fail."""
-        found: Counter[str] = Counter()
-        for seen in self.seen.values():
-            for item in seen:
-                found[item.case] += item.cells
-        return found
+        return Counter(dict(self._views.fetch("""SELECT "case", sum(cells) FROM failure GROUP BY ALL""")))
 
     @cached_property
     def by_operator(self) -> Mapping[str, tuple[str, ...]]:
@@ -155,13 +148,8 @@ class ErrorIndex:
         return frozenset(self.by_operator) | every_operator()
 
     @cached_property
-    def words(self) -> Mapping[str, frozenset[str]]:
-        """The words of each pattern."""
-        return {pattern: split_words(pattern) for pattern in self.seen}
-
-    @cached_property
     def rarity(self) -> Mapping[str, float]:
-        """How much a word says: the fewer patterns have it, the more."""
+        """How much a word says: the fewer lines have it, the more."""
         counts = Counter(word for words in self.words.values() for word in words)
         return {word: math.log(1 + len(self.words) / count) for word, count in counts.items()}
 
@@ -171,13 +159,20 @@ class ErrorIndex:
         return sum(self.rarity.get(word, rarest) for word in words)
 
     def like(self, evidence: ErrorEvidence) -> frozenset[str]:
-        """The patterns that the innermost reason of a text has that has any, alone or among other words."""
+        """The lines with the pattern of a text's reason, alone or among other words: of the innermost that has any."""
         for reason in evidence.reasons:
-            mine = reason.pattern
-            found = frozenset(known for known in self.seen if _is_one(mine, known))
+            mine, words = reason.pattern, split_words(reason.pattern)
+            few = min(len(words), _LEAST_WORDS)
+            near = (line for line, known in self.words.items() if len(known & words) >= few)
+            found = frozenset(line for line in near if _is_one(mine, pattern_of(line)))
             if found:
                 return found
         return frozenset()
+
+    def seen(self, lines: Iterable[str]) -> list[Seen]:
+        """The failures with one of these lines."""
+        query = "SELECT * EXCLUDE (line) FROM failure WHERE line IN (SELECT unnest($1))"
+        return [Seen(*row) for row in self._views.fetch(query, [list(lines)])]
 
     def texts(self, seen: Iterable[Seen]) -> dict[str, str]:
         """The messages of failures."""
@@ -196,19 +191,19 @@ class ErrorIndex:
 _NEWEST = """max_by({'t': torch, 'e': exporter, 'o': opset}, (coalesce(n, -1), exporter <> 'default',
     exporter = 'torchscript-trace', opset))"""
 _FAILS = """variant = 'plain' AND works(status) IS DISTINCT FROM true AND status NOT IN ('skip', 'not_run')"""
-_PLACED = "coalesce(p.t, ''), coalesce(p.e, ''), p.o"
+_PLACED = "coalesce(p.t, '') AS torch, coalesce(p.e, '') AS exporter, p.o AS opset"
+_ENDS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
+    AND "case" IN (SELECT "case" FROM variants WHERE variant = 'plain' AND corpus <> 'canary')"""
 #: the failures of original forms: the line of the signature, then what :class:`Seen` has
-_FAILURES = f"""SELECT line, "case", message_id, cells, {_PLACED} FROM (
-    SELECT array_to_string(string_split(signature, '|')[3:], '|') AS line, "case", message_id, count(*) AS cells,
-        {_NEWEST} AS p
-    FROM cells LEFT JOIN version USING (torch)
-    WHERE {_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
-    GROUP BY signature, "case", message_id)"""
-_REPLAYS = f"""SELECT array_to_string(string_split(signature, '|')[3:], '|'), "case", message_id,
-        count(*), '', '', NULL, runtime || ' ' || max(runtime_version)
-    FROM replays
-    WHERE {_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL AND "case" IS NOT NULL
-    GROUP BY signature, "case", message_id, runtime"""
+_FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
+    SELECT array_to_string(string_split(signature, '|')[3:], '|') AS line, "case", message_id, cells,
+        {_PLACED}, runtime
+    FROM (
+        SELECT signature, "case", message_id, count(*) AS cells, {_NEWEST} AS p, '' AS runtime
+        FROM cells LEFT JOIN version USING (torch) WHERE {_ENDS} GROUP BY signature, "case", message_id
+        UNION ALL BY NAME
+        SELECT signature, "case", message_id, count(*) AS cells, runtime || ' ' || max(runtime_version) AS runtime
+        FROM replays WHERE {_ENDS} GROUP BY signature, "case", message_id, replays.runtime)"""
 _QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE contains(text, $1)),
     cell AS (SELECT torch, exporter, opset, "case", variant, status, unnest([message_id, warning_id, checker_id]) AS id
         FROM cells WHERE variant = 'plain')
@@ -234,11 +229,10 @@ def _is_one(mine: str, known: str) -> bool:
 def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     evidence = read_error(text)
-    patterns = index.like(evidence)
-    if evidence.reasons and not evidence.operators and not patterns:
+    lines = index.like(evidence)
+    if evidence.reasons and not evidence.operators and not lines:
         evidence = replace(evidence, operators=read_names(text, index.operators))
-    seen = [item for pattern in patterns for item in index.seen[pattern]]
-    leads = [*_by_pattern(index, evidence, seen), *_by_operator(index, evidence)]
+    leads = [*_by_pattern(index, evidence, index.seen(lines)), *_by_operator(index, evidence)]
     if not leads:
         leads += _by_words(index, evidence)
     asked = split_words(text)
@@ -249,7 +243,7 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
             best[lead.case] = weighed
     found = sorted(best.values(), key=_rank)
     alike = sum(lead.shares is found[0].shares for lead in found)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), patterns, alike)
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, alike)
 
 
 def _rank(lead: Lead) -> tuple[object, ...]:
@@ -268,7 +262,7 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[Seen]
     for case, found in of_case.items():
         is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
         pure = sum(item.cells for item in found) / (index.cells[case] + _FEW_CELLS)
-        newest = max(found, key=lambda item: (bool(item.torch), item.cells))
+        newest = max(found, key=lambda item: versions.parse(item.torch or "0"))
         shares = (Shares.ERROR if is_rule and is_about else Shares.CAUSE) if name else Shares.WORDS
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
 
@@ -294,16 +288,20 @@ def _by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
 def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     """Cases whose message quotes a text, else whose errors have most of its words."""
     quoting = index.quoting(evidence)
-    for item in quoting:
-        yield Lead(item.case, Shares.WORDS, item.cells / (index.cells[item.case] + _FEW_CELLS), "", item)
+    yield from (
+        Lead(item.case, Shares.WORDS, item.cells / (index.cells[item.case] + _FEW_CELLS), "", item) for item in quoting
+    )
     mine = evidence.words
     weight = index.weigh(mine)
-    for pattern, words in index.words.items() if not quoting else ():
+    alike: dict[str, float] = {}
+    for line, words in index.words.items() if not quoting else ():
         both = mine & words
         shared = index.weigh(both)
         like = shared / (weight + index.weigh(words) - shared) if len(both) > _SHORT else 0
-        for item in index.seen[pattern] if like >= _ALIKE else ():
-            yield Lead(item.case, Shares.WORDS, like, "", item)
+        if like >= _ALIKE:
+            alike[line] = like
+    for line, like in alike.items():
+        yield from (Lead(item.case, Shares.WORDS, like, "", item) for item in index.seen([line]))
 
 
 def _about(index: ErrorIndex, lead: Lead, asked: frozenset[str]) -> float:

@@ -153,23 +153,16 @@ def list_hits(dataset: Dataset, words: str) -> Answer:
 
 def as_answer(found: Sequence[Hit]) -> Answer:
     """Hits as an answer: nothing is judged."""
+    pages = [("case", hit.case) if hit.case else ("op", hit.operator or "") for hit in found]
     rows = tuple(
-        (
-            hit.title or "operator without a documented case",
-            Message(hit.excerpt),
-            Link(hit.case, "case", {"case": hit.case})
-            if hit.case
-            else Link(hit.operator or "", "op", {"op": hit.operator or ""}),
-        )
-        for hit in found
+        (hit.title or "operator without a documented case", Message(hit.excerpt), Link(name, page, {page: name}))
+        for hit, (page, name) in zip(found, pages, strict=True)
     )
-    first = found[0]
-    more = f"caniexport case {first.case}" if first.case else f"caniexport op {first.operator}"
+    page, name = pages[0]
+    more = f"caniexport {page} {name} tells more; caniexport why - reads any text as an error's."
     said = f"{plural(len(found), 'hit')} for these words, best first."
     table = Table("", ("case or operator", "where the words are", "name"), rows, shown=MOST_HITS)
-    return Answer(
-        said, AnswerOutcome.LISTED, (table,), more=f"{more} tells more; caniexport why - reads any text as an error's."
-    )
+    return Answer(said, AnswerOutcome.LISTED, (table,), more=more)
 
 
 def find_hits(index: FullText, words: str) -> tuple[Hit, ...]:

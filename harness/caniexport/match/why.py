@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import works
 from caniexport.match.causes import find_cause
 from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, match_error
-from caniexport.match.parse import pattern_of, read_error
+from caniexport.match.parse import read_error
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter, Stage, Status
 from caniexport.names import plural
@@ -101,10 +102,8 @@ def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str
     if seen and seen.opset and not asked.get("torch"):
         found["opset"] = str(seen.opset)
     if len(named) == 1:
-        try:
+        with contextlib.suppress(UnknownName):
             found["torch"] = versions.resolve_patch(versions.public("".join(named)), points.releases)
-        except UnknownName:
-            pass
     if opset:
         found["opset"] = opset[1]
     return {**found, **asked}
@@ -123,9 +122,7 @@ def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> li
     found = []
     for lead in match.leads:
         status, stage, message, line, bundle = at.get(lead.case, (None,) * 5)
-        is_same = pattern_of(line or "") in match.patterns and (
-            not key or operator_key(read_error(texts.get(message, "")).operator) == key
-        )
+        is_same = line in match.lines and (not key or operator_key(read_error(texts.get(message, "")).operator) == key)
         # the export of a case cannot do without the operator that it is about
         is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
         is_alike = works(status and Status(status)) is False and (is_same or (bool(key) and is_refused))
