@@ -90,14 +90,16 @@ class Lead:
 class ErrorMatch:
     """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
 
-    ``lines`` are the lines of measured errors that the text has, but for names and numbers; ``alike`` is the number of
-    cases that share as much as the first.
+    ``lines`` are the lines of measured errors that the text has, but for names and numbers; where it has none,
+    ``quoted`` are the messages, warnings and words of onnx's checker that have its innermost line. ``cases`` is the
+    number of all cases that share something with it.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
     lines: frozenset[str]
-    alike: int
+    quoted: frozenset[str]
+    cases: int
 
     @property
     def is_known(self) -> bool:
@@ -230,9 +232,10 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     evidence = read_error(text)
     lines = index.like(evidence)
-    if evidence.reasons and not evidence.operators and not lines:
+    quoting = [] if lines or evidence.operators else index.quoting(evidence)
+    if evidence.reasons and not (evidence.operators or lines or quoting):
         evidence = replace(evidence, operators=read_names(text, index.operators))
-    leads = [*_by_pattern(index, evidence, index.seen(lines)), *_by_operator(index, evidence)]
+    leads = [*_by_pattern(index, evidence, [*index.seen(lines), *quoting]), *_by_operator(index, evidence)]
     if not leads:
         leads += _by_words(index, evidence)
     asked = split_words(text)
@@ -242,8 +245,8 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
         if lead.case not in best or _rank(weighed) < _rank(best[lead.case]):
             best[lead.case] = weighed
     found = sorted(best.values(), key=_rank)
-    alike = sum(lead.shares is found[0].shares for lead in found)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, alike)
+    quoted = frozenset(item.message_id for item in quoting)
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, quoted, len(found))
 
 
 def _rank(lead: Lead) -> tuple[object, ...]:
@@ -261,7 +264,8 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[Seen]
         of_case[item.case].append(item)
     for case, found in of_case.items():
         is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
-        pure = sum(item.cells for item in found) / (index.cells[case] + _FEW_CELLS)
+        cells = sum(item.cells for item in found)
+        pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
         newest = max(found, key=lambda item: versions.parse(item.torch or "0"))
         shares = (Shares.ERROR if is_rule and is_about else Shares.CAUSE) if name else Shares.WORDS
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
@@ -286,15 +290,11 @@ def _by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
 
 
 def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
-    """Cases whose message quotes a text, else whose errors have most of its words."""
-    quoting = index.quoting(evidence)
-    yield from (
-        Lead(item.case, Shares.WORDS, item.cells / (index.cells[item.case] + _FEW_CELLS), "", item) for item in quoting
-    )
+    """Cases whose errors have most of the words of a text."""
     mine = evidence.words
     weight = index.weigh(mine)
     alike: dict[str, float] = {}
-    for line, words in index.words.items() if not quoting else ():
+    for line, words in index.words.items():
         both = mine & words
         shared = index.weigh(both)
         like = shared / (weight + index.weigh(words) - shared) if len(both) > _SHORT else 0

@@ -158,8 +158,10 @@ _NODE_NAME = re.compile(
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )
+#: the name of what a node is given
+_VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
 #: what differs between equal failures, beside what a signature leaves out
-_DIFFERING = ((_RUNTIME, ""), (_NODE_NAME, "…"), (_INPUT, "input: …"))
+_DIFFERING = ((_RUNTIME, ""), (_NODE_NAME, "…"), (_VALUE_NAME, "…"), (_INPUT, "input: …"))
 #: what is left out of a text, and what stands for it
 _LEFT_OUT = (
     (_OF_MODEL, ""), (_LOG_PREFIX, "\n"), (_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"),
@@ -230,11 +232,12 @@ def pattern_of(line: str) -> str:
     line = _ADVICE.sub("", line)
     for pattern, instead in _DIFFERING:
         line = pattern.sub(instead, line)
+    line = signature("", "", line).split("|", 2)[-1].rstrip(". ")
     found = (match for rule in _RULES if (match := rule.search(line)))
     named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
-    if named is not None:
-        line = f"{line[: named.start('op')].rstrip(_QUOTE)}'…'{line[named.end('op') :].lstrip(_QUOTE)}"
-    return signature("", "", line).split("|", 2)[-1].rstrip(". ")
+    if named is None:
+        return line
+    return f"{line[: named.start('op')].rstrip(_QUOTE)}'…'{line[named.end('op') :].lstrip(_QUOTE)}"
 
 
 def split_words(text: str) -> frozenset[str]:

@@ -32,7 +32,8 @@ _OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|ops
 _RELEASE = re.compile(r"\btorch(?: version)?(?:==|[ =:])v?(\d+\.\d+(?:\.\d+)?)\b", re.IGNORECASE)
 _CALLED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _MEASURE = "caniexport check FILE.py:FACTORY takes the model itself through releases and exporters."
-_TEXT_LEADS, _WORKAROUNDS = 4, 3
+#: lines on the first screen: of cases, workarounds and code
+_CASES, _WORKAROUNDS, _CODE_LINES = 4, 3, 14
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,15 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     found = _at(dataset, points, match, point)
     if cause:
         alike = [item for item in found if item.is_alike]
-        tables = (_cases(index, alike, point),)
+        tables = (_cases(index, alike, point, len(alike)),)
         return Answer(cause[0], AnswerOutcome.FAILS, tables, tuple(filter(None, cause[1:])))
     operator = match.evidence.operator
     if not found:
-        said = f"Not known: no measured case fails like this{f', none is about {operator}' if operator else ''}."
+        said = f"Not known{f': no measured case is about {operator}' if operator else ''}."
         return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_samples(dataset, operator), _MEASURE))
     first = found[0]
     fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
-    ends, runtime = _ends(points, first, point, fixes)
+    ends, runtime = _ends(points, match, first, point, fixes)
     is_answered = first.lead.shares in SURE or first.is_alike
     verdict, outcome = _verdict(match, first, point, fixes, ends, runtime)
     shown = [fix for fix in fixes if is_answered][:1]
@@ -85,8 +86,11 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
             tuple((_signed(fix), fix.note) for fix in fixes),
             shown=_WORKAROUNDS,
         ),
-        *(Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code)),),)) for fix in shown),
-        _cases(index, found, point),
+        *(
+            Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code).strip()),),), shown=_CODE_LINES)
+            for fix in shown
+        ),
+        _cases(index, found, point, match.cases),
     )
     if not first.fails and operator:
         notes += _samples(dataset, operator)
@@ -99,6 +103,9 @@ def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str
     seen = next((lead.seen for lead in match.leads if lead.seen and lead.seen.exporter in _CALLED), None)
     named, opset = set(_RELEASE.findall(text)), _OPSET.search(text)
     found = {"torch": seen.torch, "exporter": seen.exporter} if seen else {}
+    if not seen and match.is_known:
+        # what another runtime gave is looked at in the file that the newest release traces
+        found["exporter"] = Exporter.TRACE.value
     if seen and seen.opset and not asked.get("torch"):
         found["opset"] = str(seen.opset)
     if len(named) == 1:
@@ -110,24 +117,26 @@ def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str
 
 
 def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
-    """The leads at a point: first those that end with the error there, then those that fail there."""
+    """The leads at a point: first those that end with the error there."""
     cases = ", ".join(sql.literal(lead.case) for lead in match.leads) or "NULL"
     rows = points.views.fetch(
-        f"""SELECT "case", status, stage, message_id, array_to_string(string_split(signature, '|')[3:], '|'), bundle
-            FROM ({point.rows}) WHERE variant = 'plain' AND "case" IN ({cases})"""
+        f"""SELECT "case", status, stage, message_id, array_to_string(string_split(signature, '|')[3:], '|'), bundle,
+                list_has_any([message_id, warning_id, checker_id], $1)
+            FROM ({point.rows}) WHERE variant = 'plain' AND "case" IN ({cases})""",
+        [list(match.quoted)],
     )
     at = {case: end for case, *end in rows}
-    texts = dataset.of(point.profile).messages(message for _, _, message, _, _ in at.values())
+    texts = dataset.of(point.profile).messages(message for _, _, message, *_ in at.values())
     index, key = ErrorIndex.of(dataset), operator_key(match.evidence.operator)
     found = []
     for lead in match.leads:
-        status, stage, message, line, bundle = at.get(lead.case, (None,) * 5)
+        status, stage, message, line, bundle, quotes = at.get(lead.case, (None,) * 6)
         is_same = line in match.lines and (not key or operator_key(read_error(texts.get(message, "")).operator) == key)
         # the export of a case cannot do without the operator that it is about
         is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
-        is_alike = works(status and Status(status)) is False and (is_same or (bool(key) and is_refused))
+        is_alike = works(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
         found.append(LeadAt(lead, status and Status(status), is_alike, bundle))
-    return sorted(found, key=lambda item: (not item.is_alike, not item.fails))
+    return sorted(found, key=lambda item: not item.is_alike)
 
 
 def _ends(points: Points, first: LeadAt, point: Point, fixes: Sequence[Helping]) -> tuple[list[tuple[Cell, ...]], str]:
@@ -137,7 +146,7 @@ def _ends(points: Points, first: LeadAt, point: Point, fixes: Sequence[Helping])
     told = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
     helps = f"{plural(len(fixes), 'workaround')}" if fixes else "no workaround measured to work" if first.fails else ""
     rows: list[tuple[Cell, ...]] = [(point.text, Mark(first.status or Status.NOT_RUN, told), helps)]
-    runtime, newer = _on_runtimes(points, first)
+    runtime, newer = _on_runtimes(points, match, first)
     rows += runtime
     cells = points.views.fetch(
         """SELECT torch, exporter, opset, works(status) FROM cells JOIN version USING (torch)
@@ -162,27 +171,30 @@ def _ends(points: Points, first: LeadAt, point: Point, fixes: Sequence[Helping])
     return rows, newer
 
 
-def _on_runtimes(points: Points, first: LeadAt) -> tuple[list[tuple[Cell, ...]], str]:
-    """The releases of a runtime on which a file does not work that works at the point, and the first newer one."""
-    if first.fails or first.bundle is None:
+def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> tuple[list[tuple[Cell, ...]], str]:
+    """The releases of a runtime that give the error for a file that works at the point, and the first newer one that
+    takes the file.
+    """
+    own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
+    if first.fails or not own or first.bundle is None:
         return [], ""
     ran = points.views.fetch(
-        """SELECT runtime, runtime_version, bool_and(works(status)) FROM replays
-            WHERE bundle = $1 AND provider = 'cpu' AND session IS NULL AND works(status) IS NOT NULL GROUP BY ALL""",
-        [first.bundle],
+        """SELECT runtime_version, bool_and(works(status)), bool_or(list_contains($3, array_to_string(
+                string_split(signature, '|')[3:], '|'))) FROM replays
+            WHERE bundle = $1 AND runtime = $2 AND provider = 'cpu' AND session IS NULL AND works(status) IS NOT NULL
+            GROUP BY ALL""",
+        [first.bundle, own, list(match.lines)],
     )
-    own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
-    ends = {version: does for runtime, version, does in ran if runtime == own}
-    failing = versions.ordered(version for version, does in ends.items() if not does)
-    newer = [version for version in versions.ordered(ends) if failing and version not in failing]
-    newer = [version for version in newer if versions.parse(version) > versions.parse(failing[-1])]
+    failing = versions.ordered(version for version, _, is_alike in ran if is_alike)
     if not failing:
         return [], ""
+    last = versions.parse(failing[-1])
+    working = versions.ordered(version for version, does, _ in ran if does and versions.parse(version) > last)
     span = failing[0] if len(failing) == 1 else f"{failing[0]} to {failing[-1]}"
-    rows: list[tuple[Cell, ...]] = [(f"{own} {span}", Mark(Status.FAIL, "fails on its file"), "")]
-    if newer:
-        rows.append((f"{own} {newer[0]} and later", Mark(Status.PASS, "works"), f"upgrade {own}"))
-    return rows, f"{own} to {newer[0]}" if newer else ""
+    rows: list[tuple[Cell, ...]] = [(f"{own} {span}", Mark(Status.FAIL, "fails as you saw"), "")]
+    if working:
+        rows.append((f"{own} {working[0]} and later", Mark(Status.PASS, "works"), f"upgrade {own}"))
+    return rows, f"{own} to {working[0]}" if working else ""
 
 
 def _verdict(
@@ -194,21 +206,20 @@ def _verdict(
     runtime: str,
 ) -> tuple[str, AnswerOutcome]:
     """What to do, in one line."""
-    operator = match.evidence.operator
-    about = f" of {operator}" if operator else ""
+    about = f" of {match.evidence.operator.removeprefix('aten::')}" if match.evidence.operator else ""
     if runtime:
         return f"Upgrade {runtime} or later: older releases refuse the file.", AnswerOutcome.FAILS
-    known = first.lead.shares in SURE
-    if not known and not first.is_alike:
-        what = f"about {first.lead.operator}" if first.lead.operator else "by its words"
-        said = f"Not known: no measured case fails like this there. The nearest {what} is listed."
-        return said, AnswerOutcome.NOT_MEASURED
-    what = f"Known error{about}" if known else f"Known words{about}, which several causes share"
+    is_known = first.lead.shares in SURE
+    if not is_known and not first.is_alike:
+        return f"Not known{about}: no measured case fails so there.", AnswerOutcome.NOT_MEASURED
+    what = f"Known error{about}" if is_known else f"Fails as {first.lead.case} does"
     if first.status is None or first.status is Status.NOT_RUN:
         return f"{what}: not measured at torch {point.torch}, {point.call}.", AnswerOutcome.NOT_MEASURED
+    if not first.fails and first.lead.seen and first.lead.seen.runtime:
+        seen = first.lead.seen.runtime
+        return f"{what} on {seen}: it works on the runtime of torch {point.torch}.", AnswerOutcome.FAILS
     if not first.fails:
-        said = f"{what}, and it works at torch {point.torch}: look for another cause."
-        return said, AnswerOutcome.NOT_MEASURED
+        return f"{what}, and it works at torch {point.torch}: look for another cause.", AnswerOutcome.NOT_MEASURED
     if fixes and not fixes[0].changes_values:
         return f"{what}: use the workaround {fixes[0].variant}.", AnswerOutcome.FAILS
     if len(ends) > 1:
@@ -219,7 +230,7 @@ def _verdict(
     return f"{what}: nothing is measured to help there.", AnswerOutcome.FAILS
 
 
-def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point) -> Table:
+def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
     """The cases that fail alike, with what each shares with the text and how it ends at the point."""
     asked = {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
     rows = tuple(
@@ -231,7 +242,8 @@ def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point) -> Table:
         )
         for item in found
     )
-    return Table("cases that fail alike", ("case", "shares", "there", "name"), rows, shown=_TEXT_LEADS)
+    counted = f"{len(found)} of {every} cases" if every > len(found) else plural(every, "case")
+    return Table(f"{counted} that may be meant", ("case", "shares", "there", "name"), rows, shown=_CASES)
 
 
 def _signed(fix: Helping) -> str:

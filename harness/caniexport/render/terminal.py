@@ -50,7 +50,8 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     lines = [[Text(table.columns[at], "dim") for at in kept]] if len(kept) > 1 else []
     for row in rows:
         cells = [_text(row[at], whole=whole).split("\n") for at in kept]
-        lines += [[*map(Text.copy, line)] for line in zip_longest(*cells, fillvalue=Text())]
+        several = [[*map(Text.copy, line)] for line in zip_longest(*cells, fillvalue=Text())]
+        lines += several if whole else several[: table.shown]
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
     # a name is there to be copied
     named = [any(isinstance(row[at], Link | Code) for row in rows) for at in kept]
