@@ -66,8 +66,8 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     found = _at(dataset, points, match, point)
     if cause:
         alike = [item for item in found if item.is_alike]
-        tables = (_cases(index, alike, point, len(alike)),)
-        return Answer(cause[0], AnswerOutcome.FAILS, tables, tuple(filter(None, cause[1:])))
+        also = _cases(index, alike, point, len(alike))
+        return Answer(cause[0], AnswerOutcome.FAILS, (also,), tuple(filter(None, cause[1:])))
     operator = match.evidence.operator
     if not found:
         said = f"Not known{f': no measured case is about {operator}' if operator else ''}."
@@ -131,7 +131,9 @@ def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> li
     found = []
     for lead in match.leads:
         status, stage, message, line, bundle, quotes = at.get(lead.case, (None,) * 6)
-        is_same = line in match.lines and (not key or operator_key(read_error(texts.get(message, "")).operator) == key)
+        is_same = line in match.lines and (
+            not key or operator_key(read_error(texts.get(message or "", "")).operator) == key
+        )
         # the export of a case cannot do without the operator that it is about
         is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
         is_alike = works(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
@@ -139,7 +141,9 @@ def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> li
     return sorted(found, key=lambda item: not item.is_alike)
 
 
-def _ends(points: Points, first: LeadAt, point: Point, fixes: Sequence[Helping]) -> tuple[list[tuple[Cell, ...]], str]:
+def _ends(
+    points: Points, match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping]
+) -> tuple[list[tuple[Cell, ...]], str]:
     """How the first case ends at the point, from which release on and by which other call it works there, and on which
     releases of a runtime its file does not; and the first later release of that runtime which takes it.
     """
