@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from caniexport.match.judged import FixAt
 
 from caniexport.answers.support import Support
 from caniexport.check.found import Failure, Where, Works
 from caniexport.check.headline import headline
+from caniexport.check.judged import FixAt
 from caniexport.check.matching import Match
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Status

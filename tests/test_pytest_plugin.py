@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from caniexport.match.known import known_case
 from small_dataset import write
 
 from caniexport import api, locks, pytest_plugin
+from caniexport.answers.known import known_case
 from caniexport.locks import LockedInstall
 
 pytest_plugins = "pytester"

@@ -75,15 +75,19 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     first = found[0]
     fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
     ends, runtime = _ends(points, match, first, point, fixes)
-    is_answered = first.lead.shares in SURE or first.is_alike
+    # words that several cases fail with do not say whose workaround it takes
+    alike = sum(item.is_alike for item in found)
+    is_answered = first.lead.shares in SURE or alike == 1
     verdict, outcome = _verdict(match, first, point, fixes, ends, runtime)
-    shown = [fix for fix in fixes if is_answered][:1]
+    if not is_answered and alike:
+        verdict, outcome = f"{alike} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
+    shown = fixes[:is_answered]
     tables = (
         Table("", ("where", "how it ends", "what helps"), tuple(ends)),
         Table(
             "workarounds that work there",
             ("workaround", "what it does"),
-            tuple((_signed(fix), fix.note) for fix in fixes),
+            tuple((_workaround(first.lead.case, fix, point), fix.note) for fix in fixes),
             shown=_WORKAROUNDS,
         ),
         *(
@@ -131,9 +135,8 @@ def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> li
     found = []
     for lead in match.leads:
         status, stage, message, line, bundle, quotes = at.get(lead.case, (None,) * 6)
-        is_same = line in match.lines and (
-            not key or operator_key(read_error(texts.get(message or "", "")).operator) == key
-        )
+        named = operator_key(read_error(texts.get(message or "", "")).operator) if key else ""
+        is_same = line in match.lines and named == key
         # the export of a case cannot do without the operator that it is about
         is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
         is_alike = works(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
@@ -236,13 +239,12 @@ def _verdict(
 
 def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
     """The cases that fail alike, with what each shares with the text and how it ends at the point."""
-    asked = {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
     rows = tuple(
         (
             index.cases[item.lead.case].title,
             item.lead.shares.value,
             Mark(item.status or Status.NOT_RUN, "as you saw" if item.is_alike else ""),
-            Link(item.lead.case, "case", {"case": item.lead.case, **({} if point.is_default else asked)}),
+            Link(item.lead.case, "case", {"case": item.lead.case, **_place(point)}),
         )
         for item in found
     )
@@ -250,8 +252,16 @@ def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int)
     return Table(f"{counted} that may be meant", ("case", "shares", "there", "name"), rows, shown=_CASES)
 
 
-def _signed(fix: Helping) -> str:
-    return f"± {fix.variant}" if fix.changes_values else fix.variant
+def _workaround(case: str, fix: Helping, point: Point) -> Link:
+    """A workaround that leads to the cell in which it works; ``±`` marks one that computes other values."""
+    asked = {"case": case, "variant": fix.variant, **_place(point)}
+    return Link(f"± {fix.variant}" if fix.changes_values else fix.variant, "case", asked)
+
+
+def _place(point: Point) -> dict[str, str]:
+    if point.is_default:
+        return {"torch": point.torch}
+    return {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
 
 
 def _samples(dataset: Dataset, operator: str) -> list[str]:
