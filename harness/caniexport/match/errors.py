@@ -236,7 +236,7 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
     if evidence.reasons and not (evidence.operators or lines or quoting):
         evidence = replace(evidence, operators=read_names(text, index.operators))
     leads = [*_by_pattern(index, evidence, [*index.seen(lines), *quoting]), *_by_operator(index, evidence)]
-    if not leads:
+    if not leads and not evidence.operators:
         leads += _by_words(index, evidence)
     asked = split_words(text)
     best: dict[str, Lead] = {}
