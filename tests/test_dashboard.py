@@ -51,12 +51,10 @@ def test_a_pasted_traceback_finds_its_case_and_the_fix_that_works_there(draw):
     for pasted in (TRACEBACK, TRACEBACK.replace("\n", " "), "RuntimeError: " + CROSS.format(9)):
         app = draw("search", q=pasted)
 
-        assert hits(app) == ["cross-no-symbolic"]
-        assert "the same error" in words(app)
-        assert "works there: stack_rewrite" in " ".join(words(app).split())
         said = " ".join(words(app).split())
-        assert "exchanged" not in said.partition("bad fix: exchanged")[0], "what sources warn of is no recommendation"
-        assert "exchanged" not in said.partition("works there:")[2].partition("✓")[0]
+        assert "Known error of cross: use the workaround stack_rewrite." in said
+        assert "the same error" in said
+        assert "exchanged" not in said, "what sources warn of is no recommendation"
 
 
 def test_what_is_pasted_stands_in_the_address(draw):

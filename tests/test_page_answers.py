@@ -17,7 +17,6 @@ from dashboard_data import build
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
-from caniexport.pages.views.hits import working_fixes
 from caniexport.store import writer
 from caniexport.store.schema import to_arrow
 
@@ -381,15 +380,6 @@ NON_FACTOR = "adaptive-avg-pool2d-non-factor"
 
 
 @pytest.mark.published
-def test_the_static_copy_has_of_each_fix_that_it_computes_other_values(published):
-    places = working_fixes(published, NON_FACTOR).values()
-
-    assert any(fix.changed == OTHER_VALUES for fixes in places for fix in fixes)
-    for fixes in places:
-        assert [bool(fix.changed) for fix in fixes] == sorted(bool(fix.changed) for fix in fixes)
-
-
-@pytest.mark.published
 def test_an_upgrade_marks_a_workaround_that_computes_other_values(published):
     asked = {"from": "1.13.1", "to": "2.9.1", "to_exporter": "dynamo", "ops": "interpolate"}
     assert "± without_antialias" in read(published, "upgrade", **asked)
@@ -399,7 +389,6 @@ def test_an_upgrade_marks_a_workaround_that_computes_other_values(published):
 def test_an_error_lists_the_workarounds_that_work_where_it_was_seen(published):
     error = "Exporting the operator 'aten::scaled_dot_product_attention' to ONNX opset version {} is not supported."
     error = f"RuntimeError: {error}"
-    works = re.compile(r"sdpa-opset-13 .*? works there: (.*?) (?:✓|✗|≠)")
-    at_14, at_13 = (works.search(read(published, "search", q=error.format(opset))) for opset in (14, 13))
-    assert "formula" in at_14[1]
-    assert "opset_14" in at_13[1]
+    at_14, at_13 = (read(published, "search", q=error.format(opset)) for opset in (14, 13))
+    assert "use the workaround formula" in at_14
+    assert "opset_14" in at_13

@@ -48,7 +48,7 @@ SURE = (Shares.ERROR, Shares.CAUSE)
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFailure:
     """Failures of a case with one message: how many ``cells``, and the newest of them. ``runtime`` is set where only
     another runtime than the one installed there gave it.
     """
@@ -83,7 +83,7 @@ class Lead:
     shares: Shares
     score: float
     operator: str = ""
-    seen: Seen | None = None
+    seen: SeenFailure | None = None
 
 
 @dataclass(frozen=True)
@@ -171,21 +171,21 @@ class ErrorIndex:
                 return found
         return frozenset()
 
-    def seen(self, lines: Iterable[str]) -> list[Seen]:
+    def seen(self, lines: Iterable[str]) -> list[SeenFailure]:
         """The failures with one of these lines."""
         query = "SELECT * EXCLUDE (line) FROM failure WHERE line IN (SELECT unnest($1))"
-        return [Seen(*row) for row in self._views.fetch(query, [list(lines)])]
+        return [SeenFailure(*row) for row in self._views.fetch(query, [list(lines)])]
 
-    def texts(self, seen: Iterable[Seen]) -> dict[str, str]:
+    def texts(self, seen: Iterable[SeenFailure]) -> dict[str, str]:
         """The messages of failures."""
         return self._dataset.messages({item.message_id for item in seen})
 
-    def quoting(self, evidence: ErrorEvidence) -> list[Seen]:
+    def quoting(self, evidence: ErrorEvidence) -> list[SeenFailure]:
         """Failures whose message, warning or checker's word has the innermost line of a text, but for names."""
         for reason in evidence.reasons:
             part = max(_NAMED.split(reason.line), key=len, default="").strip()
             if _speaks_alone(part):
-                found = [Seen(*row) for row in self._views.fetch(_QUOTING, [part])]
+                found = [SeenFailure(*row) for row in self._views.fetch(_QUOTING, [part])]
                 return [item for item in found if item.case in self.cases]
         return []
 
@@ -196,7 +196,7 @@ _FAILS = """variant = 'plain' AND works(status) IS DISTINCT FROM true AND status
 _PLACED = "coalesce(p.t, '') AS torch, coalesce(p.e, '') AS exporter, p.o AS opset"
 _ENDS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
     AND "case" IN (SELECT "case" FROM variants WHERE variant = 'plain' AND corpus <> 'canary')"""
-#: the failures of original forms: the line of the signature, then what :class:`Seen` has
+#: the failures of original forms: the line of the signature, then what :class:`SeenFailure` has
 _FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
     SELECT array_to_string(string_split(signature, '|')[3:], '|') AS line, "case", message_id, cells,
         {_PLACED}, runtime
@@ -253,13 +253,13 @@ def _rank(lead: Lead) -> tuple[object, ...]:
     return list(Shares).index(lead.shares), -lead.score, lead.case
 
 
-def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[Seen]) -> Iterator[Lead]:
+def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
     """Cases that end with the pattern of a text; of a text that names an operator those that name the very one."""
     name = operator_name(evidence.operator) if evidence.operator else ""
     # operators of ONNX fail in one way for several causes
     is_rule = "::" in evidence.operator or any(_OF_EXPORTER.search(reason.line) for reason in evidence.reasons)
     seen = _naming(index, name, seen) if name else list(seen)
-    of_case: dict[str, list[Seen]] = defaultdict(list)
+    of_case: dict[str, list[SeenFailure]] = defaultdict(list)
     for item in seen:
         of_case[item.case].append(item)
     for case, found in of_case.items():
@@ -271,7 +271,7 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[Seen]
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
 
 
-def _naming(index: ErrorIndex, name: str, seen: Iterable[Seen]) -> list[Seen]:
+def _naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
     """The failures whose message names the operator as the one that fails."""
     seen = list(seen)
     names = {
