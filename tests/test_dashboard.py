@@ -38,7 +38,7 @@ def hits(app):
 def test_the_search_finds_cases_by_operator_and_words(draw):
     assert hits(draw("search", q="aten::cross")) == ["cross-no-symbolic"]
     assert "found by operator" in words(draw("search", q="torch.cross"))
-    assert hits(draw("search", q="slice products")) == ["cross-no-symbolic"]
+    assert "cross-no-symbolic" in words(draw("search", q="slice products"))
 
 
 TRACEBACK = """Traceback (most recent call last):
@@ -62,7 +62,7 @@ def test_what_is_pasted_stands_in_the_address(draw):
     app.text_input(key="url-q").set_value(TRACEBACK).run()
 
     assert app.query_params["q"] == TRACEBACK
-    assert hits(app) == ["cross-no-symbolic"]
+    assert "Known error of cross" in words(app)
 
 
 def test_a_search_that_finds_nothing_names_the_nearest(draw):

@@ -18,7 +18,7 @@ from caniexport.store import Dataset
 from caniexport.store.views import Views
 
 #: a part of a line of so many letters and words says something by itself
-_LEAST_LETTERS, _LEAST_WORDS = 24, 4
+_LEAST_LETTERS, _LEAST_WORDS = 16, 3
 #: share of the words of two lines, weighed by how rare they are, from which they are alike
 _ALIKE = 0.6
 #: words of so few letters (to, on, not) say nothing of what a case is about

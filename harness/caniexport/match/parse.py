@@ -158,12 +158,21 @@ _NODE_NAME = re.compile(
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )
+#: whose method it is, in what Python says of a call
+_OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
 #: a node with what it takes and gives
 _NODE = re.compile(r"\bIn Node, \(.*\) ?,")
 #: the name of what a node is given
 _VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
 #: what differs between equal failures, beside what a signature leaves out
-_DIFFERING = ((_RUNTIME, ""), (_NODE, "In Node, …"), (_NODE_NAME, "…"), (_VALUE_NAME, "…"), (_INPUT, "input: …"))
+_DIFFERING = (
+    (_RUNTIME, ""),
+    (_OWNER, ""),
+    (_NODE, "In Node, …"),
+    (_NODE_NAME, "…"),
+    (_VALUE_NAME, "…"),
+    (_INPUT, "input: …"),
+)
 #: what is left out of a text, and what stands for it
 _LEFT_OUT = (
     (_OF_MODEL, ""), (_LOG_PREFIX, "\n"), (_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"),

@@ -53,6 +53,21 @@ class LeadAt:
         return works(self.status) is False
 
 
+@dataclass(frozen=True)
+class CaseEnd:
+    """How a case ends in one place, and what to do there; ``text`` stands in place of the status."""
+
+    where: str
+    status: Status
+    text: str
+    helps: str
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The same as a row of a table."""
+        return self.where, Mark(self.status, self.text), self.helps
+
+
 def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     """What an error is and what to do, at a point: ``torch``, ``exporter``, ``opset`` as far as ``asked`` names them.
 
@@ -74,16 +89,16 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
         return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_samples(dataset, operator), _MEASURE))
     first = found[0]
     fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
-    ends, runtime = _ends(points, match, first, point, fixes)
+    ends = tuple(_ends(points, match, first, point, fixes))
     # words that several cases fail with do not say whose workaround it takes
     alike = sum(item.is_alike for item in found)
     is_answered = first.lead.shares in SURE or alike == 1
-    verdict, outcome = _verdict(match, first, point, fixes, ends, runtime)
+    verdict, outcome = _verdict(match, first, point, fixes, ends)
     if not is_answered and alike:
         verdict, outcome = f"{alike} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
     shown = fixes[:is_answered]
     tables = (
-        Table("", ("where", "how it ends", "what helps"), tuple(ends)),
+        Table("", ("where", "how it ends", "what helps"), tuple(end.cells for end in ends)),
         Table(
             "workarounds that work there",
             ("workaround", "what it does"),
@@ -146,45 +161,38 @@ def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> li
 
 def _ends(
     points: Points, match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping]
-) -> tuple[list[tuple[Cell, ...]], str]:
+) -> Iterator[CaseEnd]:
     """How the first case ends at the point, from which release on and by which other call it works there, and on which
-    releases of a runtime its file does not; and the first later release of that runtime which takes it.
+    releases of a runtime its file does not.
     """
     told = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
-    helps = f"{plural(len(fixes), 'workaround')}" if fixes else "no workaround measured to work" if first.fails else ""
-    rows: list[tuple[Cell, ...]] = [(point.text, Mark(first.status or Status.NOT_RUN, told), helps)]
-    runtime, newer = _on_runtimes(points, match, first)
-    rows += runtime
+    nothing = "no workaround works" if first.fails else ""
+    helps = plural(len(fixes), "workaround") if fixes else nothing
+    yield CaseEnd(point.text, first.status or Status.NOT_RUN, told, helps)
+    if not first.fails:
+        yield from _on_runtimes(points, match, first)
+        return
     cells = points.views.fetch(
         """SELECT torch, exporter, opset, works(status) FROM cells JOIN version USING (torch)
             WHERE profile = $1 AND "case" = $2 AND variant = 'plain' AND provider = 'cpu' ORDER BY n DESC""",
         [point.profile, first.lead.case],
     )
-    call = point.calls[0]
-    along = [(torch, does) for torch, exporter, opset, does in cells if (exporter, opset) == call]
-    later = (
-        [torch for torch, _ in takewhile(lambda end: end[1] and end[0] != point.torch, along)] if first.fails else []
-    )
+    along = [(torch, does) for torch, exporter, opset, does in cells if (exporter, opset) == point.calls[0]]
+    later = [torch for torch, _ in takewhile(lambda end: end[1] and end[0] != point.torch, along)]
     if later:
-        rows.append((f"torch {later[-1]} and later", Mark(Status.PASS, "works"), "the same call"))
-    for exporter in _CALLED if first.fails else ():
-        here = {opset: does for torch, name, opset, does in cells if (torch, name) == (point.torch, exporter)}
-        passing = sorted(opset for opset, does in here.items() if does and opset)
-        if passing:
-            opsets = opset_range(passing, [opset for opset in here if opset])
-            rows.append(
-                (f"{call_text(point.torch, exporter)}, opset {opsets}", Mark(Status.PASS, "works"), "call it so")
-            )
-    return rows, newer
+        yield CaseEnd(f"torch {later[-1]} and later", Status.PASS, "works", f"upgrade to torch {later[-1]}")
+    for exporter in _CALLED:
+        here = {opset: does for torch, name, opset, does in cells if (torch, name) == (point.torch, exporter) and opset}
+        if passing := sorted(opset for opset, does in here.items() if does):
+            call = f"{call_text(point.torch, exporter)}, opset {opset_range(passing, here)}"
+            yield CaseEnd(call, Status.PASS, "works", f"call it with {call}")
 
 
-def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> tuple[list[tuple[Cell, ...]], str]:
+def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[CaseEnd]:
     """The releases of a runtime that give the error for a file that works at the point, and the first newer one that
     takes the file.
     """
     own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
-    if first.fails or not own or first.bundle is None:
-        return [], ""
     ran = points.views.fetch(
         """SELECT runtime_version, bool_and(works(status)), bool_or(list_contains($3, array_to_string(
                 string_split(signature, '|')[3:], '|'))) FROM replays
@@ -193,48 +201,39 @@ def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> tuple[list
         [first.bundle, own, list(match.lines)],
     )
     failing = versions.ordered(version for version, _, is_alike in ran if is_alike)
-    if not failing:
-        return [], ""
-    last = versions.parse(failing[-1])
-    working = versions.ordered(version for version, does, _ in ran if does and versions.parse(version) > last)
-    span = failing[0] if len(failing) == 1 else f"{failing[0]} to {failing[-1]}"
-    rows: list[tuple[Cell, ...]] = [(f"{own} {span}", Mark(Status.FAIL, "fails as you saw"), "")]
-    if working:
-        rows.append((f"{own} {working[0]} and later", Mark(Status.PASS, "works"), f"upgrade {own}"))
-    return rows, f"{own} to {working[0]}" if working else ""
+    if failing:
+        span = " to ".join(dict.fromkeys((failing[0], failing[-1])))
+        yield CaseEnd(f"{own} {span}", Status.FAIL, "fails as you saw", "")
+        last = versions.parse(failing[-1])
+        working = versions.ordered(version for version, does, _ in ran if does and versions.parse(version) > last)
+        for newer in working[:1]:
+            yield CaseEnd(f"{own} {newer} and later", Status.PASS, "works", f"upgrade {own} to {newer}")
 
 
 def _verdict(
-    match: ErrorMatch,
-    first: LeadAt,
-    point: Point,
-    fixes: Sequence[Helping],
-    ends: Sequence[Sequence[Cell]],
-    runtime: str,
+    match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping], ends: Sequence[CaseEnd]
 ) -> tuple[str, AnswerOutcome]:
     """What to do, in one line."""
     about = f" of {match.evidence.operator.removeprefix('aten::')}" if match.evidence.operator else ""
-    if runtime:
-        return f"Upgrade {runtime} or later: older releases refuse the file.", AnswerOutcome.FAILS
     is_known = first.lead.shares in SURE
     if not is_known and not first.is_alike:
         return f"Not known{about}: no measured case fails so there.", AnswerOutcome.NOT_MEASURED
     what = f"Known error{about}" if is_known else f"Fails as {first.lead.case} does"
-    if first.status is None or first.status is Status.NOT_RUN:
-        return f"{what}: not measured at torch {point.torch}, {point.call}.", AnswerOutcome.NOT_MEASURED
-    if not first.fails and first.lead.seen and first.lead.seen.runtime:
-        seen = first.lead.seen.runtime
-        return f"{what} on {seen}: it works on the runtime of torch {point.torch}.", AnswerOutcome.FAILS
-    if not first.fails:
-        return f"{what}, and it works at torch {point.torch}: look for another cause.", AnswerOutcome.NOT_MEASURED
+    if works(first.status) is None:
+        return f"{what}: not measured at torch {point.torch}.", AnswerOutcome.NOT_MEASURED
     if fixes and not fixes[0].changes_values:
         return f"{what}: use the workaround {fixes[0].variant}.", AnswerOutcome.FAILS
-    if len(ends) > 1:
-        where, _, way = ends[1]
-        return f"{what}: {'upgrade to' if way == 'the same call' else 'call with'} {where}.", AnswerOutcome.FAILS
+    for end in ends[1:]:
+        if end.helps:
+            return f"{what}: {end.helps}.", AnswerOutcome.FAILS
     if fixes:
         return f"{what}: ± {fixes[0].variant} helps, with other values.", AnswerOutcome.FAILS
-    return f"{what}: nothing is measured to help there.", AnswerOutcome.FAILS
+    if first.fails:
+        return f"{what}: nothing is measured to help there.", AnswerOutcome.FAILS
+    if first.lead.seen and first.lead.seen.runtime:
+        runtime = first.lead.seen.runtime
+        return f"{what} on {runtime}: it works on the runtime of torch {point.torch}.", AnswerOutcome.FAILS
+    return f"{what}, and it works at torch {point.torch}: look for another cause.", AnswerOutcome.NOT_MEASURED
 
 
 def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
