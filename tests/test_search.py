@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.answers.reading import load
+from caniexport.answers.search import FullText, find_hits, is_error, split_filters
 from caniexport.answers.select import cases_about
 from caniexport.cli import main
-from caniexport.match.search import FullText, find_hits, is_error, split_filters
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 from caniexport.store import Dataset, writer

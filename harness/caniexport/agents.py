@@ -15,8 +15,8 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
+from caniexport.answers.search import FullText, find_hits
 from caniexport.answers.upstream import source_address
-from caniexport.match.search import FullText, find_hits
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.settings import ProjectSettings, read_settings

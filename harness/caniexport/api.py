@@ -36,6 +36,7 @@ from caniexport.answers import history as histories
 from caniexport.answers import op as operators
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
+from caniexport.answers import why as errors
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
 from caniexport.answers.beside_torch import ALONG_PACKAGES
@@ -51,7 +52,6 @@ from caniexport.answers.select import exporter_names
 from caniexport.answers.shown import Answers
 from caniexport.answers.supported import CaseSupport, supported
 from caniexport.answers.torch_operators import OperatorsSummary
-from caniexport.match import why as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset

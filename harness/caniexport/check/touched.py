@@ -18,9 +18,9 @@ from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.point import Points
 from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.answers.touching import TouchWord
+from caniexport.answers.why import why_error
 from caniexport.corpus.verdicts import works
 from caniexport.match.errors import SURE, ErrorIndex, match_error
-from caniexport.match.why import why_error
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.store import Dataset

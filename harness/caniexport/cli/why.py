@@ -89,7 +89,7 @@ def command(
 
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
-    from caniexport.match.search import InputKind, is_error, list_hits, read_input
+    from caniexport.answers.search import InputKind, is_error, list_hits, read_input
 
     if case == "-" or is_error(case):
         print_answer(_why_error(case, lock, here, given), whole=whole, as_json=as_json, judges=False)
@@ -131,8 +131,8 @@ def command(
 
 def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[str, ...]]) -> Answer:
     """What an error text is, and what to do about it at the point that is asked for."""
-    from caniexport.match.search import split_filters
-    from caniexport.match.why import why_error
+    from caniexport.answers.search import split_filters
+    from caniexport.answers.why import why_error
 
     tell("read as: an error text")
     text = sys.stdin.read() if text == "-" else text

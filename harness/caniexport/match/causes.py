@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from caniexport import versions
-from caniexport.answers.point import call_text
 from caniexport.match.parse import ErrorEvidence
 from caniexport.model.status import Exporter
 from caniexport.store.views import Views
@@ -107,7 +106,7 @@ def _refused(views: Views, opset: int) -> tuple[str, str]:
             WHERE opset = $1 AND profile = 'newest' AND exporter IN ($2, $3) GROUP BY exporter ORDER BY min(n)""",
         [opset, Exporter.TRACE.value, Exporter.DYNAMO.value],
     )
-    since = " or ".join(f"{torch} ({call_text('2.5', exporter)})" for exporter, torch in rows)
+    since = " or ".join(f"{torch} (dynamo={exporter == Exporter.DYNAMO.value})" for exporter, torch in rows)
     if not since:
         return f"Ask for an older opset: no measured release of torch takes opset {opset}.", ""
     return f"Ask for an older opset, or upgrade to torch {since}.", f"These releases and newer ones take opset {opset}."

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from caniexport import home
-from caniexport.answers.select import torch_operators
 from caniexport.model.messages import signature
 from caniexport.operators import dtypes_of, operator_key, operator_keys
 
@@ -52,19 +51,8 @@ _FRAME = re.compile(
 _GRAPH = re.compile(r"^[ \t*>]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
 #: what a value's node takes and gives
 _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-#: what a log puts before each of its lines
-_LOG_PREFIX = re.compile(r"^\[?[VIWEF]\d{4} [\d:.]+ +(?:\d+ +)?[\w./-]+:\d+\]", re.MULTILINE)
 _CAUSED_BY = re.compile(
     r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
-)
-#: nodes that only hold the one that failed
-_OUTER_NODE = re.compile(
-    r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
-)
-#: where ONNX Runtime refuses a file; each version writes it in its own way
-_OF_MODEL = re.compile(
-    r"(?:(?:Load model from [^\n]{1,200}? failed|Failed to load model with error):\s*)?"
-    r"\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*"
 )
 #: from here on a text only advises
 _ADVICE = re.compile(
@@ -97,13 +85,6 @@ _SYMBOLIC = re.compile(
     r"(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\."
     r'(?:py(?:", line \d+,? in |\(\d+\): )|(?!py\b))(?P<op>\w+)'
 )
-_NOT_OPERATORS = frozenset(
-    "wrapper symbolic_fn _onnx_unsupported _unimplemented _onnx_opset_unsupported _onnx_opset_unsupported_detailed "
-    "_parse_arg _get_const _maybe_get_const _unpack_list _interpolate_helper symbolic helper inner decorated "
-    "_get_tensor_sizes _op_with_optional_float_cast args_have_same_dtype check_training_mode _wrapper "
-    "_block_list_in_opset _apply_params fn call_function _is_value".split()
-)
-
 _QUOTE = "'\""
 _NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
@@ -174,10 +155,7 @@ _DIFFERING = (
     (_INPUT, "input: …"),
 )
 #: what is left out of a text, and what stands for it
-_LEFT_OUT = (
-    (_OF_MODEL, ""), (_LOG_PREFIX, "\n"), (_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"),
-    (_GRAPH, "\n"),
-)  # fmt: skip
+_LEFT_OUT = ((_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"), (_GRAPH, "\n"))
 #: where no sentence names an operator: a function of torch, and any word, the number of a node left out
 _OF_TORCH = re.compile(
     r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:onnx|jit|export|fx|_dynamo)\b)(?:\w+\.)*(?!Size\b)(\w+)"
@@ -264,7 +242,7 @@ def only_wraps(words: str) -> bool:
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
     whole = _plain(text)
-    cleaned = _OUTER_NODE.sub("", whole)
+    cleaned = whole
     for pattern, instead in _LEFT_OUT:
         cleaned = pattern.sub(instead, cleaned)
     reasons = _reasons(cleaned)
@@ -317,7 +295,7 @@ def _operators(whole: str, cleaned: str, telling: Sequence[Reason], reasons: Ite
     """Operators named, those of the innermost reasons first, then those whose symbolic function raised."""
     found = [op for reason in telling for op in _named(f"{reason.kind}: {reason.text}")]
     frames = [match["op"] for match in _SYMBOLIC.finditer(whole)]
-    found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS)]
+    found += [op for op in reversed(frames) if not op.startswith(_HELPERS)]
     found += [op for reason in reasons if reason not in telling for op in _named(f"{reason.kind}: {reason.text}")]
     by_key = _by_key(found) or _by_key(_named(cleaned)) or _by_key(_onnx_named(cleaned))
     return list(by_key.values())
@@ -352,8 +330,15 @@ def node_names() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
+def torch_operators() -> frozenset[str]:
+    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
+    lines = home.packaged_list("torch_operators.txt").splitlines()
+    return operator_keys(line for line in lines if not line.startswith("#"))
+
+
+@lru_cache(maxsize=1)
 def every_operator() -> frozenset[str]:
-    """The keys of all operators that torch has (``cases/torch_operators.txt``), and of ONNX's."""
+    """The keys of all operators that torch has, and of ONNX's."""
     return torch_operators() | operator_keys(node_names())
 
 

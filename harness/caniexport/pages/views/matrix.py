@@ -14,9 +14,9 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.frames import matrix_frame
 from caniexport.answers.gathered import by_exporter, by_operator, by_theme
 from caniexport.answers.matrix import By, CaseTable, table
+from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import word
-from caniexport.match.search import FullText, find_cases
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, Exporter, Status

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from caniexport.answers.select import DEFAULT_OPSET
-from caniexport.match.search import (
+from caniexport.answers.search import (
     FullText,
     InputKind,
     SearchInput,
@@ -17,7 +16,8 @@ from caniexport.match.search import (
     read_input,
     split_filters,
 )
-from caniexport.match.why import why_error
+from caniexport.answers.select import DEFAULT_OPSET
+from caniexport.answers.why import why_error
 from caniexport.model.case import PLAIN
 from caniexport.pages.answered import answered
 from caniexport.pages.form import APP, Form, Page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -91,11 +91,11 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
     ends = tuple(_ends(points, match, first, point, fixes))
     # words that several cases fail with do not say whose workaround it takes
-    alike = sum(item.is_alike for item in found)
-    is_answered = first.lead.shares in SURE or alike == 1
+    many = sum(item.is_alike for item in found)
+    is_answered = first.lead.shares in SURE or many == 1
     verdict, outcome = _verdict(match, first, point, fixes, ends)
-    if not is_answered and alike:
-        verdict, outcome = f"{alike} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
+    if not is_answered and many:
+        verdict, outcome = f"{many} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
     shown = fixes[:is_answered]
     tables = (
         Table("", ("where", "how it ends", "what helps"), tuple(end.cells for end in ends)),
