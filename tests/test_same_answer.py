@@ -140,7 +140,8 @@ def test_an_error_text_has_one_answer_for_command_python_agent_and_page(results,
     page_body = str(page("search", {"q": text, "my_torch": "1.10.2"}, Kept.open(ROOT / "results", None)).body)
 
     assert by_command == as_json(answer)
-    assert (by_agent["verdict"], by_agent["tables"][0]) == (by_command["verdict"], by_command["tables"][0])
+    assert by_agent["verdict"] == by_command["verdict"]
+    assert by_agent["tables"][0]["rows"] == by_command["tables"][0]["rows"]
     assert answer.verdict in page_body
     assert all(row["where"] in page_body for row in by_command["tables"][0]["rows"])
 
