@@ -156,7 +156,7 @@ def test_my_error_leads_to_its_case_and_to_the_fix_that_works(visit, width, sche
     box = page.get_by_role("textbox", name="A case, an operator, or your error")
     box.fill(f"RuntimeError: {CROSS.format(12)}")
     box.press("Enter")
-    page.get_by_text("the same error").wait_for()
+    page.get_by_text("the same error").first.wait_for()
     page.get_by_role("link", name="stack_rewrite").click()
     page.wait_for_url("**/case?**variant=stack_rewrite**")
 

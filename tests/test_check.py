@@ -23,7 +23,7 @@ from caniexport.check.subject import Options, UnusableModel, case_id, subject
 from caniexport.cli import main
 from caniexport.cli.check import axes
 from caniexport.machine import interpreters
-from caniexport.match.evidence import read_error
+from caniexport.match.parse import read_error
 from caniexport.model import releases
 from caniexport.model.errors import CaniexportError
 from caniexport.model.status import Status

@@ -9,9 +9,9 @@ import pytest
 from caniexport.answers.support import Support
 from caniexport.check.found import Failure, Where, Works
 from caniexport.check.headline import headline
+from caniexport.check.judged import FixAt
 from caniexport.check.matching import Match
 from caniexport.corpus.verdicts import Workaround
-from caniexport.match.judged import FixAt
 from caniexport.model.status import Status
 
 TRACE, SCRIPT, DYNAMO, DEFAULT = "torchscript-trace", "torchscript-script", "dynamo", "default"

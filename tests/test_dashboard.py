@@ -38,7 +38,7 @@ def hits(app):
 def test_the_search_finds_cases_by_operator_and_words(draw):
     assert hits(draw("search", q="aten::cross")) == ["cross-no-symbolic"]
     assert "found by operator" in words(draw("search", q="torch.cross"))
-    assert hits(draw("search", q="slice products")) == ["cross-no-symbolic"]
+    assert "cross-no-symbolic" in words(draw("search", q="slice products"))
 
 
 TRACEBACK = """Traceback (most recent call last):
@@ -51,12 +51,10 @@ def test_a_pasted_traceback_finds_its_case_and_the_fix_that_works_there(draw):
     for pasted in (TRACEBACK, TRACEBACK.replace("\n", " "), "RuntimeError: " + CROSS.format(9)):
         app = draw("search", q=pasted)
 
-        assert hits(app) == ["cross-no-symbolic"]
-        assert "the same error" in words(app)
-        assert "works there: stack_rewrite" in " ".join(words(app).split())
         said = " ".join(words(app).split())
-        assert "exchanged" not in said.partition("bad fix: exchanged")[0], "what sources warn of is no recommendation"
-        assert "exchanged" not in said.partition("works there:")[2].partition("✓")[0]
+        assert "Known error of cross: use the workaround stack_rewrite." in said
+        assert "the same error" in said
+        assert "exchanged" not in said, "what sources warn of is no recommendation"
 
 
 def test_what_is_pasted_stands_in_the_address(draw):
@@ -64,7 +62,7 @@ def test_what_is_pasted_stands_in_the_address(draw):
     app.text_input(key="url-q").set_value(TRACEBACK).run()
 
     assert app.query_params["q"] == TRACEBACK
-    assert hits(app) == ["cross-no-symbolic"]
+    assert "Known error of cross" in words(app)
 
 
 def test_a_search_that_finds_nothing_names_the_nearest(draw):

@@ -53,7 +53,7 @@ def test_a_name_of_an_operator_of_a_file_is_printed_without_its_control_characte
 
 def test_an_error_text_is_printed_without_its_control_characters(run):
     reply = run("why", "-", text=f"RuntimeError: {HOSTILE} aten::cross is not supported\n")
-    assert "Sneaky" in reply.output and not RAW.search(reply.output)
+    assert "cross" in reply.output and not RAW.search(reply.output)
 
 
 @pytest.mark.parametrize("words", [("why", HOSTILE), ("table", "--case", HOSTILE), ("upgrade", HOSTILE)])

@@ -12,8 +12,7 @@ from caniexport.answers.moves import Became, Moves
 from caniexport.answers.point import Points, parse
 from caniexport.answers.scope import scope
 from caniexport.cli import main
-from caniexport.match.error_index import index_errors
-from caniexport.match.errors import match_error
+from caniexport.match.errors import ErrorIndex, match_error
 from caniexport.store.views import Views
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
@@ -123,4 +122,4 @@ def test_the_json_of_an_upgrade_names_the_runtime_of_both_points():
 )
 def test_an_error_that_many_cases_tell_finds_the_case_that_is_about_it(published, words, case):
     """Every case with a grid_sample fails with these words; few are about them."""
-    assert case in [lead.case for lead in match_error(index_errors(published), words).leads[:2]]
+    assert case in [lead.case for lead in match_error(ErrorIndex.of(published), words).leads[:2]]

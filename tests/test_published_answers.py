@@ -89,24 +89,22 @@ def test_a_warning_of_a_missing_module_hides_no_operator(operator):
     with_warning, without = (ask("why", "-", text=text) for text in (warned, f"Traceback{alone}"))
     assert "A Python package is not installed" not in with_warning
     assert with_warning == without
-    assert f"aten::{operator}" in with_warning
+    assert operator in with_warning
 
 
 def _cases(answer):
-    return re.findall(r"more caniexport why (\S+)", answer)
+    return re.findall(r"caniexport case (\S+)", answer)
 
 
 def test_a_missing_module_that_ends_an_export_is_the_cause():
     text = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'apex'\n"
 
-    assert ask("why", "-", text=text).startswith("A Python package is not installed where this ran.")
+    assert ask("why", "-", text=text).startswith("A Python package is not installed where this ran: no export failed.")
 
 
 def test_a_case_that_fails_so_in_the_asked_cell_goes_before_one_that_passes_there():
     asked = ("why", "-", "--torch", "2.13.0", "--exporter", "dynamo")
     answer = ask(*asked, text="RuntimeError: invalid expand shape\n")
 
-    assert "the most alike is bilstm-by-two-lstms" in answer
     assert _cases(answer)[0] == "bilstm-by-two-lstms"
-    first = answer.partition("bilstm-by-two-lstms: a similar error")[2]
-    assert re.search(r"there ✗ fail at torch 2\.13\.0, dynamo", first)
+    assert re.search(r"torch 2\.13\.0, dynamo=True, opset_version=\d+ +✗ fails as you saw", answer)

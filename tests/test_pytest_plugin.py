@@ -9,8 +9,8 @@ import pytest
 from small_dataset import write
 
 from caniexport import api, locks, pytest_plugin
+from caniexport.answers.known import known_case
 from caniexport.locks import LockedInstall
-from caniexport.match.known import known_case
 
 pytest_plugins = "pytester"
 

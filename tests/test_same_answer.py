@@ -24,6 +24,7 @@ from caniexport.locks import LockedInstall
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import MEASURED, WORKS
 from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
 
 pytest_plugins = "pytester"
 
@@ -122,6 +123,23 @@ def in_suites(questions, pytester, monkeypatch):
         found = re.findall(r"::test_(\d+): (.*)", pytester.runpytest_inprocess(*PLUGIN).stdout.str())
         lines |= {int(number): line for number, line in found}
     return [lines[number] for number in range(len(questions))]
+
+
+def test_an_error_text_has_one_answer_for_command_python_agent_and_page(results, home):
+    text, point = (
+        "RuntimeError: Exporting the operator cross to ONNX opset version 14 is not supported",
+        {"torch": "1.10.2"},
+    )
+    by_command = json.loads(CliRunner().invoke(main, ["why", text, "--torch", "1.10.2", "--json"]).stdout)
+    by_agent = Agent(results).explain_error(text, **point)
+    answer = api.explain_error(results, text, **point)
+    page_body = str(page("search", {"q": text, "my_torch": "1.10.2"}, Kept.open(ROOT / "results", None)).body)
+
+    assert by_command == as_json(answer)
+    assert by_agent["verdict"] == by_command["verdict"]
+    assert by_agent["tables"][0]["rows"] == by_command["tables"][0]["rows"]
+    assert answer.verdict in page_body
+    assert all(row["where"] in page_body for row in by_command["tables"][0]["rows"])
 
 
 def test_fifty_questions_have_one_answer_in_all_five_ways(results, questions, home, pytester, monkeypatch):

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import caniexport
-from caniexport.match.error_index import ErrorIndex, index_errors
-from caniexport.match.errors import SURE, Confidence, ErrorMatch, match_error
+from caniexport.match.errors import ErrorIndex, ErrorMatch, Shares, match_error
 from caniexport.operators import operator_key, operator_keys
 
 LABELS = Path(__file__).with_name("errors.jsonl")
@@ -53,12 +52,12 @@ def judge(index: ErrorIndex, label: dict[str, Any]) -> Judged:
     right, wanted = set(label["cases"]), operator_keys(label["operators"])
     cases = [lead.case for lead in match.leads]
     operators = [operator_key(op) for op in match.evidence.operators]
-    silent = not right and not wanted and not any(lead.confidence in SURE for lead in match.leads[:1])
+    silent = not right and not wanted and not match.is_known
 
     def is_right(number: int) -> bool:
         return silent or bool(right & set(cases[:number])) or bool(wanted & set(operators[:number]))
 
-    same = {lead.case for lead in match.leads[:3] if lead.confidence is Confidence.EXACT}
+    same = {lead.case for lead in match.leads[:3] if lead.shares is Shares.ERROR}
     return Judged(label, match, is_right(1), is_right(3), bool(same), bool(same - right - set(label["similar"])))
 
 
@@ -79,7 +78,7 @@ def _misses(judged: Iterable[Judged]) -> Iterator[str]:
             yield f"  text: …{label['text'][-200:]!r}"
             yield f"  reasons: {[(reason.kind, reason.line[:100]) for reason in match.evidence.reasons[:3]]}"
             yield f"  operators: {match.evidence.operators[:4]}"
-            yield f"  leads: {[(lead.case, lead.confidence.name, lead.score) for lead in match.leads[:4]]}"
+            yield f"  leads: {[(lead.case, lead.shares.name, lead.score) for lead in match.leads[:4]]}"
 
 
 def main() -> int:
@@ -88,7 +87,7 @@ def main() -> int:
     parser.add_argument("--set", action="append", default=[], help="only this set; may be repeated")
     parser.add_argument("--misses", action="store_true", help="show the wrong answers")
     asked = parser.parse_args()
-    index = index_errors(caniexport.open())
+    index = ErrorIndex.of(caniexport.open())
     judged = [judge(index, label) for label in read_labels(asked.set)]
     for name in dict.fromkeys(item.label["set"] for item in judged):
         print(describe(name, [item for item in judged if item.label["set"] == name]))

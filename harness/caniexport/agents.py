@@ -14,8 +14,8 @@ from caniexport.answers.answer import as_json
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
+from caniexport.answers.search import FullText, find_hits
 from caniexport.answers.upstream import source_address
-from caniexport.match.search import FullText, find_hits
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.settings import ProjectSettings, read_settings
@@ -113,7 +113,7 @@ class Agent:
         """Say which known failure an export error or a traceback is, and which fix is measured to work at a point."""
         asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
         found = api.explain_error(self.dataset, text, **asked)
-        return self._answer(plain(found), "why -", asked, told)
+        return self._answer(as_json(found), "why -", asked, told)
 
     def workaround(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
         """Say of each workaround of a case (CASE, CASE/WORKAROUND) or an operator: keep or remove it, since when."""

@@ -32,6 +32,7 @@ from caniexport.answers import documents
 from caniexport.answers import op as operators
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
+from caniexport.answers import why as errors
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
 from caniexport.answers.filters import FilterNames, read_filters
@@ -46,7 +47,6 @@ from caniexport.answers.select import exporter_names
 from caniexport.answers.table import By, TableLines
 from caniexport.answers.table import table as what_passes
 from caniexport.answers.torch_operators import operators_beside
-from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
     from caniexport.check.answer import Checked
     from caniexport.check.touched import KnownFailures
-    from caniexport.match.error_answer import ErrorAnswer
 
 
 def open(
@@ -121,14 +120,12 @@ def case(
     return cases.case(dataset, name, {axis: value for axis, value in asked.items() if value})
 
 
-def explain_error(
-    dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str | int = ""
-) -> ErrorAnswer:
-    """The cases that fail like a pasted error, and the fixes that work at a point; its parts are the newest cell's with
-    the error where they are not named. ``decision`` is the sentence to act on.
+def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str | int = "") -> Answer:
+    """What to do about a pasted error at a point, and the cases that fail like it; the parts of the point that are not
+    named are the newest cell's with the error.
     """
     asked = {"torch": torch, "exporter": exporter, "opset": str(opset)}
-    return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
+    return errors.why_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
 def changes(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from caniexport.match.known import KnownCase
+    from caniexport.answers.known import KnownCase
     from caniexport.store import Dataset
 
 _MARKER = (
@@ -128,7 +128,7 @@ def _running() -> dict[str, str]:
 
 @cache
 def _known(name: str, exporter: str, opset: str, upto: str) -> KnownCase:
-    from caniexport.match.known import known_case
+    from caniexport.answers.known import known_case
 
     return known_case(_dataset(), name, _point(_running(), exporter, opset), upto)
 
@@ -137,7 +137,7 @@ def _known(name: str, exporter: str, opset: str, upto: str) -> KnownCase:
 def _still_failing(
     name: str, torch: str, exporter: str, opset: str, upto: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from caniexport.match.known import still_failing
+    from caniexport.answers.known import still_failing
 
     return still_failing(_dataset(), name, torch, _point({}, exporter, opset), upto)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
-from caniexport import home, names, versions
+from caniexport import names, versions
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, Rows, load
 from caniexport.answers.rows import MeasuredCell
@@ -216,15 +216,10 @@ def refuse_uncovered(text: str, rows: Rows) -> None:
         raise UnknownName(f"{told} ({_otherwise(text)})")
 
 
-@lru_cache(maxsize=1)
-def torch_operators() -> frozenset[str]:
-    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
-    lines = home.packaged_list("torch_operators.txt").splitlines()
-    return operator_keys(line for line in lines if not line.startswith("#"))
-
-
 def _otherwise(name: str) -> str:
     """Who else knows of an operator: torch's own calls are of torch's operators alone, not of another library's."""
+    from caniexport.match.parse import torch_operators
+
     return f"{_CALLS.format(name) if operator_key(name) in torch_operators() else ''}{_MODEL}"
 
 

@@ -16,7 +16,7 @@ from caniexport.check.kept import kept_answer
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.home import Home
-from caniexport.match.error_index import index_errors
+from caniexport.match.errors import ErrorIndex
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store import Dataset
@@ -96,7 +96,7 @@ class _Ahead:
         """Begin where a row is the first that fails."""
         if not self._reads and Status(row["status"]) not in WORKS:
             self._reads = True
-            self._pool.submit(index_errors, self._corpus)
+            self._pool.submit(ErrorIndex.of, self._corpus)
 
 
 def _highest_opsets(corpus: Dataset) -> dict[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from caniexport.answers.support import Support
 from caniexport.check.inside import GIVEN
 from caniexport.check.matching import Match
-from caniexport.match.evidence import LEAST_WORDS, split_words
+from caniexport.match.parse import LEAST_WORDS, split_words
 from caniexport.model.status import Status
 
 #: begins the line of an exception that another one was raised from

@@ -14,8 +14,8 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import EVERYWHERE
 from caniexport.check.found import NOT_JUDGED, first_words, last_cause
 from caniexport.check.widen import USUAL_OPSET, default_exporter
-from caniexport.match.errors import Confidence
-from caniexport.match.evidence import read_error
+from caniexport.match.errors import SURE
+from caniexport.match.parse import read_error
 from caniexport.model.status import WORKS, Exporter, FixKind, Stage, Status
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from caniexport.check.found import Failure, Where, Works
 
 #: how a case must be alike to be named in the first line
-_SURE = (Confidence.EXACT.value, Confidence.CAUSE.value)
+_SURE = tuple(shares.value for shares in SURE)
 #: characters of a cause in the first line
 _MOST_WORDS = 120
 #: sets of inputs named in the first line

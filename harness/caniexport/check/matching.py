@@ -10,11 +10,10 @@ from functools import cached_property
 from caniexport import versions
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
+from caniexport.check.judged import CaseAt, FixAt, judge_case
 from caniexport.corpus.verdicts import Workaround
-from caniexport.match.error_index import ErrorIndex, index_errors
-from caniexport.match.errors import Confidence, Lead, match_error
-from caniexport.match.evidence import read_error
-from caniexport.match.judged import CaseAt, FixAt, judge_case
+from caniexport.match.errors import SURE, ErrorIndex, Lead, Shares, match_error
+from caniexport.match.parse import read_error
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, FixKind, Stage, Status
 from caniexport.operators import operator_key
@@ -30,7 +29,6 @@ _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 _DYNAMIC = re.compile(r"\bdynamic=|\bdynamic_(?:shapes|axes)\b")
 _TRACER = "TracerWarning:"
 _ATEN = "aten::"
-_SURE = (Confidence.EXACT, Confidence.CAUSE)
 #: what wrong values share with those of a case
 _WARNED = "wrong values, with a warning like this one"
 _WARNED_TOO = "a warning like this one"
@@ -115,10 +113,12 @@ class Corpus:
         """
         if point.stage in _OWN or point.too_new or not self._rows.torch:
             return ()
-        found = [(lead, self._judged(lead, point, own)) for lead in self._leads(point)]
-        kept = [(lead, at) for lead, at in found if at is not None and _fits(lead, at, point)]
-        ranked = sorted(kept, key=lambda item: _rank(*item))
-        return tuple(_match(lead, at) for lead, at in ranked[:_MOST])
+        found = [(lead, why, self._judged(lead, point, own)) for lead, why in self._leads(point)]
+        kept = [(lead, why, at) for lead, why, at in found if at is not None and _fits(lead, at, point)]
+        ranked = sorted(kept, key=lambda item: _rank(item[0], item[2]))
+        return tuple(
+            Match(lead.case, at.entry.title, why, at.torch, at.status, at.fixes) for lead, why, at in ranked[:_MOST]
+        )
 
     @cached_property
     def _rows(self) -> Rows:
@@ -126,19 +126,19 @@ class Corpus:
 
     @cached_property
     def _index(self) -> ErrorIndex:
-        return index_errors(self.dataset)
+        return ErrorIndex.of(self.dataset)
 
-    def _leads(self, point: FailurePoint) -> Iterator[Lead]:
-        """Cases with alike errors; of wrong values those with alike warnings, and with the same wrong type."""
+    def _leads(self, point: FailurePoint) -> Iterator[tuple[Lead, str]]:
+        """Cases with alike errors, and in what; of wrong values those with alike warnings, and the same wrong type."""
         if point.status is Status.MISMATCH:
             yield from self._of_one_type(point)
-            yield from (replace(lead, why=_WARNED) for lead in self._of_errors(point))
+            yield from ((lead, _WARNED) for lead in self._of_errors(point))
         elif point.resized:
-            yield from (replace(lead, why=_WARNED_TOO) for lead in self._of_errors(point))
+            yield from ((lead, _WARNED_TOO) for lead in self._of_errors(point))
         else:
-            yield from self._of_errors(point)
+            yield from ((lead, _shared(lead)) for lead in self._of_errors(point))
 
-    def _of_one_type(self, point: FailurePoint) -> Iterator[Lead]:
+    def _of_one_type(self, point: FailurePoint) -> Iterator[tuple[Lead, str]]:
         """Cases of which the same exporter's file gives the same type in the place of the same."""
         types = _TYPES.search(point.message)
         if types is None:
@@ -148,15 +148,15 @@ class Corpus:
         texts = self.dataset.messages({message for _, message in rows})
         found = {case for case, message in rows if types[0] in texts.get(message, "")}
         for case in sorted(found):
-            yield Lead(self._rows.catalogue[case, PLAIN], Confidence.OPERATOR, _TYPED, 0.0)
+            yield Lead(case, Shares.OPERATOR, 0.0), _TYPED
 
     def _of_errors(self, point: FailurePoint) -> Iterator[Lead]:
         fails = failing_operator(point.evidence)
         for lead in match_error(self._index, point.evidence).leads:
             # an operator that is named, and a case that only reads alike, or is about another one, have nothing to do
             # with each other
-            is_other = lead.confidence is Confidence.OPERATOR and not (fails and lead.why.endswith(f", {fails}"))
-            if not (is_other or (fails and lead.confidence is Confidence.SIMILAR)):
+            is_other = lead.shares is Shares.OPERATOR and not (fails and lead.operator == fails)
+            if not (is_other or (fails and lead.shares is Shares.WORDS)):
                 yield lead
 
     def _judged(self, lead: Lead, point: FailurePoint, own: Sequence[MeasuredCell]) -> CaseAt | None:
@@ -194,8 +194,8 @@ def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
     if at.works and at.torch == point.torch:
         return False
     fails = at.status is not None and at.status not in WORKS
-    alike = lead.confidence is not Confidence.OPERATOR or at.stage == point.stage
-    return lead.confidence in _SURE or (fails and alike)
+    alike = lead.shares is not Shares.OPERATOR or at.stage == point.stage
+    return lead.shares in SURE or (fails and alike)
 
 
 def _calls_its_operator(at: CaseAt, point: FailurePoint) -> bool:
@@ -216,12 +216,13 @@ def _names_axes(fix: FixAt) -> bool:
 
 def _rank(lead: Lead, at: CaseAt) -> tuple[object, ...]:
     """Of cases with the very same error the one that helps most leads; of others the most alike that helps at all."""
-    helping = len(at.helping) if lead.confidence in _SURE else bool(at.helping)
-    return list(Confidence).index(lead.confidence), -helping, -lead.score
+    helping = len(at.helping) if lead.shares in SURE else bool(at.helping)
+    return list(Shares).index(lead.shares), -helping, -lead.score
 
 
-def _match(lead: Lead, at: CaseAt) -> Match:
-    return Match(lead.case, at.entry.title, lead.why, at.torch, at.status, at.fixes)
+def _shared(lead: Lead) -> str:
+    """What a case shares with an error; of an operator which one."""
+    return f"{lead.shares}, {lead.operator}" if lead.shares is Shares.OPERATOR else lead.shares.value
 
 
 def _held_against(fix: FixAt, at: CaseAt, written_by: str, own: Iterable[MeasuredCell]) -> FixAt:

@@ -12,21 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from caniexport.answers.known import KnownCase, known_case
 from caniexport.answers.model import model_judge
 from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.point import Points
 from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.answers.touching import TouchWord
+from caniexport.answers.why import why_error
 from caniexport.corpus.verdicts import works
-from caniexport.match.errors import Confidence
-from caniexport.match.explain import explain_error
-from caniexport.match.known import KnownCase, known_case
+from caniexport.match.errors import SURE, ErrorIndex, match_error
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.store import Dataset
 
+#: known failures that are told of one error
+_MOST = 3
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,11 @@ def _of_error(
         place, _ = Points(dataset).find(point)
     except UnknownName as unknown:
         return KnownFailures(TouchWord.FAILS, "the versions here", (), (), first, (str(unknown),))
-    found = explain_error(dataset.of(place.profile), text, {"torch": place.torch, **asked})
-    sure = [item.lead.case for item in found.leads if item.lead.confidence in _SURE]
+    there = dataset.of(place.profile)
+    found = why_error(there, text, {"torch": place.torch, **asked})
+    sure = [lead.case for lead in match_error(ErrorIndex.of(there), text).leads[:_MOST] if lead.shares in SURE]
     cases = tuple(known_case(dataset, case, point) for case in sure)
-    return KnownFailures(TouchWord.FAILS, place.text, cases, (), first, (found.decision, *found.notes))
+    return KnownFailures(TouchWord.FAILS, place.text, cases, (), first, (found.verdict, *found.notes))
 
 
 def _first_line(error: BaseException) -> str:

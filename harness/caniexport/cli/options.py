@@ -176,12 +176,14 @@ def read_install(lock: Path | None, here: bool, named: Sequence[str] = ()) -> Lo
     """What a user has installed; a release of torch that is ``named`` stands for the version there. ``None`` where no
     installation is asked for.
     """
-    from caniexport.locks import read_here, read_lock
-
     if lock is not None and here:
         raise click.UsageError("--lock and --here name two installations")
+    if lock is None and not here:
+        return None
+    from caniexport.locks import read_here, read_lock
+
     torch = "" if is_setting(click.get_current_context(), "torch") else "".join(named[:1])
-    return read_lock(lock, torch) if lock is not None else read_here(torch) if here else None
+    return read_lock(lock, torch) if lock is not None else read_here(torch)
 
 
 def open_for(

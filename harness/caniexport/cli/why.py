@@ -1,19 +1,17 @@
-"""``caniexport why``: an error text, or whatever else a text names."""
+"""``caniexport why``: what an error text is; a case, an operator or words lead to what is known of them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from caniexport import home as homes
-from caniexport import names
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import TAKEN
-from caniexport.cli import output
 from caniexport.cli.options import (
     filter_options,
     install_options,
@@ -31,16 +29,11 @@ from caniexport.model.made_cases import OPERATORS
 
 if TYPE_CHECKING:
     from caniexport.answers.answer import Answer
-    from caniexport.cli.output import Console
-    from caniexport.match.search import Hit
     from caniexport.store import Dataset
 
-_MOST_MESSAGES = 5
 #: what places an error
 _POINT = ("torch", "exporter", "opset")
-_MOST_PLACES = 6
-_READ_AS = {"case": "a case", "operator": "an operator", "error": "an error text", "words": "words"}
-_PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
+_READ_AS = {"case": "a case", "operator": "an operator", "words": "words"}
 
 
 @click.command("why")
@@ -74,25 +67,22 @@ def command(
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
     from caniexport.answers.op import is_sample
+    from caniexport.answers.search import InputKind, is_error, list_hits, read_input
     from caniexport.cli.case import show_case
-    from caniexport.cli.error_text import show_error
-    from caniexport.match.explain import explain_error
-    from caniexport.match.search import InputKind, read_input
 
+    if case == "-" or is_error(case):
+        print_answer(_why_error(case, lock, here, given), whole=whole, as_json=as_json, judges=False)
+        return
     if is_sample(case):
         show_case(open_dataset(), case, _asked(given), along=along, whole=whole, as_json=as_json)
         return
-    text = sys.stdin.read() if case == "-" else case
     dataset, given = open_for(read_install(lock, here, given["torch"]), given)
-    read = read_input(dataset, text, TAKEN["why"])
+    read = read_input(dataset, case, TAKEN["why"])
     given |= {name: (value,) for name, value in read.filters.items() if not given.get(name)}
-    kind = InputKind.ERROR if case == "-" else read.kind
-    tell(f"read as: {_READ_AS[kind]}")
-    if kind is InputKind.ERROR:
-        output.answer(explain_error(dataset, read.text, _point(given)), show_error, as_json)
-    elif kind is InputKind.WORDS:
-        output.answer(_find(dataset, read.text), show_hits, as_json)
-    elif kind is InputKind.OPERATOR:
+    tell(f"read as: {_READ_AS[read.kind]}")
+    if read.kind is InputKind.WORDS:
+        print_answer(list_hits(dataset, read.text), whole=whole, as_json=as_json, judges=False)
+    elif read.kind is InputKind.OPERATOR:
         print_answer(_operator(dataset, read.text), whole=whole, as_json=as_json, judges=False)
     else:
         show_case(dataset, read.text, _asked(given), along=along, whole=whole, as_json=as_json)
@@ -107,32 +97,18 @@ def _asked(given: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     return found
 
 
-def _find(dataset: Dataset, words: str) -> tuple[Hit, ...]:
-    """The hits for these words; raises :class:`UnknownName` with the nearest names where there are none, and for a
-    single one that is spelled as a name (``cross-no-symbolc``).
-    """
-    from caniexport.answers.select import load, refuse_uncovered
-    from caniexport.match.search import FullText, find_hits
+def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[str, ...]]) -> Answer:
+    """What an error text is, and what to do about it at the point that is asked for."""
+    from caniexport.answers.search import split_filters
+    from caniexport.answers.why import why_error
 
-    is_name = " " not in words and not words.isalnum()
-    found = () if is_name else find_hits(FullText(dataset), words)
-    if not found:
-        refuse_uncovered(words, load(dataset))
-        entries = load(dataset).catalogue.values()
-        known = dict.fromkeys(name for entry in entries for name in (entry.case, *entry.ops))
-        raise names.unknown("case, operator or words", words, known)
-    return found
-
-
-def show_hits(found: Sequence[Hit], console: Console) -> None:
-    """Print the cases and operators that have the words, best first."""
-    console.print(f"{names.plural(len(found), 'hit')} for these words, best first", style="bold")
-    for hit in found:
-        console.print(f"{hit.case or hit.operator}: {hit.title or 'operator without a documented case'}")
-        console.print(f"  {hit.excerpt}", style="dim", soft_wrap=True)
-    first = found[0]
-    command = f"caniexport case {first.case}" if first.case else f"caniexport op {first.operator}"
-    console.print(f"`{command}` explains the first; `caniexport why -` reads any text as an error's.")
+    tell("read as: an error text")
+    text = sys.stdin.read() if text == "-" else text
+    typed, rest = ({}, text) if "\n" in text.strip() else split_filters(text, TAKEN["why"])
+    install = read_install(lock, here, given["torch"])
+    dataset, placed = open_for(install, given) if install else (open_dataset(), dict(given))
+    placed |= {name: (value,) for name, value in typed.items() if not given.get(name)}
+    return why_error(dataset, rest, _point(placed))
 
 
 def _operator(dataset: Dataset, name: str) -> Answer:

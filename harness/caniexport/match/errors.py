@@ -1,220 +1,314 @@
-"""From an error text to the cases that fail alike, each with what it shares with the text and how much that means."""
+"""From an error text to the measured cases that fail alike, each with what it shares with the text."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import StrEnum
+from functools import cached_property
+from typing import Self
 
-from caniexport.answers.select import CatalogueEntry
-from caniexport.match.error_index import ErrorIndex, KnownError
-from caniexport.match.evidence import LEAST_WORDS, ErrorEvidence, read_error, read_names, split_words
-from caniexport.model.case import PLAIN
+from caniexport import versions
+from caniexport.match.parse import ErrorEvidence, every_operator, pattern_of, read_error, read_names, split_words
 from caniexport.operators import operator_key, operator_keys, operator_name
+from caniexport.store import Dataset
+from caniexport.store.views import Views
 
-#: an error that so many cases have does not tell which of them is meant
-_MOST_CASES = 4
-#: share of the two texts' words, weighed by how rare they are, from which they are alike
+#: a part of a line of so many letters and words says something by itself
+_LEAST_LETTERS, _LEAST_WORDS = 16, 3
+#: share of the words of two lines, weighed by how rare they are, from which they are alike
 _ALIKE = 0.6
-#: words of so few letters (to, on, not) say nothing of what an error is about
+#: words of so few letters (to, on, not) say nothing of what a case is about
 _SHORT = 3
 _MOST_LEADS = 12
-#: what the TorchScript exporter says of a rule of its own, also where that is called as an operator of ONNX
-_OF_EXPORTER = re.compile(r"ONNX export of (?:operator )?\w|ONNX export failed on \w|\w to ONNX opset version \d")
-#: what the share of the words asked for counts, and that of a known error's, beside the share of both
-_OF_MINE, _OF_THEIRS = 0.95, 0.9
-#: what it counts that a case fails with nothing else
+#: failing cells from which on a case says what it fails with
+_FEW_CELLS = 5
+#: what counts twice: that a case fails with nothing else
 _PURE = 2
-_DIGITS = re.compile(r"\b\d+\b")
+#: what the TorchScript exporter says of an operator that it does not translate, also where it is called by ONNX's name
+_OF_EXPORTER = re.compile(r"ONNX export of (?:operator )?\w|ONNX export failed on \w|\w'? to ONNX opset version \d")
+#: what differs between two texts of one error
+_NAMED = re.compile(r"['\"].*?['\"]|[\d…]+")
 
 
-class Confidence(Enum):
-    """What a lead shares with an error, the most first."""
+class Shares(StrEnum):
+    """What a case shares with an error text, the most first."""
 
-    EXACT = "the same error"
+    ERROR = "the same error"
     CAUSE = "the same cause"
     OPERATOR = "the same operator"
-    SIMILAR = "a similar error"
+    WORDS = "similar words"
 
 
-#: what is surely the cause
-SURE = (Confidence.EXACT, Confidence.CAUSE)
+#: an error text is about the case: operator and pattern are the same
+SURE = (Shares.ERROR, Shares.CAUSE)
 
 
 @dataclass(frozen=True)
-class Lead:
-    """A case that an error text may be about. ``torch``, ``exporter`` and ``opset`` place the newest cell that has the
-    error ``text``; all are empty where only the operator is shared.
+class SeenFailure:
+    """Failures of a case with one message: how many ``cells``, and the newest of them. ``runtime`` is set where only
+    another runtime than the one installed there gave it.
     """
 
-    entry: CatalogueEntry
-    confidence: Confidence
-    why: str
-    score: float
-    variant: str = PLAIN
+    case: str
+    message_id: str
+    cells: int
     torch: str = ""
     exporter: str = ""
     opset: int | None = None
     runtime: str = ""
-    text: str = ""
 
-    @property
-    def case(self) -> str:
-        """The case's name."""
-        return self.entry.case
+
+@dataclass(frozen=True)
+class IndexedCase:
+    """A case as its original form is described."""
+
+    title: str
+    ops: tuple[str, ...]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of its operators."""
+        return operator_keys(self.ops)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A case that an error text may be about; ``seen`` is where it last failed so, ``None`` where it never did."""
+
+    case: str
+    shares: Shares
+    score: float
+    operator: str = ""
+    seen: SeenFailure | None = None
 
 
 @dataclass(frozen=True)
 class ErrorMatch:
     """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
 
-    ``cases`` is the number of all cases that share something with it, ``alike`` of those that share as much as the
-    first.
+    ``lines`` are the lines of measured errors that the text has, but for names and numbers; where it has none,
+    ``quoted`` are the messages, warnings and words of onnx's checker that have its innermost line. ``cases`` is the
+    number of all cases that share something with it.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
+    lines: frozenset[str]
+    quoted: frozenset[str]
     cases: int
-    alike: int
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a case fails with the same words by the same operator."""
+        return bool(self.leads) and self.leads[0].shares in SURE
 
 
-def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
+class ErrorIndex:
+    """The errors of a dataset by their pattern, and its cases; made once for a dataset by :meth:`of`."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._views = Views.of(dataset)
+        cases = self._views.fetch(
+            """SELECT "case", title, list_concat(aten_ops, onnx_ops) FROM variants
+            WHERE variant = 'plain' AND corpus <> 'canary'"""
+        )
+        self.cases = {case: IndexedCase(title or "", tuple(ops or ())) for case, title, ops in cases}
+        self._views.fetch(_FAILURES)
+        #: the first lines of all failures, with their words
+        self.words = {line: split_words(line) for (line,) in self._views.fetch("SELECT DISTINCT line FROM failure")}
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Self:
+        """The index of a dataset, made when it is first asked for."""
+        if "errors" not in dataset.beside:
+            dataset.beside["errors"] = cls(dataset)
+        made: Self = dataset.beside["errors"]
+        return made
+
+    @cached_property
+    def cells(self) -> Counter[str]:
+        """By case: how many of its cells fail."""
+        return Counter(dict(self._views.fetch("""SELECT "case", sum(cells) FROM failure GROUP BY ALL""")))
+
+    @cached_property
+    def by_operator(self) -> Mapping[str, tuple[str, ...]]:
+        """By an operator's key: the cases that are about it."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for name, case in self.cases.items():
+            for key in case.keys:
+                found[key].append(name)
+        return {key: tuple(cases) for key, cases in found.items()}
+
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """The keys of all operators: those that cases are about, and those of torch and ONNX."""
+        return frozenset(self.by_operator) | every_operator()
+
+    @cached_property
+    def rarity(self) -> Mapping[str, float]:
+        """How much a word says: the fewer lines have it, the more."""
+        counts = Counter(word for words in self.words.values() for word in words)
+        return {word: math.log(1 + len(self.words) / count) for word, count in counts.items()}
+
+    def weigh(self, words: Iterable[str]) -> float:
+        """How much words say together; one that no error has says as much as the rarest."""
+        rarest = math.log(1 + len(self.words))
+        return sum(self.rarity.get(word, rarest) for word in words)
+
+    def like(self, evidence: ErrorEvidence) -> frozenset[str]:
+        """The lines with the pattern of a text's reason, alone or among other words: of the innermost that has any."""
+        for reason in evidence.reasons:
+            mine, words = reason.pattern, split_words(reason.pattern)
+            few = min(len(words), _LEAST_WORDS)
+            near = (line for line, known in self.words.items() if len(known & words) >= few)
+            found = frozenset(line for line in near if _is_one(mine, pattern_of(line)))
+            if found:
+                return found
+        return frozenset()
+
+    def seen(self, lines: Iterable[str]) -> list[SeenFailure]:
+        """The failures with one of these lines."""
+        query = "SELECT * EXCLUDE (line) FROM failure WHERE line IN (SELECT unnest($1))"
+        return [SeenFailure(*row) for row in self._views.fetch(query, [list(lines)])]
+
+    def texts(self, seen: Iterable[SeenFailure]) -> dict[str, str]:
+        """The messages of failures."""
+        return self._dataset.messages({item.message_id for item in seen})
+
+    def quoting(self, evidence: ErrorEvidence) -> list[SeenFailure]:
+        """Failures whose message, warning or checker's word has the innermost line of a text, but for names."""
+        for reason in evidence.reasons:
+            part = max(_NAMED.split(reason.line), key=len, default="").strip()
+            if _speaks_alone(part):
+                found = [SeenFailure(*row) for row in self._views.fetch(_QUOTING, [part])]
+                return [item for item in found if item.case in self.cases]
+        return []
+
+
+_NEWEST = """max_by({'t': torch, 'e': exporter, 'o': opset}, (coalesce(n, -1), exporter <> 'default',
+    exporter = 'torchscript-trace', opset))"""
+_FAILS = """variant = 'plain' AND works(status) IS DISTINCT FROM true AND status NOT IN ('skip', 'not_run')"""
+_PLACED = "coalesce(p.t, '') AS torch, coalesce(p.e, '') AS exporter, p.o AS opset"
+_ENDS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
+    AND "case" IN (SELECT "case" FROM variants WHERE variant = 'plain' AND corpus <> 'canary')"""
+#: the failures of original forms: the line of the signature, then what :class:`SeenFailure` has
+_FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
+    SELECT array_to_string(string_split(signature, '|')[3:], '|') AS line, "case", message_id, cells,
+        {_PLACED}, runtime
+    FROM (
+        SELECT signature, "case", message_id, count(*) AS cells, {_NEWEST} AS p, '' AS runtime
+        FROM cells LEFT JOIN version USING (torch) WHERE {_ENDS} GROUP BY signature, "case", message_id
+        UNION ALL BY NAME
+        SELECT signature, "case", message_id, count(*) AS cells, runtime || ' ' || max(runtime_version) AS runtime
+        FROM replays WHERE {_ENDS} GROUP BY signature, "case", message_id, replays.runtime)"""
+_QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE contains(text, $1)),
+    cell AS (SELECT torch, exporter, opset, "case", variant, status, unnest([message_id, warning_id, checker_id]) AS id
+        FROM cells WHERE variant = 'plain')
+    SELECT "case", id, cells, {_PLACED} FROM (
+        SELECT "case", id, count(*) AS cells, {_NEWEST} AS p, bool_or(works(status)) AS harmless
+        FROM cell JOIN named ON named.message_id = id LEFT JOIN version USING (torch) GROUP BY "case", id)
+    WHERE NOT harmless"""
+
+
+def _speaks_alone(words: str) -> bool:
+    """Whether a part of a line says something by itself."""
+    return len(words) >= _LEAST_LETTERS and len(words.split()) >= _LEAST_WORDS
+
+
+def _is_one(mine: str, known: str) -> bool:
+    """Whether two patterns are one, or the shorter is a telling part of the longer."""
+    if mine == known:
+        return bool(mine) and len(split_words(mine)) > 1
+    shorter, longer = sorted((mine, known), key=len)
+    return _speaks_alone(shorter) and shorter in longer
+
+
+def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     evidence = read_error(text)
-    if evidence.reasons and not evidence.operators and not any(item.speaks_alike(evidence) for item in where.known):
-        evidence = replace(evidence, operators=read_names(text, where.operators))
+    lines = index.like(evidence)
+    quoting = [] if lines or evidence.operators else index.quoting(evidence)
+    if evidence.reasons and not (evidence.operators or lines or quoting):
+        evidence = replace(evidence, operators=read_names(text, index.operators))
+    leads = [*_by_pattern(index, evidence, [*index.seen(lines), *quoting]), *_by_operator(index, evidence)]
+    if not leads and not evidence.operators:
+        leads += _by_words(index, evidence)
+    asked = split_words(text)
     best: dict[str, Lead] = {}
-    for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence), *_by_claims(where, evidence, text)):
-        weighed = _weighed(lead, where, evidence, text)
+    for lead in leads:
+        weighed = replace(lead, score=round(lead.score + _about(index, lead, asked), 4))
         if lead.case not in best or _rank(weighed) < _rank(best[lead.case]):
             best[lead.case] = weighed
     found = sorted(best.values(), key=_rank)
-    alike = sum(lead.confidence is found[0].confidence for lead in found)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike)
+    quoted = frozenset(item.message_id for item in quoting)
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, quoted, len(found))
 
 
 def _rank(lead: Lead) -> tuple[object, ...]:
-    return list(Confidence).index(lead.confidence), -lead.score, lead.variant != PLAIN, lead.case
+    return list(Shares).index(lead.shares), -lead.score, lead.case
 
 
-def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
-    keys = dict.fromkeys(map(operator_key, evidence.operators))
-    known = [item for key in keys for item in where.by_key.get(key, ())] if keys else where.known
-    is_rule = _is_rule(evidence)
-    for item in known:
-        confidence = _compare(where, evidence, item, is_rule=is_rule)
-        if confidence is None:
-            continue
-        like = _likeness(where, evidence.words, item.words)
-        like += any(item.same_line(reason) for reason in evidence.reasons)
-        for place in item.places:
-            entry = where.entries[place.case, place.variant]
-            shared = _as_far_as(confidence, entry, evidence.operator)
-            yield Lead(
-                entry, shared, shared.value, like, place.variant, place.torch, place.exporter, place.opset,
-                place.runtime, item.text,
-            )  # fmt: skip
+def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
+    """Cases that end with the pattern of a text; of a text that names an operator those that name the very one."""
+    name = operator_name(evidence.operator) if evidence.operator else ""
+    # operators of ONNX fail in one way for several causes
+    is_rule = "::" in evidence.operator or any(_OF_EXPORTER.search(reason.line) for reason in evidence.reasons)
+    seen = _naming(index, name, seen) if name else list(seen)
+    of_case: dict[str, list[SeenFailure]] = defaultdict(list)
+    for item in seen:
+        of_case[item.case].append(item)
+    for case, found in of_case.items():
+        is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
+        cells = sum(item.cells for item in found)
+        pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
+        newest = max(found, key=lambda item: versions.parse(item.torch or "0"))
+        shares = (Shares.ERROR if is_rule and is_about else Shares.CAUSE) if name else Shares.WORDS
+        yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
 
 
-def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
-    """Similar at most: an error that only a workaround has. The same cause at most: one of an operator that a case is
-    not about.
-    """
-    if entry.variant != PLAIN:
-        return Confidence.SIMILAR
-    about = not operator or operator_key(operator) in operator_keys(entry.ops[:1])
-    return Confidence.CAUSE if confidence is Confidence.EXACT and not about else confidence
+def _naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
+    """The failures whose message names the operator as the one that fails."""
+    seen = list(seen)
+    names = {
+        message: operator_name(read_error(text).operator)
+        for message, text in index.texts(seen).items()
+        if name in text.casefold().replace("_", "")
+    }
+    return [item for item in seen if names.get(item.message_id) == name]
 
 
-def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, *, is_rule: bool) -> Confidence | None:
-    """How a known error relates to the evidence; ``None`` for not at all. ``is_rule``: see :func:`_is_rule`."""
-    if evidence.only_named:
-        return Confidence.SIMILAR if set(evidence.kinds) & set(item.kinds) else None
-    first = operator_key(evidence.operator) if evidence.operator else ""
-    # a key is of several operators that are alike: the same error is of the very one
-    is_it = bool(first) and item.key == first and item.name == operator_name(evidence.operator)
-    for reason in evidence.reasons:
-        line = item.same_line(reason)
-        if line and not reason.warns:
-            alone = len(where.cases_by_line[line]) == 1 and line == reason.exact
-            # ONNX's operators fail in one way for several causes, unless one case alone ends just so
-            if is_it and (is_rule or alone):
-                return Confidence.EXACT if is_rule else Confidence.CAUSE
-            return Confidence.SIMILAR
-        pattern = "" if line else item.same_pattern(reason)
-        if pattern and is_it:
-            few = len(where.cases_by_pattern[pattern, item.key]) <= _MOST_CASES
-            return Confidence.CAUSE if few or is_rule else Confidence.SIMILAR
-        if line or pattern:
-            return Confidence.SIMILAR
-    if first and item.key != first:
-        return None
-    return Confidence.SIMILAR if _likeness(where, evidence.words, item.words) >= _ALIKE else None
-
-
-def _is_rule(evidence: ErrorEvidence) -> bool:
-    """Whether the operator is torch's: the exporter has no rule for it. ONNX's fail for what came before them."""
-    return "::" in evidence.operator or any(_OF_EXPORTER.search(reason.line) for reason in evidence.reasons)
-
-
-def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+def _by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     for position, op in enumerate(evidence.operators):
-        key = operator_key(op)
-        for entry in where.by_operator.get(key, ()):
-            failing = where.failing_operators.get(entry.case, Counter())
-            share = failing[key] / (failing.total() or 1)
-            score = (1.0 + share) / (1 + position) / math.sqrt(len(entry.ops))
-            yield Lead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
+        for case in index.by_operator.get(operator_key(op), ()):
+            score = 1 / (1 + position) / math.sqrt(len(index.cases[case].ops))
+            yield Lead(case, Shares.OPERATOR, score, op)
 
 
-def _by_claims(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Iterator[Lead]:
-    """Cases whose documents name the error, where the text names no operator that they could be about."""
-    for case in where.claimed if not evidence.operators else ():
-        entry = where.entries.get((case, PLAIN))
-        if entry is not None and _claims(where, case, text):
-            yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
+def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+    """Cases whose errors have most of the words of a text."""
+    mine = evidence.words
+    weight = index.weigh(mine)
+    alike: dict[str, float] = {}
+    for line, words in index.words.items():
+        both = mine & words
+        shared = index.weigh(both)
+        like = shared / (weight + index.weigh(words) - shared) if len(both) > _SHORT else 0
+        if like >= _ALIKE:
+            alike[line] = like
+    for line, like in alike.items():
+        yield from (Lead(item.case, Shares.WORDS, like, "", item) for item in index.seen([line]))
 
 
-def _claims(where: ErrorIndex, case: str, text: str) -> bool:
-    """Whether a document says of a case that it ends with words of the text."""
-    folded = text.casefold()
-    return any(message in folded for message in where.claimed.get(case, ()))
-
-
-def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
-    """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
-    own = _own_words(lead.entry)
-    asked = split_words(text) | frozenset(_DIGITS.findall("\n".join(reason.line for reason in evidence.reasons)))
-    about = where.weigh(own & asked) / (where.weigh(own) or 1)
-    said = [words for reason in evidence.reasons if not reason.warns for words in (reason.pattern or reason.kind,)]
-    pure = max((where.purity.get((lead.case, words), 0.0) for words in said), default=0.0)
-    # of an error that many have, its words say nothing; what only a workaround has says less of the case
-    share = 1 if lead.confidence is not Confidence.SIMILAR else 0.5 if lead.variant == PLAIN else 0.25
-    score = lead.score * share + about + _PURE * pure + _claims(where, lead.case, text)
-    return replace(lead, score=round(score + _has_name(lead.case, evidence.operator), 4))
-
-
-def _has_name(case: str, operator: str) -> bool:
-    """Whether a case is named after an operator: of cases with one error it is about that, the others meet it."""
-    name = operator.rpartition("::")[2].casefold().replace("_", "-")
-    return bool(name) and f"-{name}-" in f"-{case}-"
-
-
-def _own_words(entry: CatalogueEntry) -> frozenset[str]:
-    """The words of a case's name, title and operators."""
-    text = " ".join((entry.case.replace("-", " "), entry.title, *entry.ops))
-    words = split_words(text) | {op.split("::")[-1].casefold() for op in entry.ops}
-    return frozenset(word for word in words if len(word) > _SHORT) | frozenset(_DIGITS.findall(text))
-
-
-def _likeness(where: ErrorIndex, mine: frozenset[str], theirs: frozenset[str]) -> float:
-    """How much of one of two texts is in the other; a word that no error has weighs as much as the rarest."""
-    both = mine & theirs
-    if len(both) < LEAST_WORDS:
-        return 0.0
-    shared, of_mine, of_theirs = where.weigh(both), where.weigh(mine), where.weights[theirs]
-    whole = shared / (of_mine + of_theirs - shared)
-    return max(whole, _OF_MINE * min(shared / of_mine, 1.0), _OF_THEIRS * shared / of_theirs)
+def _about(index: ErrorIndex, lead: Lead, asked: frozenset[str]) -> float:
+    """How much of a case's name, title and operators is in a text, and whether it is named after the operator."""
+    case = index.cases[lead.case]
+    words = split_words(" ".join((lead.case.replace("-", " "), case.title)))
+    own = {word for word in (*words, *(op.split("::")[-1].casefold() for op in case.ops)) if len(word) > _SHORT}
+    name = lead.operator.rpartition("::")[2].casefold().replace("_", "-")
+    is_named = bool(name) and f"-{name}-" in f"-{lead.case}-"
+    return index.weigh(own & asked) / (index.weigh(own) or 1) + is_named

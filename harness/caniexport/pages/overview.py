@@ -63,11 +63,6 @@ def cases(kept: Kept) -> list[CatalogueEntry]:
     return [entry for (_, variant), entry in found if variant == PLAIN and entry.corpus != CANARY]
 
 
-def case_names(kept: Kept) -> frozenset[str]:
-    """The name of every case."""
-    return frozenset(entry.case for entry in kept.rows().catalogue.values())
-
-
 def careful_fixes(kept: Kept) -> dict[str, tuple[CatalogueEntry, ...]]:
     """By case: its fixes that are known to be wrong."""
     found: dict[str, tuple[CatalogueEntry, ...]] = {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from textwrap import shorten
-from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -66,7 +65,6 @@ def _environment() -> Environment:
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
         python=coloured,
         ticked=_ticked,
-        linked=_linked,
     )
     return made
 
@@ -110,21 +108,6 @@ def _ticked(text: str) -> Markup:
     if len(parts) % 2 == 0:
         return escape(text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
-
-
-def _linked(
-    text: str, cases: Collection[str], places: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-) -> Markup:
-    """A sentence whose cases are links to their pages, at the places that it tells of them; its words between
-    back-ticks are code.
-    """
-
-    def link(found: re.Match[str]) -> str:
-        name = found[0]
-        address = links.page("case", case=name, **places.get(name, {})) if name in cases else ""
-        return Markup('<a href="{}">{}</a>').format(address, name) if address else name
-
-    return Markup(_CASE.sub(link, str(_ticked(text))))
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -48,8 +49,12 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
         title.truncate(max(width, cell_len(title.plain)) if whole else width, overflow="ellipsis")
         yield title
     kept = [at for at, name in enumerate(table.columns) if whole or name not in table.folded]
-    lines = [[Text(table.columns[at], "dim") for at in kept]]
-    lines += [[_text(row[at], whole=whole) for at in kept] for row in rows]
+    # one column says in the title what it is
+    lines = [[Text(table.columns[at], "dim") for at in kept]] if len(kept) > 1 else []
+    for row in rows:
+        cells = [_text(row[at], whole=whole).split("\n") for at in kept]
+        several = [[*map(Text.copy, line)] for line in zip_longest(*cells, fillvalue=Text())]
+        lines += several if whole else several[: table.shown]
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
     # a name is there to be copied
     whole_names = [

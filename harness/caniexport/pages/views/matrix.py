@@ -10,9 +10,9 @@ from markupsafe import Markup
 from caniexport.answers.answer import Answer, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points
+from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.signs import word
 from caniexport.answers.table import By, TableLines, table, works
-from caniexport.match.search import FullText, find_cases
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Status

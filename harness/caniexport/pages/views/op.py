@@ -13,7 +13,6 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.table import By, TableLines
-from caniexport.match.errors import Confidence, Lead
 from caniexport.operators import operator_key
 from caniexport.pages.answered import answered, files_of
 from caniexport.pages.form import Form, Page
@@ -97,7 +96,7 @@ def _hits(kept: Kept, op: str) -> list[ToldHit]:
     """The cases about an operator under any of its names, those that have it under this one first."""
     mine = {case for case, _ in select(kept.rows(), Filters(ops=(op,))).catalogue}
     found = sorted((item for item in cases(kept) if item.case in mine), key=lambda item: op not in item.ops)
-    return [tell_hit(kept, Lead(item, Confidence.OPERATOR, f"operator {_called(item.ops, op)}", 1.0)) for item in found]
+    return [tell_hit(kept, item, f"operator {_called(item.ops, op)}") for item in found]
 
 
 def _called(ops: Sequence[str], op: str) -> str:

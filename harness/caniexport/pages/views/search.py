@@ -6,15 +6,23 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from caniexport.answers.search import (
+    FullText,
+    InputKind,
+    SearchInput,
+    as_answer,
+    find_hits,
+    is_error,
+    read_input,
+    split_filters,
+)
 from caniexport.answers.select import DEFAULT_OPSET
-from caniexport.match.error_answer import ErrorAnswer
-from caniexport.match.errors import Confidence, Lead
-from caniexport.match.explain import explain_error
-from caniexport.match.search import FullText, InputKind, SearchInput, find_hits, is_error, read_input, split_filters
+from caniexport.answers.why import why_error
 from caniexport.model.case import PLAIN
+from caniexport.pages.answered import answered
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import EXPORTERS, Overview, case_names, overview
+from caniexport.pages.overview import EXPORTERS, Overview, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
@@ -76,38 +84,25 @@ def _tables(found: Overview) -> list[list[str]]:
 
 
 def _point(mine: Setting) -> dict[str, str]:
-    """The reader's own release, exporter and opset, that a pasted error is answered at."""
-    point = {name: mine.one(name) for name in ("torch", "exporter", "opset")}
+    """The reader's own release, exporter, opset and runtime, that a pasted error is answered at."""
+    point = {name: mine.one(name) for name in ("torch", "exporter", "opset", "runtime")}
     return {name: value for name, value in point.items() if value and value not in ("default", DEFAULT_OPSET)}
 
 
 def _found(form: Form, kept: Kept, query: str) -> Markup:
     """What the text was read as, and what is known of it."""
-    read = read_input(kept.of(form.mine.profile), query, ())
-    kept = kept.at(form.mine)
-    given = {"read": read, "questions": _QUESTIONS, "cases": kept.answer(case_names)}
+    chosen = kept.of(form.mine.profile)
+    read = read_input(chosen, query, ())
+    given = {"read": read, "questions": _QUESTIONS}
     if read.kind is InputKind.ERROR:
-        return render("found_error.html", **given, **_of_error(kept, read.text, _point(form.mine)))
+        answer = why_error(chosen, read.text, _point(form.mine))
+        return answered(answer) + render("found_error.html", read=read)
+    kept = kept.at(form.mine)
     if read.kind is InputKind.WORDS:
         hits = find_hits(kept.answer(FullText), read.text)
-        return render("found_words.html", **given, hits=hits, near=() if hits else nearest_names(kept, read.text))
+        near = () if hits else nearest_names(kept, read.text)
+        return render("found_words.html", **given, answer=answered(as_answer(hits)) if hits else "", near=near)
     return render("found_name.html", **given, **_of_name(kept, read))
-
-
-def _of_error(kept: Kept, text: str, point: Mapping[str, str]) -> dict[str, object]:
-    answer = explain_error(kept, text, point)
-    leads = () if answer.is_whole else [lead.lead for lead in answer.leads][:SHOWN]
-    return {
-        "answer": answer,
-        "hits": [tell_hit(kept, lead, with_fixes=True) for lead in leads],
-        "places": _places(answer),
-    }
-
-
-def _places(answer: ErrorAnswer) -> dict[str, dict[str, str]]:
-    """By case: the place that an answer tells of it."""
-    leads = [lead.at for lead in answer.leads if lead.at.opset]
-    return {at.entry.case: {"torch": at.torch, "exporter": at.exporter, "opset": str(at.opset)} for at in leads}
 
 
 def _of_name(kept: Kept, read: SearchInput) -> dict[str, object]:
@@ -116,10 +111,9 @@ def _of_name(kept: Kept, read: SearchInput) -> dict[str, object]:
     entries = [rows.catalogue[case, PLAIN] for case in read.cases]
     why = "its name" if read.kind is InputKind.CASE else "operator"
     variant = read.text.partition("/")[2] if read.kind is InputKind.CASE else ""
-    leads = [Lead(entry, Confidence.OPERATOR, why, 1.0, variant or PLAIN) for entry in entries]
     ops = torch_op.names(kept, read.text) if read.kind is InputKind.OPERATOR else ()
     return {
-        "hits": [tell_hit(kept, lead) for lead in leads[:SHOWN]],
+        "hits": [tell_hit(kept, entry, why, variant) for entry in entries[:SHOWN]],
         "ops": ops,
         "told": {op: torch_op.answer_of(kept, op).verdict for op in ops},
     }

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from caniexport.answers.answer import Answer
 from caniexport.answers.scope import Scope, named, scope
+from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.workaround import workaround
-from caniexport.match.search import FullText, find_cases
 from caniexport.model.errors import UnknownName
 from caniexport.pages.answered import answered, files_of
 from caniexport.pages.form import Form, Page

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from caniexport import home
-from caniexport.answers.select import torch_operators
 from caniexport.model.messages import signature
 from caniexport.operators import dtypes_of, operator_key, operator_keys
 
@@ -36,9 +35,7 @@ _RAISED = re.compile(
     r"(?::[ \t]|:(?=[A-Z])|:?\n|$|: )",
     re.MULTILINE,
 )
-_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
-#: the name of an exception that stands alone
-_BARE_KIND = re.compile(rf"^[\s`'\"]*(?:[\w]+\.)*(?P<kind>{_KIND})[\s`'\".:!]*$")
+_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : [\dN]+ : \w+ : ")
 #: an exception that only says that another one happened
 _WRAPPERS = re.compile(
     r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
@@ -54,19 +51,8 @@ _FRAME = re.compile(
 _GRAPH = re.compile(r"^[ \t*>]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
 #: what a value's node takes and gives
 _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-#: what a log puts before each of its lines
-_LOG_PREFIX = re.compile(r"^\[?[VIWEF]\d{4} [\d:.]+ +(?:\d+ +)?[\w./-]+:\d+\]", re.MULTILINE)
 _CAUSED_BY = re.compile(
     r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
-)
-#: nodes that only hold the one that failed
-_OUTER_NODE = re.compile(
-    r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
-)
-#: where ONNX Runtime refuses a file; each version writes it in its own way
-_OF_MODEL = re.compile(
-    r"(?:(?:Load model from [^\n]{1,200}? failed|Failed to load model with error):\s*)?"
-    r"\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*"
 )
 #: from here on a text only advises
 _ADVICE = re.compile(
@@ -99,14 +85,7 @@ _SYMBOLIC = re.compile(
     r"(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\."
     r'(?:py(?:", line \d+,? in |\(\d+\): )|(?!py\b))(?P<op>\w+)'
 )
-_NOT_OPERATORS = frozenset(
-    "wrapper symbolic_fn _onnx_unsupported _unimplemented _onnx_opset_unsupported _onnx_opset_unsupported_detailed "
-    "_parse_arg _get_const _maybe_get_const _unpack_list _interpolate_helper symbolic helper inner decorated "
-    "_get_tensor_sizes _op_with_optional_float_cast args_have_same_dtype check_training_mode _wrapper "
-    "_block_list_in_opset _apply_params fn call_function _is_value".split()
-)
-
-_QUOTE = "'\" "
+_QUOTE = "'\""
 _NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
@@ -154,36 +133,29 @@ _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator o
                          "exporting converter inputs shuffle elementwise".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
-#: words that say something together only: an axis, a version, two types
-_AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b|tensor\(\w+\) and tensor\(\w+\)")
-#: the number of a symbol that torch.export gives to a size or a value (``u0``, ``s77``)
-_SYMBOL = re.compile(r"(?<=\b[su])\d+\b")
-#: whose method it is, and which arguments it lacks, in what Python says of a call
-_OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
-_ARGUMENTS = re.compile(r"(?<=\bmissing )\d+ (?=required \w[\w-]* arguments?)|(?<=required positional argument)s?: .*")
-#: which file and which node an error of shapes is of, and how a parser's log marks its lines
-_BEFORE = re.compile(
-    r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])"
-    r"|^(?:(?:\[(?:TRT|TensorRT|E|\d\d/\d\d/\d{4}-[\d:]+)\]|ERROR:)\s*)+"
-)
 #: the name of a node, which each file has its own
 _NODE_NAME = re.compile(
     r"(?<=\bnode )\([^()]{0,200}\)|(?<=\bname:)'[^']*'|(?<=\bname: )'[^']*'"
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )
-#: the name of what a node is given; left out beside the types alone, which tell such errors apart
+#: whose method it is, in what Python says of a call
+_OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
+#: a node with what it takes and gives
+_NODE = re.compile(r"\bIn Node, \(.*\) ?,")
+#: the name of what a node is given
 _VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
-_QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
-#: what differs between equal failures, beside the operator's name
-_DIFFERING = ((_SYMBOL, "N"), (_OWNER, ""), (_ARGUMENTS, ""), (_BEFORE, ""), (_NODE_NAME, "…"))
+#: what differs between equal failures, beside what a signature leaves out
+_DIFFERING = (
+    (_RUNTIME, ""),
+    (_OWNER, ""),
+    (_NODE, "In Node, …"),
+    (_NODE_NAME, "…"),
+    (_VALUE_NAME, "…"),
+    (_INPUT, "input: …"),
+)
 #: what is left out of a text, and what stands for it
-_LEFT_OUT = (
-    (_OF_MODEL, ""), (_LOG_PREFIX, "\n"), (_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"),
-    (_GRAPH, "\n"),
-)  # fmt: skip
-#: a part of a line of so many letters and words says something by itself
-_LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
+_LEFT_OUT = ((_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"), (_GRAPH, "\n"))
 #: where no sentence names an operator: a function of torch, and any word, the number of a node left out
 _OF_TORCH = re.compile(
     r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:onnx|jit|export|fx|_dynamo)\b)(?:\w+\.)*(?!Size\b)(\w+)"
@@ -211,48 +183,23 @@ class Reason:
         return self.kind.endswith("Warning")
 
     @cached_property
-    def tells(self) -> bool:
-        """Whether the first line has enough words to be told from others."""
-        return len(split_words(self.line)) >= LEAST_WORDS
-
-    @cached_property
     def line(self) -> str:
         """The first line of the words."""
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
 
     @cached_property
-    def _unnamed(self) -> str:
-        """The first line without what differs between equal failures, and without the operator's name."""
-        line = _RUNTIME.sub("", self.line)
-        for pattern, instead in _DIFFERING:
-            line = pattern.sub(instead, line)
-        found = (match for rule in _RULES if (match := rule.search(line)))
-        named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
-        if named is None:
-            return line
-        return f"{line[: named.start('op')].rstrip(_QUOTE)} operator {line[named.end('op') :].lstrip(_QUOTE)}"
-
-    @cached_property
     def pattern(self) -> str:
-        """The first line without names, numbers and shapes: the same for all failures of one kind."""
-        line = _INPUT.sub("input: …", self._unnamed)
-        return signature("", "", line).split("|", 2)[-1].rstrip(". ")
-
-    @cached_property
-    def exact(self) -> str:
-        """The first line with its names but for those of nodes and values, without numbers and addresses."""
-        line = _VALUE_NAME.sub("…", self._unnamed)
-        return " ".join(_QUOTED.sub("N", line).split()).rstrip(". ")[:300].casefold()
+        """The first line as :func:`pattern_of` has it."""
+        return pattern_of(self.line)
 
 
 @dataclass(frozen=True)
 class ErrorEvidence:
-    """What an error text says. ``reasons`` has the innermost cause first; ``kinds`` are all exceptions named;
-    ``operators`` are those that the text names, the one that fails first, as they are written.
+    """What an error text says. ``reasons`` has the innermost cause first; ``operators`` are those that the text names,
+    the one that fails first, as they are written.
     """
 
     reasons: tuple[Reason, ...]
-    kinds: tuple[str, ...]
     operators: tuple[str, ...]
 
     @property
@@ -260,26 +207,31 @@ class ErrorEvidence:
         """The operator that fails; empty where the text names none."""
         return self.operators[0] if self.operators else ""
 
-    @property
-    def only_named(self) -> bool:
-        """Whether the text is the name of an exception and nothing else."""
-        return bool(self.kinds) and not any(reason.text for reason in self.reasons)
-
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of all reasons, in lower case."""
-        return split_words("\n".join(f"{reason.kind} {reason.text}" for reason in self.reasons))
+        """The words of the first lines of all reasons, in lower case."""
+        return split_words("\n".join(f"{reason.kind} {reason.line}" for reason in self.reasons))
 
 
-def speaks_alone(words: str) -> bool:
-    """Whether a part of a line says something by itself."""
-    return len(words) >= _LEAST_CLAUSE and len(words.split()) >= _CLAUSE_WORDS
+def pattern_of(line: str) -> str:
+    """A line without names, numbers, shapes and advice: the same for all failures of one kind.
+
+    The line of a row's signature and of an error text come to the same pattern.
+    """
+    line = _ADVICE.sub("", line)
+    for pattern, instead in _DIFFERING:
+        line = pattern.sub(instead, line)
+    line = signature("", "", line).split("|", 2)[-1].rstrip(". ")
+    found = (match for rule in _RULES if (match := rule.search(line)))
+    named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
+    if named is None:
+        return line
+    return f"{line[: named.start('op')].rstrip(_QUOTE)}'…'{line[named.end('op') :].lstrip(_QUOTE)}"
 
 
 def split_words(text: str) -> frozenset[str]:
-    """The words of a text, in lower case: a function or type is one word, and so are an axis and a version."""
-    axes = (" ".join(axis.split()) for axis in _AXIS.findall(text))
-    return frozenset((*(token.casefold() for token in _TOKEN.findall(text)), *axes))
+    """The words of a text, in lower case: a function or type is one word."""
+    return frozenset(token.casefold() for token in _TOKEN.findall(text))
 
 
 def only_wraps(words: str) -> bool:
@@ -287,21 +239,15 @@ def only_wraps(words: str) -> bool:
     return bool(_WRAPPERS.search(words))
 
 
-def without_advice(text: str) -> str:
-    """A text without what only advises."""
-    return _ADVICE.sub("", text).rstrip(" .")
-
-
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
     whole = _plain(text)
-    cleaned = _OUTER_NODE.sub("", whole)
+    cleaned = whole
     for pattern, instead in _LEFT_OUT:
         cleaned = pattern.sub(instead, cleaned)
     reasons = _reasons(cleaned)
-    kinds = tuple(dict.fromkeys(reason.kind for reason in reasons if reason.kind))
     telling = [reason for reason in reasons if not only_wraps(reason.line)] or reasons
-    return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, cleaned, telling, reasons)))
+    return ErrorEvidence(tuple(telling), tuple(_operators(whole, cleaned, telling, reasons)))
 
 
 def read_names(text: str, known: frozenset[str]) -> tuple[str, ...]:
@@ -321,9 +267,6 @@ def _plain(text: str) -> str:
 
 def _reasons(text: str) -> list[Reason]:
     """All exceptions of a text, the innermost first; the whole text where it names no exception."""
-    bare = _BARE_KIND.match(text.strip())
-    if bare:
-        return [Reason(bare["kind"], "")]
     marks = list(_RAISED.finditer(text))
     found = []
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=bool(marks)):
@@ -352,7 +295,7 @@ def _operators(whole: str, cleaned: str, telling: Sequence[Reason], reasons: Ite
     """Operators named, those of the innermost reasons first, then those whose symbolic function raised."""
     found = [op for reason in telling for op in _named(f"{reason.kind}: {reason.text}")]
     frames = [match["op"] for match in _SYMBOLIC.finditer(whole)]
-    found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS)]
+    found += [op for op in reversed(frames) if not op.startswith(_HELPERS)]
     found += [op for reason in reasons if reason not in telling for op in _named(f"{reason.kind}: {reason.text}")]
     by_key = _by_key(found) or _by_key(_named(cleaned)) or _by_key(_onnx_named(cleaned))
     return list(by_key.values())
@@ -387,8 +330,15 @@ def node_names() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
+def torch_operators() -> frozenset[str]:
+    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
+    lines = home.packaged_list("torch_operators.txt").splitlines()
+    return operator_keys(line for line in lines if not line.startswith("#"))
+
+
+@lru_cache(maxsize=1)
 def every_operator() -> frozenset[str]:
-    """The keys of all operators that torch has (``cases/torch_operators.txt``), and of ONNX's."""
+    """The keys of all operators that torch has, and of ONNX's."""
     return torch_operators() | operator_keys(node_names())
 
 

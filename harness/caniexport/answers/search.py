@@ -10,18 +10,21 @@ import re
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from caniexport import names
+from caniexport.answers.answer import Answer, AnswerOutcome, Link, Message, Table
 from caniexport.answers.filters import read_filters
 from caniexport.answers.reading import load
-from caniexport.answers.select import cases_about, select
+from caniexport.answers.select import cases_about, refuse_uncovered, select
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.answers.wanted import what_is_named
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
+from caniexport.names import plural
 from caniexport.operators import operator_keys, spellings
 from caniexport.store import Dataset
 
@@ -130,6 +133,36 @@ class FullText:
             Hit(name if is_case else None, None if is_case else name, title, " ".join(excerpt.split()))
             for is_case, name, title, excerpt in rows
         )
+
+
+def list_hits(dataset: Dataset, words: str) -> Answer:
+    """The cases and operators that have these words, best first.
+
+    Raises :class:`UnknownName` with the nearest names where there are none, and for a single one that is spelled as a
+    name (``cross-no-symbolc``).
+    """
+    is_name = " " not in words and not words.isalnum()
+    found = () if is_name else find_hits(FullText(dataset), words)
+    if not found:
+        rows = load(dataset)
+        refuse_uncovered(words, rows)
+        known = dict.fromkeys(name for entry in rows.catalogue.values() for name in (entry.case, *entry.ops))
+        raise names.unknown("case, operator or words", words, known)
+    return as_answer(found)
+
+
+def as_answer(found: Sequence[Hit]) -> Answer:
+    """Hits as an answer: nothing is judged."""
+    pages = [("case", hit.case) if hit.case else ("op", hit.operator or "") for hit in found]
+    rows = tuple(
+        (hit.title or "operator without a documented case", Message(hit.excerpt), Link(name, page, {page: name}))
+        for hit, (page, name) in zip(found, pages, strict=True)
+    )
+    page, name = pages[0]
+    more = f"caniexport {page} {name} tells more; caniexport why - reads any text as an error's."
+    said = f"{plural(len(found), 'hit')} for these words, best first."
+    table = Table("", ("case or operator", "where the words are", "name"), rows, shown=MOST_HITS)
+    return Answer(said, AnswerOutcome.LISTED, (table,), more=more)
 
 
 def find_hits(index: FullText, words: str) -> tuple[Hit, ...]:

@@ -8,19 +8,21 @@ from enum import StrEnum
 
 from caniexport import names, versions
 from caniexport.answers.filters import Filters
+from caniexport.answers.helping import helping
 from caniexport.answers.installed import VersionDifference
 from caniexport.answers.outcomes import short_cause
+from caniexport.answers.point import Point
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.reading import CatalogueEntry, Rows, load
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
 from caniexport.home import NEWEST
-from caniexport.match.judged import FixAt, judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 _STAGES = [stage.value for stage in Stage]
 #: packages beside torch that can change how an export ends: with dynamo, and behind the checker
@@ -156,7 +158,11 @@ def _at(
     fails = cell.status not in WORKS and cell.stage == _STAGES[reached]
     apart = _apart(own.differs, place.exporter, reached)
     asked = versions.parse(point["torch"]).public if point.get("torch") else place.torch
-    at = judge_case(there, entry.case, place.torch, place.exporter, place.opset)
+    at = Point(place.torch, place.exporter, place.opset, (place.exporter, place.opset), profile=place.profile)
+    views = Views.of(dataset)
+    views.include(place.profile)
+    fixes = helping(views, at, [entry.case])[entry.case] if fails and entry.variant == PLAIN else ()
+    entries = rows.catalogue
     return KnownCase(
         entry.case,
         entry.variant,
@@ -169,12 +175,12 @@ def _at(
         asked == versions.public(place.torch),
         not apart,
         (*own.notes, *([f"measured with {', '.join(apart)}"] if apart else [])),
-        tuple(map(_named, at.helping[:_MOST_FIXES])) if fails and entry.variant == PLAIN else (),
+        tuple(_named(entries[entry.case, fix.variant]) for fix in fixes[:_MOST_FIXES]),
         _links(entry),
     )
 
 
-def _named(fix: FixAt) -> str:
+def _named(fix: CatalogueEntry) -> str:
     """A fix, with what it does to the values where it computes others."""
     return f"{fix.variant}, which {fix.changed}" if fix.changed else fix.variant
 

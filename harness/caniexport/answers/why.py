@@ -1,0 +1,273 @@
+"""A pasted error, answered: the case that it is, how that ends at the user's point, and what works there."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from caniexport import versions
+from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.fix_code import code_to_copy
+from caniexport.answers.helping import Helping, helping
+from caniexport.answers.op import op as answer_operator
+from caniexport.answers.op import opset_range
+from caniexport.answers.point import Point, Points, call_text
+from caniexport.answers.torch_operators import operators_beside
+from caniexport.corpus.verdicts import works
+from caniexport.match.causes import find_cause
+from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, match_error
+from caniexport.match.parse import read_error
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter, Stage, Status
+from caniexport.names import plural
+from caniexport.operators import operator_key, operator_keys
+from caniexport.store import Dataset, sql
+
+#: the opset that an error names as the one that was asked for, not one that it tells to try
+_OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+#: the release of torch that a text names
+_RELEASE = re.compile(r"\btorch(?: version)?(?:==|[ =:])v?(\d+\.\d+(?:\.\d+)?)\b", re.IGNORECASE)
+_CALLED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_MEASURE = "caniexport check FILE.py:FACTORY takes the model itself through releases and exporters."
+#: lines on the first screen: of cases, workarounds and code
+_CASES, _WORKAROUNDS, _CODE_LINES = 4, 3, 14
+
+
+@dataclass(frozen=True)
+class LeadAt:
+    """A case that may be the error, and how it ends at the point; ``is_alike``: with the error. ``bundle`` is its file
+    there.
+    """
+
+    lead: Lead
+    status: Status | None
+    is_alike: bool
+    bundle: str | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether it was measured not to work."""
+        return works(self.status) is False
+
+
+@dataclass(frozen=True)
+class CaseEnd:
+    """How a case ends in one place, and what to do there; ``text`` stands in place of the status."""
+
+    where: str
+    status: Status
+    text: str
+    helps: str
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The same as a row of a table."""
+        return self.where, Mark(self.status, self.text), self.helps
+
+
+def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
+    """What an error is and what to do, at a point: ``torch``, ``exporter``, ``opset`` as far as ``asked`` names them.
+
+    What is not named is taken from the text, then from the newest cell that has the error. Raises
+    :class:`UnknownName` for a release or exporter nobody knows.
+    """
+    index, points = ErrorIndex.of(dataset), Points(dataset)
+    match = match_error(index, text)
+    point, notes = points.find(_asked(points, match, text, asked))
+    cause = None if match.is_known else find_cause(points.views, text, match.evidence)
+    found = _at(dataset, points, match, point)
+    if cause:
+        alike = [item for item in found if item.is_alike]
+        also = _cases(index, alike, point, len(alike))
+        return Answer(cause[0], AnswerOutcome.FAILS, (also,), tuple(filter(None, cause[1:])))
+    operator = match.evidence.operator
+    if not found:
+        said = f"Not known{f': no measured case is about {operator}' if operator else ''}."
+        return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_samples(dataset, operator), _MEASURE))
+    first = found[0]
+    fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
+    ends = tuple(_ends(points, match, first, point, fixes))
+    # words that several cases fail with do not say whose workaround it takes
+    many = sum(item.is_alike for item in found)
+    is_answered = first.lead.shares in SURE or many == 1
+    verdict, outcome = _verdict(match, first, point, fixes, ends)
+    if not is_answered and many:
+        verdict, outcome = f"{many} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
+    shown = fixes[:is_answered]
+    tables = (
+        Table("", ("where", "how it ends", "what helps"), tuple(end.cells for end in ends)),
+        Table(
+            "workarounds that work there",
+            ("workaround", "what it does"),
+            tuple((_workaround(first.lead.case, fix, point), fix.note) for fix in fixes),
+            shown=_WORKAROUNDS,
+        ),
+        *(
+            Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code).strip()),),), shown=_CODE_LINES)
+            for fix in shown
+        ),
+        _cases(index, found, point, match.cases),
+    )
+    if not first.fails and operator:
+        notes += _samples(dataset, operator)
+    more = f"caniexport case {first.lead.case} shows every cell."
+    return Answer(verdict[:LONGEST], outcome, tables, tuple(notes), more=more)
+
+
+def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str]) -> dict[str, str]:
+    """Where an error is answered: what the user names, else what the text tells of the call, else where it was seen."""
+    seen = next((lead.seen for lead in match.leads if lead.seen and lead.seen.exporter in _CALLED), None)
+    named, opset = set(_RELEASE.findall(text)), _OPSET.search(text)
+    found = {"torch": seen.torch, "exporter": seen.exporter} if seen else {}
+    if not seen and match.is_known:
+        # what another runtime gave is looked at in the file that the newest release traces
+        found["exporter"] = Exporter.TRACE.value
+    if seen and seen.opset and not asked.get("torch"):
+        found["opset"] = str(seen.opset)
+    if len(named) == 1:
+        with contextlib.suppress(UnknownName):
+            found["torch"] = versions.resolve_patch(versions.public("".join(named)), points.releases)
+    if opset:
+        found["opset"] = opset[1]
+    return {**found, **asked}
+
+
+def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
+    """The leads at a point: first those that end with the error there."""
+    cases = ", ".join(sql.literal(lead.case) for lead in match.leads) or "NULL"
+    rows = points.views.fetch(
+        f"""SELECT "case", status, stage, message_id, array_to_string(string_split(signature, '|')[3:], '|'), bundle,
+                list_has_any([message_id, warning_id, checker_id], $1)
+            FROM ({point.rows}) WHERE variant = 'plain' AND "case" IN ({cases})""",
+        [list(match.quoted)],
+    )
+    at = {case: end for case, *end in rows}
+    texts = dataset.of(point.profile).messages(message for _, _, message, *_ in at.values())
+    index, key = ErrorIndex.of(dataset), operator_key(match.evidence.operator)
+    found = []
+    for lead in match.leads:
+        status, stage, message, line, bundle, quotes = at.get(lead.case, (None,) * 6)
+        named = operator_key(read_error(texts.get(message or "", "")).operator) if key else ""
+        is_same = line in match.lines and named == key
+        # the export of a case cannot do without the operator that it is about
+        is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
+        is_alike = works(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
+        found.append(LeadAt(lead, status and Status(status), is_alike, bundle))
+    return sorted(found, key=lambda item: not item.is_alike)
+
+
+def _ends(
+    points: Points, match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping]
+) -> Iterator[CaseEnd]:
+    """How the first case ends at the point, from which release on and by which other call it works there, and on which
+    releases of a runtime its file does not.
+    """
+    told = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
+    nothing = "no workaround works" if first.fails else ""
+    helps = plural(len(fixes), "workaround") if fixes else nothing
+    yield CaseEnd(point.text, first.status or Status.NOT_RUN, told, helps)
+    if not first.fails:
+        yield from _on_runtimes(points, match, first)
+        return
+    cells = points.views.fetch(
+        """SELECT torch, exporter, opset, works(status) FROM cells JOIN version USING (torch)
+            WHERE profile = $1 AND "case" = $2 AND variant = 'plain' AND provider = 'cpu' ORDER BY n DESC""",
+        [point.profile, first.lead.case],
+    )
+    along = [(torch, does) for torch, exporter, opset, does in cells if (exporter, opset) == point.calls[0]]
+    later = [torch for torch, _ in takewhile(lambda end: end[1] and end[0] != point.torch, along)]
+    if later:
+        yield CaseEnd(f"torch {later[-1]} and later", Status.PASS, "works", f"upgrade to torch {later[-1]}")
+    for exporter in _CALLED:
+        here = {opset: does for torch, name, opset, does in cells if (torch, name) == (point.torch, exporter) and opset}
+        if passing := sorted(opset for opset, does in here.items() if does):
+            call = f"{call_text(point.torch, exporter)}, opset {opset_range(passing, here)}"
+            yield CaseEnd(call, Status.PASS, "works", f"call it with {call}")
+
+
+def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[CaseEnd]:
+    """The releases of a runtime that give the error for a file that works at the point, and the first newer one that
+    takes the file.
+    """
+    own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
+    ran = points.views.fetch(
+        """SELECT runtime_version, bool_and(works(status)), bool_or(list_contains($3, array_to_string(
+                string_split(signature, '|')[3:], '|'))) FROM replays
+            WHERE bundle = $1 AND runtime = $2 AND provider = 'cpu' AND session IS NULL AND works(status) IS NOT NULL
+            GROUP BY ALL""",
+        [first.bundle, own, list(match.lines)],
+    )
+    failing = versions.ordered(version for version, _, is_alike in ran if is_alike)
+    if failing:
+        span = " to ".join(dict.fromkeys((failing[0], failing[-1])))
+        yield CaseEnd(f"{own} {span}", Status.FAIL, "fails as you saw", "")
+        last = versions.parse(failing[-1])
+        working = versions.ordered(version for version, does, _ in ran if does and versions.parse(version) > last)
+        for newer in working[:1]:
+            yield CaseEnd(f"{own} {newer} and later", Status.PASS, "works", f"upgrade {own} to {newer}")
+
+
+def _verdict(
+    match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping], ends: Sequence[CaseEnd]
+) -> tuple[str, AnswerOutcome]:
+    """What to do, in one line."""
+    about = f" of {match.evidence.operator.removeprefix('aten::')}" if match.evidence.operator else ""
+    is_known = first.lead.shares in SURE
+    if not is_known and not first.is_alike:
+        return f"Not known{about}: no measured case fails so there.", AnswerOutcome.NOT_MEASURED
+    what = f"Known error{about}" if is_known else f"Fails as {first.lead.case} does"
+    if works(first.status) is None:
+        return f"{what}: not measured at torch {point.torch}.", AnswerOutcome.NOT_MEASURED
+    if fixes and not fixes[0].changes_values:
+        return f"{what}: use the workaround {fixes[0].variant}.", AnswerOutcome.FAILS
+    for end in ends[1:]:
+        if end.helps:
+            return f"{what}: {end.helps}.", AnswerOutcome.FAILS
+    if fixes:
+        return f"{what}: ± {fixes[0].variant} helps, with other values.", AnswerOutcome.FAILS
+    if first.fails:
+        return f"{what}: nothing is measured to help there.", AnswerOutcome.FAILS
+    if first.lead.seen and first.lead.seen.runtime:
+        runtime = first.lead.seen.runtime
+        return f"{what} on {runtime}: it works on the runtime of torch {point.torch}.", AnswerOutcome.FAILS
+    return f"{what}, and it works at torch {point.torch}: look for another cause.", AnswerOutcome.NOT_MEASURED
+
+
+def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
+    """The cases that fail alike, with what each shares with the text and how it ends at the point."""
+    rows = tuple(
+        (
+            index.cases[item.lead.case].title,
+            item.lead.shares.value,
+            Mark(item.status or Status.NOT_RUN, "as you saw" if item.is_alike else ""),
+            Link(item.lead.case, "case", {"case": item.lead.case, **_place(point)}),
+        )
+        for item in found
+    )
+    counted = f"{len(found)} of {every} cases" if every > len(found) else plural(every, "case")
+    return Table(f"{counted} that may be meant", ("case", "shares", "there", "name"), rows, shown=_CASES)
+
+
+def _workaround(case: str, fix: Helping, point: Point) -> Link:
+    """A workaround that leads to the cell in which it works; ``±`` marks one that computes other values."""
+    asked = {"case": case, "variant": fix.variant, **_place(point)}
+    return Link(f"± {fix.variant}" if fix.changes_values else fix.variant, "case", asked)
+
+
+def _place(point: Point) -> dict[str, str]:
+    if point.is_default:
+        return {"torch": point.torch}
+    return {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
+
+
+def _samples(dataset: Dataset, operator: str) -> list[str]:
+    """What the operator samples of an operator come to."""
+    summary = operators_beside(dataset) if operator else None
+    names = summary.called(operator) if summary else ()
+    if summary is None or not names:
+        return []
+    said = answer_operator(summary, dataset, names[0], {}).verdict
+    return [f"Operator samples: {said} caniexport op {names[0]} tells more."]
