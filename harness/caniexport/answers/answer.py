@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
+from caniexport.model.status import Status
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -155,7 +157,7 @@ def records(table: Table) -> list[dict[str, Any]]:
 def texts(answer: Answer) -> list[dict[str, str]]:
     """The rows of all tables as texts by column, each with the title of its table."""
     return [
-        {"table": table.title, **dict(zip(table.columns, map(words, row), strict=True))}
+        {"table": table.title, **dict(zip(table.columns, map(_alone, row), strict=True))}
         for table in answer.tables
         for row in table.rows
     ]
@@ -183,6 +185,13 @@ def _value(cell: Cell) -> Any:
             return cell
         case _:
             return words(cell)
+
+
+def _alone(cell: Cell) -> str:
+    """A cell as text where it has no sign: a status is named before what stands beside it."""
+    if isinstance(cell, Mark) and isinstance(cell.word, Status) and cell.text:
+        return f"{cell.word.value} {cell.text}"
+    return words(cell)
 
 
 def words(value: Any) -> str:

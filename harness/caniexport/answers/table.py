@@ -84,12 +84,14 @@ def table(
     notes = [*rows.notes]
     if by is not By.TORCH and not filters.torch and rows.torch:
         filters = replace(filters, torch=(rows.torch[-1],))
-        notes.append(f"torch {rows.torch[-1]}, the newest measured: --torch names another")
+        notes.append(f"torch {rows.torch[-1]}, the newest measured")
     if by in _PACKAGES:
         filters = replace(filters, torch=(one_release(rows.torch, filters.torch, by.value),))
     beside = select(rows, filters).environment if lines is TableLines.CASES else []
     if not filters.exporters and by is not By.EXPORTER and (lines is not TableLines.CASES or not filters.cases):
-        filters = replace(filters, exporters=_BOTH if lines is TableLines.CASES else (Exporter.DEFAULT.value,))
+        filters = replace(
+            filters, exporters=_BOTH if lines is TableLines.CASES or by is By.OPSET else (Exporter.DEFAULT.value,)
+        )
     if not filters.cases and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
     taken = select(rows, filters)
@@ -180,7 +182,8 @@ def _cases(
     told = set().union(*signs.values())
     notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in told)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
-    answer = _verdict(marks, columns, by, taken.torch)
+    notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
+    answer = _verdict(marks, columns, by, taken)
     shown = {line[:2] for line in lines}
     tables = (
         _matrix(marks, columns, taken, by),
@@ -210,7 +213,8 @@ def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken
             name = case if variant == PLAIN else f"{case}/{variant}"
             link = Link(name, "case", {"case": case, **of, **named, **place})
             called = CALLS.get(exporter, "") if exporter else "every call" if alike else ""
-            rows.append((link, taken.catalogue[case, variant].title, *([called] if has_call else []), *row))
+            what = taken.catalogue[case, variant].title if variant == PLAIN else ""
+            rows.append((link, what, *([called] if has_call else []), *row))
     heads = ("case", "what fails", *(["call"] if has_call else []))
     named_columns = (CALLS.get(name, name) for name in columns)
     return Table(
@@ -224,8 +228,8 @@ def _place(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
     key = order.index if order else int
     at = {
         status.value: ", ".join(map(str, values)) if order else versions.opset_text(values)
-        for status, along in ends.items()
-        if (values := sorted((value for value in along if value is not None), key=key))
+        for status in Status
+        if (along := ends.get(status)) and (values := sorted((value for value in along if value is not None), key=key))
     }
     lead = next((status for status in (Status.PASS, Status.DEGRADED) if status in ends), None)
     if lead is None:
@@ -276,8 +280,11 @@ def _in_order(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
     return sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2])))
 
 
-def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, torch: Sequence[str]) -> Answer:
+def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: CaseSelection) -> Answer:
     """How many of the original forms work, by call: in the first column, by opset in any."""
+    if not columns and taken.statuses:
+        words = " or ".join(sorted(status.value for status in taken.statuses))
+        return Answer(f"None of the measured cells ends with {words}.", AnswerOutcome.LISTED)
     if not columns:
         return Answer("Not measured: nothing that was asked for.", AnswerOutcome.NOT_MEASURED)
     asked = [line for line in marks if line[1] == PLAIN] or list(marks)
@@ -290,7 +297,9 @@ def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: 
                 ends.setdefault(call, []).extend([True in told] * (at == 0 and set(told) != {None}))
             elif (by is By.EXPORTER or at == 0) and (end := works(cell)) is not None:
                 ends.setdefault(call, []).append(end)
-    where = f"torch {torch[0]}" if by in (By.OPSET, By.EXPORTER) and len(torch) == 1 else _named(by, columns[0])
+    where = _named(by, columns[0])
+    if by in (By.OPSET, By.EXPORTER):
+        where = f"torch {taken.torch[0]}" if len(taken.torch) == 1 else plural(len(taken.torch), "torch release")
     counts = [(CALLS.get(call, call), Share(sum(found), len(found))) for call, found in ends.items() if found]
     if not counts:
         cases = plural(len({line[0] for line in asked}), "case")

@@ -46,7 +46,8 @@ def command(
     """Show what passes where: cases, themes or operators by torch release, opset, exporter, runtime or package.
 
     Without --case or --variant it has the original forms, by both exporters. A place names the opsets that pass: 16+
-    is all that were tried from there on.
+    is all that were tried from there on. ✗ fails with an error, ≠ gives wrong values, ! crashes, ⊘ is refused, ~ is not
+    as asked, · was not measured.
 
     --by runtime without a case or filter shows what each runtime release takes: the highest opset and IR version that
     run, and how the same exported files end. With --provider cuda: what runs there, and what is left to the CPU; with

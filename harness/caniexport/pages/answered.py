@@ -7,6 +7,8 @@ from itertools import groupby
 from markupsafe import Markup
 
 from caniexport.answers.answer import Answer, Cell, Link, Mark, Table
+from caniexport.answers.signs import REFUSED
+from caniexport.answers.table import CALLS
 from caniexport.model.status import Status
 from caniexport.pages import looks
 from caniexport.pages.render import render
@@ -31,16 +33,26 @@ def _matrix(table: Table) -> dict[str, object]:
     folded = next((at for at, name in enumerate(table.columns) if name in table.folded), None)
     call = next((at for at, name in enumerate(table.columns[: table.heads]) if name == "call"), None)
     blocks = [
-        (named, row[0] if folded is None else row[folded], [(row, None if call is None else row[call]) for row in same])
+        (
+            named,
+            row[0] if folded is None else row[folded] or named,
+            [(row, None if call is None else row[call]) for row in same],
+        )
         for named, same in ((key, list(same)) for key, same in groupby(rows, key=_name))
         for row in same[:1]
     ]
-    seen = {cell.word for row in rows for cell in row if isinstance(cell, Mark) and isinstance(cell.word, Status)}
+    marks = [cell for row in rows for cell in row if isinstance(cell, Mark)]
+    signs = looks.statuses(cell.word for cell in marks if isinstance(cell.word, Status))
+    if not any(REFUSED in cell.text for cell in marks):
+        signs.pop(None, None)
+    # a column of calls leads to the exporter
+    exporters = {call: exporter for exporter, call in CALLS.items()}
     return {
         "blocks": blocks,
         "has_call": call is not None,
         "axis": table.axis if table.axis in _ASKED else "",
-        "signs": looks.statuses(seen) if seen else {},
+        "values": [exporters.get(name, name) for name in table.columns[table.heads :]],
+        "signs": signs,
         "left_out": len(table.rows) - len(rows),
     }
 

@@ -12,10 +12,10 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points
 from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.signs import word
-from caniexport.answers.table import By, TableLines, table, works
+from caniexport.answers.table import CALLS, By, TableLines, table, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Status
+from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
 from caniexport.pages.answered import answered, files_of
 from caniexport.pages.charts import Series, lines_chart
@@ -70,9 +70,11 @@ def page(form: Form, kept: Kept) -> Page:
         )
         found = kept.answer(ask, asked, by, lines, form.mine.one("runtime"))
         what = f"the cases of {theme}" if theme else "these cases" if query else "all cases"
-        body = answered(found) + (_chart(found.tables[0], what) if by is By.TORCH and found.tables else Markup())
+        call = CALLS[form.mine.one("exporter") or Exporter.DEFAULT.value]
+        has_chart = by is By.TORCH and lines is not TableLines.OPERATORS and found.tables
+        body = answered(found) + (_chart(found.tables[0], what, call) if has_chart else Markup())
         files = files_of("table", found)
-    runtime = "the runtime chosen" if form.mine.of("runtime") else "the onnxruntime beside it"
+    runtime = form.mine.one("runtime").replace("==", " ") or "the onnxruntime beside it"
     about = (theme, query)
     return form.page(TITLE, _LEAD.format(runtime), body, about=about, folds=True, searches=True, files=files)
 
@@ -83,13 +85,13 @@ def ask(kept: Kept, asked: Filters, by: By, lines: TableLines, runtime: str) -> 
     return table(kept, asked, by, lines, on)
 
 
-def _chart(found: Table, what: str) -> Markup:
-    """The share of the cases that work along the releases, a line for each call."""
+def _chart(found: Table, what: str, alone: str) -> Markup:
+    """The share of the cases that work along the releases, a line for each call, or the one ``alone``."""
     releases = found.columns[found.heads :][::-1]
     at = found.columns.index("call") if "call" in found.columns[: found.heads] else None
     counts: dict[str, list[list[Share]]] = {}
     for row in found.rows:
-        call = str(row[at]) if at is not None else "default"
+        call = str(row[at]) if at is not None else alone
         shares = [
             cell if isinstance(cell, Share) else Share(works(cell) is True, works(cell) is not None)
             for cell in row[found.heads :][::-1]
