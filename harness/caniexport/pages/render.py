@@ -24,8 +24,6 @@ from caniexport.pages import links, looks
 
 #: names, signs and spaces of code, which style.css gives no colour
 _WITHOUT_COLOUR = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>')
-#: what may be the name of a case
-_CASE = re.compile(r"(?<![\w./:-])[a-z0-9]+(?:-[a-z0-9]+)+(?!\w|:\w)")
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
