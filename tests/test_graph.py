@@ -8,10 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from onnx_bytes import MODEL, bundled, model, node
 
-from caniexport.answers.on_runtimes import RuntimeOutcome
 from caniexport.model.errors import StoreError
-from caniexport.model.status import Status
-from caniexport.pages import evidence
 from caniexport.pages.graph import drawing
 from caniexport.store import graphs
 from caniexport.store.onnx_graph import MOST_NODES, Graph, of_model
@@ -75,19 +72,6 @@ def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path
     assert len(problems) == 2
     assert any(cut in said and "can be read" in said for said in problems)
     assert any(other in said and "changed or damaged" in said for said in problems)
-
-
-def test_runtimes_stand_side_by_side_with_what_stops_each():
-    found = (
-        RuntimeOutcome("onnxruntime 1.14.1", "cpu", {"fail": 2}, {"opset too new": 2}),
-        RuntimeOutcome("onnxruntime 1.31.1", "cpu", {"pass": 1, "mismatch": 1}, {"compare: <b>": 1}),
-    )
-
-    first, second = evidence.on_runtimes(found)
-
-    assert (first.runtime, first.reasons) == ("onnxruntime 1.14.1", "opset too new (2)")
-    assert second.counts == ((Status.PASS, 1), (Status.MISMATCH, 1)), "best first"
-    assert evidence.on_runtimes(()) == []
 
 
 def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():

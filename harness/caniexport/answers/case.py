@@ -9,7 +9,7 @@ from typing import Any
 
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
-from caniexport.answers.cell import Named, cell, evidence, rows_of
+from caniexport.answers.cell import NamedCase, cell, evidence, rows_of
 from caniexport.answers.documents import all_claims
 from caniexport.answers.op import is_sample, opset_range, sample
 from caniexport.answers.outcomes import short_cause
@@ -99,20 +99,20 @@ def _samples_here(dataset: Dataset, name: str) -> Dataset | None:
     return found if Views.of(found).fetch(query, [name]) else None
 
 
-def find(views: Views, name: str) -> Named:
+def find(views: Views, name: str) -> NamedCase:
     """The case and the variant that a text names; raises :class:`UnknownName`."""
     text, _, variant = name.partition("/")
     known = views.fetch('SELECT DISTINCT "case" FROM variants UNION SELECT DISTINCT "case" FROM cells')
     found = names.require("case", text, sorted(row[0] for row in known))
     if not variant:
-        return Named(found)
+        return NamedCase(found)
     mine = views.fetch(
         """SELECT variant FROM variants WHERE "case" = $1 UNION SELECT variant FROM cells WHERE "case" = $1""", [found]
     )
-    return Named(found, names.require(f"variant of {found}", variant, sorted(row[0] for row in mine)))
+    return NamedCase(found, names.require(f"variant of {found}", variant, sorted(row[0] for row in mine)))
 
 
-def _overview(dataset: Dataset, named: Named) -> Answer:
+def _overview(dataset: Dataset, named: NamedCase) -> Answer:
     views = Views.of(dataset)
     about = _variants(views, named.case)
     kept = views.keep(
@@ -292,7 +292,7 @@ def _series(torch: str, releases: Sequence[str]) -> str:
     return torch if sum(f"{release}.".startswith(f"{short}.") for release in releases) > 1 else short
 
 
-def _claims(dataset: Dataset, named: Named) -> Table:
+def _claims(dataset: Dataset, named: NamedCase) -> Table:
     """What sources claim of the case, against what was measured."""
     rows = tuple(
         (claim.source, claim.says, claim.versions, claim.variant, claim.word, claim.reason)
@@ -422,7 +422,7 @@ def _sources(dataset: Dataset, about: Sequence[Mapping[str, Any]]) -> tuple[Sour
     return upstream(dataset, {about[0]["case"]}).get(about[0]["case"], ()) if about else ()
 
 
-def _warnings(about: Sequence[Mapping[str, Any]], named: Named) -> list[str]:
+def _warnings(about: Sequence[Mapping[str, Any]], named: NamedCase) -> list[str]:
     row = next((row for row in about if row["variant"] == named.variant), None)
     if row is None:
         return []
@@ -447,7 +447,7 @@ def _refused(views: Views, kept: str, variant: str) -> list[str]:
     return [f"onnx's checker refuses {plural(count, 'file')} that work at torch {torch}."] if count else []
 
 
-def _environment(dataset: Dataset, named: Named) -> Answer:
+def _environment(dataset: Dataset, named: NamedCase) -> Answer:
     """A case about what is installed together: what came of each environment."""
     views = Views.of(dataset)
     about = _variants(views, named.case)

@@ -38,7 +38,7 @@ _HOW = {
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedCase:
     """A case, and a variant of it where one is named."""
 
     case: str
@@ -57,7 +57,7 @@ def rows_of(views: Views, relation: str, values: Sequence[Any] = ()) -> list[dic
     return [dict(zip(wanted, row, strict=True)) for row in found]
 
 
-def cell(dataset: Dataset, named: Named, point: Point, notes: Iterable[str]) -> Answer:
+def cell(dataset: Dataset, named: NamedCase, point: Point, notes: Iterable[str]) -> Answer:
     """The evidence of a variant of a case at a point."""
     variant = named.variant or PLAIN
     query = f"""({point.rows}) WHERE "case" = $1 ORDER BY provider <> 'cpu', provider"""

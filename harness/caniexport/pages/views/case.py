@@ -15,7 +15,7 @@ from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.case import case as answer_case
 from caniexport.answers.case import find
-from caniexport.answers.cell import Named, Row, evidence, most_telling, rows_of
+from caniexport.answers.cell import NamedCase, Row, evidence, most_telling, rows_of
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import call_text
 from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
@@ -44,7 +44,7 @@ _EXPORTERS = [member.value for member in Exporter]
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """The cells of one variant by one exporter; ``chosen`` is the one that is open."""
 
     asked: Mapping[str, str]
@@ -107,8 +107,8 @@ def page(form: Form, kept: Kept) -> Page:
         exporters = [one for one in _EXPORTERS if any(cell.exporter == one for cell in measured)]
         variants = [one for one in known if any(cell.variant == one for cell in measured)] or [PLAIN]
         variant = form.tabs("variant", "Variant", variants, PLAIN, {PLAIN: "original"})
-        given |= _chosen(form, kept, Named(case, variant), exporters)
-    given["answer"] = answered(kept.answer(answer_case, Named(case, variant).text))
+        given |= _chosen(form, kept, NamedCase(case, variant), exporters)
+    given["answer"] = answered(kept.answer(answer_case, NamedCase(case, variant).text))
     given["other"] = PERIOD if kept.profile == NEWEST else kept.profile
     differences = differences_beside_torch(newest.rows(), given["other"], {"case": (case,), "variant": (PLAIN,)})
     given["beside"] = _alike_beside(differences)
@@ -117,7 +117,7 @@ def page(form: Form, kept: Kept) -> Page:
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
-    files += files_of("case", kept.answer(answer_case, Named(case, variant).text))
+    files += files_of("case", kept.answer(answer_case, NamedCase(case, variant).text))
     lead = f"{case} · {about.theme if about and about.theme else 'no theme'}"
     above = render("case_above.html", row=described, sources=kept.sources(case))
     title = about.title if about and about.title else case
@@ -129,7 +129,7 @@ def _described(kept: Kept) -> dict[str, dict[str, Any]]:
     return {row["case"]: row for row in kept.records("cases") if row["variant"] == PLAIN}
 
 
-def _chosen(form: Form, kept: Kept, named: Named, exporters: list[str]) -> dict[str, Any]:
+def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str]) -> dict[str, Any]:
     """The grid of a variant by one exporter, and the cell that the address or the reader's setting opens; of what both
     leave open the newest that fails.
     """
@@ -159,7 +159,7 @@ def _chosen(form: Form, kept: Kept, named: Named, exporters: list[str]) -> dict[
     address |= {"variant": named.variant} if named.variant != PLAIN else {}
     address |= {PROFILE: kept.profile} if form.text(PROFILE) else {}
     place = (row["torch"], row["opset"]) if row else None
-    grid = Grid(address, {(item["torch"], item["opset"]): item for item in found}, place)
+    grid = CellGrid(address, {(item["torch"], item["opset"]): item for item in found}, place)
     if row is None:
         parts = (torch and f"torch {torch}", EXPORTER_SHORT.get(exporter, exporter), opset and f"opset {opset}")
         return {"grid": grid, "missing": ", ".join(filter(None, parts))}
