@@ -18,7 +18,7 @@ from caniexport.scan import gates, patterns
 from caniexport.scan.exports import Exports
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition
-from caniexport.scan.site import Site, SiteKind, site_at
+from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.syntax import assignments, full_name, imported
 
 #: functions of torch that are true while a model is exported
@@ -205,5 +205,5 @@ class _Finder(ast.NodeVisitor):
             self.found.append(call)
         self.generic_visit(node)
 
-    def _add(self, node: ast.AST, kind: SiteKind, **more: object) -> None:
-        self.found.append(site_at(self.source, node, kind, **more))
+    def _add(self, node: ast.expr | ast.stmt, kind: SiteKind, name: str, condition: Condition | None = None) -> None:
+        self.found.append(Site(self.source.path, node.lineno, kind, name, condition=condition))
