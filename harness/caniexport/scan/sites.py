@@ -150,12 +150,11 @@ class _Finder(ast.NodeVisitor):
         self.found += marked
         own = {(site.line + off, site.workaround) for site in marked for off in (0, 1)}
         imports = {name: full for name, full in self.imports.items() if name not in self.stored}
-        for match in patterns.find(tree, patterns.NamesByLine(self.source.lines), imports):
+        for rule, line in patterns.find(tree, patterns.NamesByLine(self.source.lines), imports):
             self.clock.check()
-            kind = SiteKind.ORIGINAL if match.rule.is_original else SiteKind.WORKAROUND
-            named = match.rule.case, match.rule.variant
-            if (match.line, named) not in own:
-                self.found.append(Site(self.source.path, match.line, kind, workaround=named))
+            kind = SiteKind.ORIGINAL if rule.is_original else SiteKind.WORKAROUND
+            if (line, (rule.case, rule.variant)) not in own:
+                self.found.append(Site(self.source.path, line, kind, workaround=(rule.case, rule.variant)))
         # what stands behind a comparison with torch's version is not for all releases
         gated = frozenset().union(*self.gated)
         kept = (replace(site, is_gated=site.line in gated) for site in dict.fromkeys(self.found))
