@@ -9,7 +9,7 @@ from functools import cached_property
 
 from caniexport.model.status import Exporter
 from caniexport.scan.files import ParsedFile
-from caniexport.scan.site import Site, SiteKind, site_at
+from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.syntax import assignments, full_name
 
 #: above the number of any opset
@@ -18,6 +18,8 @@ _EXPORTS = ("torch.onnx.export", "torch.onnx.utils.export", "torch.onnx._export"
 _DYNAMO_EXPORT = "torch.onnx.dynamo_export"
 #: what makes an exported program
 _PROGRAMS = ("torch.export.export", "torch.export.export_for_training", "torch.export.load")
+#: a value, and the lines that see it
+_Value = tuple[ast.expr, range]
 _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 
 
@@ -28,12 +30,19 @@ class Exports:
         self._source, self._imports = source, imports
 
     @cached_property
-    def _values(self) -> Mapping[str, Sequence[ast.expr]]:
+    def _values(self) -> Mapping[str, Sequence[_Value]]:
         """What names of the file are given."""
-        values: dict[str, list[ast.expr]] = defaultdict(list)
-        for name, value in (*assignments(self._source.tree), *_arguments(self._source.tree)):
-            values[name].append(value)
+        values: dict[str, list[_Value]] = defaultdict(list)
+        for name, value, scope in _values_of(self._source.tree):
+            values[name].append((value, scope))
         return values
+
+    def _given(self, node: ast.expr, line: int) -> list[ast.expr]:
+        """What a name is given where a line sees it: an argument of the function around goes before the file's."""
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        seen = [item for item in self._values.get(name, ()) if line in item[1]]
+        nearest = min((len(scope) for _, scope in seen), default=0)
+        return [value for value, scope in seen if len(scope) == nearest]
 
     def read(self, node: ast.Call) -> Site | None:
         """What an export call names, by itself or in a ``partial``; ``None`` for another call."""
@@ -45,15 +54,21 @@ class Exports:
             return None
         words = {word.arg: word.value for word in node.keywords if word.arg}
         model = words.get("model", given[0] if given else None)
-        dynamo = self._constant(words.get("dynamo"), bool)
+        dynamo = self._constant(words.get("dynamo"), bool, node.lineno)
         exporter = None if dynamo is None else _DYNAMO if dynamo else _TRACE
         if name == _DYNAMO_EXPORT or self._is_program(model):
             exporter = _DYNAMO
         is_unread = any(word.arg is None for word in node.keywords) and not ("dynamo" in words or exporter)
         is_unread |= "dynamo" in words and dynamo is None
-        opset = self._constant(words.get("opset_version"), int)
-        return site_at(
-            self._source, node, SiteKind.CALL, name=name, exporter=exporter, opset=opset, is_unread=is_unread
+        opset = self._constant(words.get("opset_version"), int, node.lineno)
+        return Site(
+            self._source.path,
+            node.lineno,
+            SiteKind.CALL,
+            name=name,
+            exporter=exporter,
+            opset=opset,
+            is_unread=is_unread,
         )
 
     def gathered(self, node: ast.Dict | ast.Call) -> Site | None:
@@ -63,18 +78,19 @@ class Exports:
                      if isinstance(key, ast.Constant)}  # fmt: skip
         else:
             pairs = {word.arg: word.value for word in node.keywords}
-        opset, dynamo = self._constant(pairs.get("opset_version"), int), self._constant(pairs.get("dynamo"), bool)
+        opset = self._constant(pairs.get("opset_version"), int, node.lineno)
+        dynamo = self._constant(pairs.get("dynamo"), bool, node.lineno)
         if opset is None and (dynamo is None or "opset_version" not in pairs):
             return None
         exporter = None if dynamo is None else _DYNAMO if dynamo else _TRACE
-        return site_at(self._source, node, SiteKind.CALL, exporter=exporter, opset=opset)
+        return Site(self._source.path, node.lineno, SiteKind.CALL, exporter=exporter, opset=opset)
 
     def _is_program(self, node: ast.expr | None) -> bool:
         """Whether what is exported was made by ``torch.export``: that is exported by dynamo, whatever the call says."""
-        made = self._values.get(node.id, ()) if isinstance(node, ast.Name) else filter(None, [node])
+        made = self._given(node, node.lineno) if isinstance(node, ast.Name) else filter(None, [node])
         return any(isinstance(value, ast.Call) and full_name(value.func, self._imports) in _PROGRAMS for value in made)
 
-    def _constant(self, node: ast.expr | None, kind: type[int]) -> int | None:
+    def _constant(self, node: ast.expr | None, kind: type[int], line: int) -> int | None:
         """The number or truth value that an expression is, or that it is unless somebody says otherwise."""
         left, seen = [node] if node else [], set[int]()
         while left:
@@ -83,10 +99,10 @@ class Exports:
                 return node.value
             if id(node) not in seen:
                 seen.add(id(node))
-                left += reversed(list(self._behind(node)))
+                left += reversed(list(self._behind(node, line)))
         return None
 
-    def _behind(self, node: ast.expr) -> Iterable[ast.expr]:
+    def _behind(self, node: ast.expr, line: int) -> Iterable[ast.expr]:
         """Expressions that may be the value of this one."""
         if isinstance(node, ast.BoolOp):
             return node.values
@@ -95,23 +111,22 @@ class Exports:
         if isinstance(node, ast.Call):
             last = full_name(node.func, {}).split(".")[-1]
             return node.args[1:] if last in ("get", "getattr", "pop") else node.args[:1] if last == "int" else ()
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        return self._values.get(name, ())
+        return self._given(node, line)
 
 
-def _arguments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Defaults by name: of functions' arguments, and of ``parser.add_argument("--opset", default=17)``."""
+def _values_of(tree: ast.Module) -> Iterator[tuple[str, ast.expr, range]]:
+    """What names are given, and the lines that see it: by assignments, by defaults of functions' arguments, and by
+    ``parser.add_argument("--opset", default=17)``.
+    """
+    everywhere = range(_HIGHEST**2)
+    yield from ((name, value, everywhere) for name, value in assignments(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            arguments = node.args
-            behind = [*arguments.posonlyargs, *arguments.args]
-            pairs: Sequence[tuple[ast.arg, ast.expr | None]] = [
-                *zip(behind[len(behind) - len(arguments.defaults) :], arguments.defaults, strict=True),
-                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-            ]
-            yield from ((argument.arg, value) for argument, value in pairs if value is not None)
+            named, scope = node.args, range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            pairs = [*zip(reversed([*named.posonlyargs, *named.args]), reversed(named.defaults), strict=False)]
+            keywords = [(one, value) for one, value in zip(named.kwonlyargs, named.kw_defaults, strict=True) if value]
+            yield from ((argument.arg, value, scope) for argument, value in (*pairs, *keywords))
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             default = next((word.value for word in node.keywords if word.arg == "default"), None)
-            options = [item.value for item in node.args if isinstance(item, ast.Constant)]
-            names = [str(option).lstrip("-").replace("-", "_") for option in options]
-            yield from ((name, default) for name in names if default is not None)
+            options = [str(item.value).lstrip("-") for item in node.args if isinstance(item, ast.Constant)]
+            yield from ((name.replace("-", "_"), default, everywhere) for name in options if default)

@@ -22,8 +22,6 @@ LARGEST = 2 * 1024 * 1024
 _NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages"})
 #: in a file without these words there is nothing to find
 _WORDS = (b"torch", b"onnx", b"opset", b"dynamo", b"tensor")
-
-
 #: seconds of processor time that one file may take
 SECONDS = 5.0
 #: calls of a file's clock for which it looks at the time once

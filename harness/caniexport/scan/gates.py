@@ -16,13 +16,8 @@ from caniexport.scan.syntax import dotted
 #: above any number of a version
 _HIGHEST = 10**9
 _OPERATORS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _NAMED_OPERATORS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -42,34 +37,22 @@ _AT_LEAST = re.compile(r"torch.*(_ge|_gte|after|at_least|greater|since|newer)", 
 _PART_NAME = re.compile(r"^_?(py)?torch_?(version_?)?(?P<part>major|minor)$", re.IGNORECASE)
 #: helpers that compare by themselves
 _HELPERS = {
-    "is_torch_greater_or_equal": ">=",
-    "is_torch_greater_or_equal_than": ">=",
-    "is_torch_less_or_equal": "<=",
-    "torch_version_at_least": ">=",
-    "is_torch_version_at_least": ">=",
-    "torch_version_ge": ">=",
-    "check_version": ">=",
-    "version_ge": ">=",
-    "obsolete_torch_version": "<=",
+    **dict.fromkeys(("is_torch_less_or_equal", "obsolete_torch_version"), "<="),
+    **dict.fromkeys(("is_torch_greater_or_equal", "is_torch_greater_or_equal_than", "torch_version_at_least"), ">="),
+    **dict.fromkeys(("is_torch_version_at_least", "torch_version_ge", "check_version", "version_ge"), ">="),
 }
 
 
 #: what the text of every comparison with torch's version has, in small letters: its name, a helper's, or a version
-_SIGNS = tuple(
-    map(
-        re.compile,
-        (
-            "__version__", "torch_?ver", r"torch\w*(?:_ge|_less|after|at_least|greater|since|newer)", "check_version",
-            "version_ge", rf"""["']{_VERSION.pattern[1:-1]}["']""",
-        ),
-    )
-)  # fmt: skip
+_SIGNS = re.compile(
+    r"__version__|torch_?ver|torch\w*(?:_ge|_less|after|at_least|greater|since|newer)|check_version|version_ge"
+    rf"""|["']{_VERSION.pattern[1:-1]}["']"""
+)
 
 
 def may_compare(text: str) -> bool:
     """Whether a file may have a comparison with torch's version, or a name for that version."""
-    small = text.lower()
-    return any(sign.search(small) for sign in _SIGNS)
+    return bool(_SIGNS.search(text.lower()))
 
 
 @dataclass(frozen=True)

@@ -47,15 +47,6 @@ class Rule:
     words: tuple[frozenset[str], ...]
 
 
-@dataclass(frozen=True)
-class RuleMatch:
-    """The lines that have a rule's pattern."""
-
-    rule: Rule
-    line: int
-    last: int
-
-
 @cache
 def rules() -> tuple[Rule, ...]:
     """The published rules."""
@@ -116,8 +107,8 @@ class _Unit:
     last: int
 
 
-def find(tree: ast.Module, lines: NamesByLine, imports: Mapping[str, str]) -> Iterator[RuleMatch]:
-    """Yield where a file has the pattern of a rule: the statement, or the function or class.
+def find(tree: ast.Module, lines: NamesByLine, imports: Mapping[str, str]) -> Iterator[tuple[Rule, int]]:
+    """Yield each rule whose pattern a file has, and the line of the statement, the function or class.
 
     ``imports`` are full names by those that the file has; names in the tree are spelled out.
     """
@@ -141,7 +132,7 @@ def find(tree: ast.Module, lines: NamesByLine, imports: Mapping[str, str]) -> It
             own = span.start.index, span.end.index
             # a hard sigmoid within a hard swish is none of its own
             if not any(first <= own[0] and own[1] <= last for first, last in spans - {own}):
-                yield RuleMatch(rule, unit.first, unit.last)
+                yield rule, unit.first
 
 
 def _units(tree: ast.Module) -> tuple[Mapping[int, Sequence[_Unit]], Mapping[str, Sequence[_Unit]]]:

@@ -26,16 +26,9 @@ _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
 _UP = 3
 #: what a file that is no such file can end in
 _UNREADABLE = (
-    Unreadable,
-    OSError,
-    ValueError,
-    SyntaxError,
-    configparser.Error,
-    AttributeError,
-    TypeError,
-    RecursionError,
+    Unreadable, OSError, ValueError, SyntaxError, configparser.Error, AttributeError, TypeError, RecursionError,
     MemoryError,
-)
+)  # fmt: skip
 _CARET = re.compile(r"^\^(\d+)(\.\d+)*$")
 
 

@@ -96,8 +96,7 @@ def scan(
     harmful = [(at(site), text, Mark(Workaround.HARMFUL, "fails")) for site in sites if (text := judge.harm(site))]
     gates = [(at(site), site.name, _holds(site.condition, asked)) for site in sites if site.condition]
     branches = [(at(site), site.name) for site in sites if site.kind is SiteKind.BRANCH]
-    skipped = [*(item for item in read if isinstance(item, Skipped)), *unseen]
-    left = [(at(item), item.reason) for item in skipped]
+    left = [(at(item), item.reason) for item in (*read, *unseen) if isinstance(item, Skipped)]
     columns = ("place", "workaround", "verdict", "since", "case")
     tables = (
         Table("workarounds", columns, tuple(named), shown=20, folded=("case",)),
@@ -113,8 +112,7 @@ def scan(
         *(f"{words(at(site))}: {unknown}" for site in sites if (unknown := judge.unknown(site))),
     )
     verdict, outcome = _decision([each.word for _, each in judged], len(harmful), asked)
-    more = "--all: every place, with its case."
-    return Answer(verdict, outcome, tables, notes, more)
+    return Answer(verdict, outcome, tables, notes, "--all: every place, with its case.")
 
 
 def _decision(words: Sequence[Workaround], harmful: int, asked: _Asked) -> tuple[str, AnswerOutcome]:
@@ -131,8 +129,10 @@ def _decision(words: Sequence[Workaround], harmful: int, asked: _Asked) -> tuple
     elif counts[Workaround.UNKNOWN] == whole:
         outcome = outcome if harmful else AnswerOutcome.NOT_MEASURED
         do = f"{'not' if calls else 'Not'} measured: {found}"
-    else:
+    elif counts[Workaround.NEEDED]:
         do = f"{'keep' if calls else 'Keep'} {counts[Workaround.NEEDED]} of {found}"
+    else:
+        do = f"{counts[Workaround.BROKEN]} of {found} without effect"
     return f"{', '.join(filter(None, (calls, do)))} at {asked.text}.", outcome
 
 
@@ -154,10 +154,7 @@ def _asked(
     if not releases:
         taken = pins.read(path, points.releases)
         releases = taken.torch
-        notes += [
-            taken.said,
-            *(f"{problem}: not looked at for the torch that is asked for" for problem in taken.problems),
-        ]
+        notes += [taken.said, *(f"{problem}: not looked at for its torch" for problem in taken.problems)]
     calls = [site for site in sites if site.kind is SiteKind.CALL]
     if opset is None:
         counts = Counter(site.opset for site in calls if site.opset)
@@ -193,8 +190,7 @@ class _Judge:
         cases = {site.workaround[0] for site in sites if site.workaround[0]}
         cases |= {case for about in self._symbolics.values() for case, _ in about}
         self._standings: dict[tuple[str, str], list[Standing]] = {}
-        scope = Scope(frozenset(cases))
-        for item in standings(dataset, asked.torch, scope, asked.opset, asked.exporters) if cases else ():
+        for item in standings(dataset, asked.torch, Scope(frozenset(cases)), asked.opset, asked.exporters):
             self._standings.setdefault((item.case, item.variant), []).append(item)
         calls = self._views.fetch(
             """SELECT torch, exporter, max(opset) FROM call GROUP BY ALL UNION ALL
@@ -210,8 +206,7 @@ class _Judge:
             """SELECT "case", variant, kind, aten_ops FROM variants
             WHERE variant <> 'plain' AND kind <> 'version-upgrade' AND NOT caution AND len(aten_ops) > 0"""
         )
-        symbolic = FixKind.CUSTOM_SYMBOLIC.value
-        key = operator_key(op)
+        symbolic, key = FixKind.CUSTOM_SYMBOLIC.value, operator_key(op)
         found = {(case, variant): kind == symbolic for case, variant, kind, ops in rows if operator_key(ops[0]) == key}
         return {name: True for name, is_symbolic in found.items() if is_symbolic} or found
 

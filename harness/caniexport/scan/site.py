@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from enum import StrEnum
 
-from caniexport.scan.files import ParsedFile
 from caniexport.scan.gates import Condition
 
 
@@ -40,8 +38,3 @@ class Site:
     opset: int | None = None
     is_unread: bool = False
     is_gated: bool = False
-
-
-def site_at(source: ParsedFile, node: ast.AST, kind: SiteKind, **more: object) -> Site:
-    """Return a site at the line of a node, with what else is known of it."""
-    return Site(source.path, getattr(node, "lineno", 1), kind, **more)  # type: ignore[arg-type]  # fields of Site

@@ -18,7 +18,7 @@ from caniexport.scan import gates, patterns
 from caniexport.scan.exports import Exports
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition
-from caniexport.scan.site import Site, SiteKind, site_at
+from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.syntax import assignments, full_name, imported
 
 #: functions of torch that are true while a model is exported
@@ -150,12 +150,11 @@ class _Finder(ast.NodeVisitor):
         self.found += marked
         own = {(site.line + off, site.workaround) for site in marked for off in (0, 1)}
         imports = {name: full for name, full in self.imports.items() if name not in self.stored}
-        for match in patterns.find(tree, patterns.NamesByLine(self.source.lines), imports):
+        for rule, line in patterns.find(tree, patterns.NamesByLine(self.source.lines), imports):
             self.clock.check()
-            kind = SiteKind.ORIGINAL if match.rule.is_original else SiteKind.WORKAROUND
-            named = match.rule.case, match.rule.variant
-            if (match.line, named) not in own:
-                self.found.append(Site(self.source.path, match.line, kind, workaround=named))
+            kind = SiteKind.ORIGINAL if rule.is_original else SiteKind.WORKAROUND
+            if (line, (rule.case, rule.variant)) not in own:
+                self.found.append(Site(self.source.path, line, kind, workaround=(rule.case, rule.variant)))
         # what stands behind a comparison with torch's version is not for all releases
         gated = frozenset().union(*self.gated)
         kept = (replace(site, is_gated=site.line in gated) for site in dict.fromkeys(self.found))
@@ -205,5 +204,5 @@ class _Finder(ast.NodeVisitor):
             self.found.append(call)
         self.generic_visit(node)
 
-    def _add(self, node: ast.AST, kind: SiteKind, **more: object) -> None:
-        self.found.append(site_at(self.source, node, kind, **more))
+    def _add(self, node: ast.expr | ast.stmt, kind: SiteKind, name: str, condition: Condition | None = None) -> None:
+        self.found.append(Site(self.source.path, node.lineno, kind, name, condition=condition))
