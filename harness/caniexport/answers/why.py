@@ -125,14 +125,16 @@ def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str
     if not seen and match.is_known:
         # what another runtime gave is looked at in the file that the newest release traces
         found["exporter"] = Exporter.TRACE.value
-    if seen and seen.opset and not asked.get("torch"):
-        found["opset"] = str(seen.opset)
+    told = dict(asked)
     if len(named) == 1:
         with contextlib.suppress(UnknownName):
-            found["torch"] = versions.resolve_patch(versions.public("".join(named)), points.releases)
+            told.setdefault("torch", versions.resolve_patch(versions.public("".join(named)), points.releases))
+    # the opset of a cell is that of its release
+    if seen and seen.opset and not told.get("torch"):
+        found["opset"] = str(seen.opset)
     if opset:
         found["opset"] = opset[1]
-    return {**found, **asked}
+    return {**found, **told}
 
 
 def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
