@@ -267,7 +267,12 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenF
         cells = sum(item.cells for item in found)
         pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
         newest = max(found, key=lambda item: versions.parse(item.torch or "0"))
-        shares = (Shares.ERROR if is_rule and is_about else Shares.CAUSE) if name else Shares.WORDS
+        if not name:
+            shares = Shares.WORDS
+        elif is_rule:
+            shares = Shares.ERROR if is_about else Shares.CAUSE
+        else:
+            shares = Shares.CAUSE if len(of_case) == 1 else Shares.OPERATOR
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
 
 

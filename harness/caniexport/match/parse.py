@@ -54,6 +54,10 @@ _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE
 _CAUSED_BY = re.compile(
     r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
 )
+#: nodes that only hold the one that failed
+_OUTER_NODE = re.compile(
+    r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
+)
 #: from here on a text only advises
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
@@ -155,7 +159,7 @@ _DIFFERING = (
     (_INPUT, "input: …"),
 )
 #: what is left out of a text, and what stands for it
-_LEFT_OUT = ((_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"), (_GRAPH, "\n"))
+_LEFT_OUT = ((_OUTER_NODE, ""), (_ADVICE, "\n"), (_NODE_DUMP, "\n"), (_CAUSED_BY, " "), (_FRAME, "\n"), (_GRAPH, "\n"))
 #: where no sentence names an operator: a function of torch, and any word, the number of a node left out
 _OF_TORCH = re.compile(
     r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:onnx|jit|export|fx|_dynamo)\b)(?:\w+\.)*(?!Size\b)(\w+)"
