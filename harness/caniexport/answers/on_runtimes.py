@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from caniexport import versions
 from caniexport.answers.rows import MeasuredCell
-from caniexport.corpus.refusals import as_asked, refusal
+from caniexport.corpus.refusals import as_asked
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind, Status
 
@@ -103,62 +100,3 @@ def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_R
         end = (stage, _STATUS[status], signature, text, env_id, seen and tuple(seen), origin == "local")
         found[bundle, bool(session)].append(((place[0], place[1] or "", place[2]), end))
     return found
-
-
-@dataclass(frozen=True)
-class RuntimeOutcome:
-    """How files end on one release of a runtime: ``counts`` by status, ``reasons`` of what does not work, by count."""
-
-    runtime: str
-    provider: str
-    counts: dict[str, int]
-    reasons: dict[str, int]
-
-
-def side_by_side(cells: Iterable[MeasuredCell]) -> tuple[RuntimeOutcome, ...]:
-    """One line for each release of a runtime, oldest first; cells without a runtime are left out."""
-    grouped: dict[tuple[str, str, str], list[MeasuredCell]] = defaultdict(list)
-    for cell in cells:
-        if cell.runtime and cell.runtime_version and cell.runtime != "none":
-            grouped[cell.runtime, cell.runtime_version, cell.provider or ""].append(cell)
-    found = []
-    for name, version, provider in sorted(grouped, key=lambda key: (key[0], key[2], versions.parse(key[1]))):
-        mine = grouped[name, version, provider]
-        counts = Counter(cell.status.value for cell in mine)
-        reasons = Counter(_reason(cell.stage, cell.signature) for cell in mine if not cell.works)
-        found.append(RuntimeOutcome(f"{name} {version}", provider, dict(counts), dict(reasons.most_common())))
-    return tuple(found)
-
-
-#: what a provider does to a file that works on the CPU, as a sentence has it
-_OTHERWISE = {Status.MISMATCH: "give wrong values", Status.UNSUPPORTED: ""}
-
-
-def otherwise_elsewhere(
-    cells: Iterable[MeasuredCell], moved: Iterable[MeasuredCell]
-) -> Mapping[str, list[MeasuredCell]]:
-    """What other providers do to files of these cells that work on the CPU, and to which.
-
-    ``on cuda (onnxruntime 1.31.1) the same files give wrong values``; of each provider its newest release speaks.
-    """
-    works = {place_of(cell) for cell in cells if cell.works}
-    there = [cell for cell in moved if cell.provider not in ON_CPU and place_of(cell) in works]
-    newest: dict[tuple[str, str], str] = {}
-    for cell in sorted(there, key=lambda cell: versions.parse(cell.runtime_version or "0")):
-        newest[cell.provider or "", cell.runtime or ""] = cell.runtime_version or ""
-    found: dict[str, list[MeasuredCell]] = defaultdict(list)
-    for cell in there:
-        version = newest[cell.provider or "", cell.runtime or ""]
-        said = "" if cell.works else _OTHERWISE.get(cell.status, "fail")
-        if said and cell.runtime_version == version:
-            found[f"on {cell.provider} ({cell.runtime} {version}) the same files {said}"].append(cell)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _reason(stage: str, signature: str | None) -> str:
-    cause = refusal(stage, signature)
-    if cause is not None and cause.value != "another reason":
-        return cause.value
-    words = (signature or "").split("|", 2)[-1]
-    return f"{stage}: {words[:80]}" if words else stage

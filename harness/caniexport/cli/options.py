@@ -266,16 +266,6 @@ def open_dataset(home: Home | None = None) -> Dataset:
     return dataset
 
 
-def with_named(
-    dataset: Dataset, name: str | None, given: Mapping[str, tuple[str, ...]], *, fixes: bool = False
-) -> dict[str, tuple[str, ...]]:
-    """The filters, and what a command's NAME means, with ``fixes`` a fix's too; raises :class:`UnknownName`."""
-    from caniexport.answers.wanted import what_is_named
-
-    found = what_is_named(dataset, name, fixes=fixes) if name else {}
-    return {**given, **{key: (*given.get(key, ()), *values) for key, values in found.items()}}
-
-
 _OPSETS = range(1, 40)
 
 

@@ -72,16 +72,6 @@ def answer(found: _Answer, show: Callable[[_Answer, Console], None], as_json: bo
         show(found, console())
 
 
-def answer_each(found: Sequence[_Answer], show: Callable[[_Answer, Console], None], as_json: bool) -> None:
-    """Print answers of one kind: as a JSON list, or each as ``show`` does."""
-    if as_json:
-        print_json(found)
-        return
-    screen = console()
-    for item in found:
-        show(item, screen)
-
-
 def report(done: Any, lines: Iterable[str], as_json: bool) -> None:
     """Print what was done: as JSON, or in these lines."""
     if as_json:

@@ -56,9 +56,7 @@ def addressing(file: str) -> Addressing:
             return f"{up}{picture_file(asked['name'])}"
         if name == "case" and "case" in asked:
             target = case_file(asked["case"])
-            if target == file:
-                return f"#{_form(asked)}"
-            return f"{up}{target}#{_form(asked)}".rstrip("#")
+            return "#" if target == file else f"{up}{target}"
         if name == "upgrade" and "from" in asked:
             return up + upgrade_file(asked["from"], asked.get("profile", ""))
         if name == "op" and "list" in asked:
@@ -73,13 +71,6 @@ def addressing(file: str) -> Addressing:
         return f"{up}{_PAGES.get(name, 'index.html')}{query}"
 
     return address
-
-
-def _form(asked: Mapping[str, str]) -> str:
-    """The section that shows a cell: its form's, or its exporter's."""
-    if asked.get("variant"):
-        return f"form-{slug(asked['variant'])}"
-    return f"by-{slug(asked['exporter'])}" if asked.get("exporter") else ""
 
 
 def theme_file(theme: str) -> str:
