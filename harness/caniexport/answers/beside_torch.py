@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from caniexport import versions
 from caniexport.answers.installed import Installed
 from caniexport.answers.reading import Rows
-from caniexport.answers.rows import MeasuredCell
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 
@@ -58,11 +56,3 @@ def versions_of(rows: Rows, torch: str, package: str) -> list[PackageVersion]:
 
 def _rank(item: Installed, package: str) -> tuple[bool, bool, str]:
     return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile
-
-
-def cells_beside(
-    rows: Rows, torch: str, along: Sequence[PackageVersion], where: Mapping[str, Iterable[Any]]
-) -> dict[str, list[MeasuredCell]]:
-    """By version: the cells of a release with these values of their columns."""
-    asked = {**where, "torch": (torch,)}
-    return {item.version: rows.under(item.installed.profile).cells(**asked) for item in along}

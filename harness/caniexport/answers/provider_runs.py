@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from caniexport import versions
-from caniexport.answers.on_runtimes import ON_CPU
 from caniexport.answers.outcomes import short_cause
 from caniexport.bundles import node_tests, probes
 from caniexport.model.case import PLAIN
@@ -24,6 +23,8 @@ from caniexport.model.status import WORKS, Stage, Status
 if TYPE_CHECKING:
     from caniexport.store import Dataset
 
+#: providers of what was measured on the processor, or whose file no runtime ran
+ON_CPU = frozenset({"cpu", "none", None})
 #: what is not an exported file
 _NO_FILES = (probes.CORPUS, node_tests.CORPUS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")

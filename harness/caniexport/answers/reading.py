@@ -409,11 +409,6 @@ class Rows:
         """The opsets that releases and their exporters write where none is asked for."""
         return OwnOpsets(self._written)
 
-    @property
-    def default_opsets(self) -> Mapping[str, int]:
-        """By release: the opset that a default call writes."""
-        return self.own_opsets.bare
-
     @cached_property
     def offered_opsets(self) -> set[int]:
         """Every opset that some exporter of some release takes."""

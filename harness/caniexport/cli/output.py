@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -118,18 +117,6 @@ def legend(signs: Iterable[tuple[str, Sign]], width: int) -> str:
     return "\n".join(lines)
 
 
-def say_local(local: Sequence[bool], console: Console, *, mixed: bool = False) -> None:
-    """Whether rows of this machine are among those shown; they are marked with a star where there are others too.
-
-    ``mixed``: where one place has rows of both kinds.
-    """
-    if local and all(local) and not mixed:
-        console.print("- every row was measured on this machine")
-    elif any(local):
-        some = "; some places have published rows beside them" if mixed else ""
-        console.print(f"- *: measured on this machine; the others are published rows{some}")
-
-
 def grid(*columns: str, gap: int = 2) -> Grid:
     """A table with these headings, ``gap`` spaces between columns, whose cells are never cut."""
     from caniexport.cli.grid import Grid
@@ -142,15 +129,3 @@ def marked(text: str, sign: Sign) -> Styled:
     from caniexport.cli.grid import Styled
 
     return Styled(text, _style(sign))
-
-
-def labelled(label: str, text: str, console: Console, indent: int = 2, width: int = _LABEL) -> None:
-    """``label  text``, the text wrapped in a column of its own behind ``width`` columns for the label."""
-    from rich.text import Text
-
-    heads = itertools.chain([label], itertools.repeat(""))
-    folded = Text(text).wrap(console, console.width - indent - width - 2, overflow="fold")
-    # hundreds of them, for which a table each would take longer than the answer
-    console.print(
-        "\n".join(f"{'':{indent}}{head:{width}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -63,20 +62,6 @@ STATUS: Mapping[Status, Look] = {
     status: Look(f"{sign.sign} {signs.word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
     for status, sign in signs.STATUS.items()
 }
-#: the colour of a status in a picture, and of its sign: those of the light theme, read on dark as well
-INK: Mapping[Status, tuple[str, str]] = defaultdict(
-    lambda: ("#eceeed", "#4d575d"),
-    {
-        Status.PASS: ("#d7e8f7", "#0a3f6e"),
-        Status.DEGRADED: ("#d3ecea", "#0b4a4a"),
-        Status.FAIL: ("#fbdcc0", "#6b2c00"),
-        Status.MISMATCH: ("#6a1b6e", "#ffffff"),
-        Status.CRASH: ("#2b2b2b", "#ffffff"),
-        Status.TIMEOUT: ("#fbeca0", "#4e4100"),
-        Status.OOM: ("#fbeca0", "#4e4100"),
-        Status.UNSTABLE: ("#fbeca0", "#4e4100"),
-    },
-)
 WORD: Mapping[Workaround, Look] = {
     word: Look(f"{sign.sign} {word.value}", f"w-{word.value}", sign.meaning) for word, sign in signs.WORKAROUND.items()
 }

@@ -109,16 +109,6 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def read_kept(name: str) -> bytes | None:
-    """What is kept under a name; ``None`` where nothing is, or not what was written."""
-    where = folder()
-    found = where.glob(f"{name}-*.z") if where is not None else ()
-    whole = next(filter(_is_whole, found), None)
-    with contextlib.suppress(OSError):
-        return whole.read_bytes() if whole else None
-    return None
-
-
 def keep(name: str, data: bytes) -> None:
     """Keep something under a name, in place of what was kept there, if that can be done."""
     where = folder()
