@@ -184,6 +184,7 @@ def test_a_fix_without_the_row_of_its_case_names_it(published):
 def test_the_answer_to_an_error_stands_before_how_it_was_read_and_leads_to_the_place_it_tells_of(published):
     error = "torch 2.4.1: SymbolicValueError: Unsupported: ONNX export of operator Unfold, input size not accessible."
     body = str(page("search", {"q": error}, published).body)
+    assert "Known error of Unfold" in body, body[:400]
     order = [body.index(part) for part in ("Known error of Unfold", "code of gathered", "Read as an error text")]
 
     assert order == sorted(order)
@@ -381,4 +382,4 @@ def test_an_error_lists_the_workarounds_that_work_where_it_was_seen(published):
     error = f"RuntimeError: {error}"
     at_14, at_13 = (read(published, "search", q=error.format(opset)) for opset in (14, 13))
     assert "use the workaround" in at_14
-    assert "opset_14" in at_13
+    assert "use the workaround formula" in at_13
