@@ -184,7 +184,6 @@ def test_a_fix_without_the_row_of_its_case_names_it(published):
 def test_the_answer_to_an_error_stands_before_how_it_was_read_and_leads_to_the_place_it_tells_of(published):
     error = "torch 2.4.1: SymbolicValueError: Unsupported: ONNX export of operator Unfold, input size not accessible."
     body = str(page("search", {"q": error}, published).body)
-    assert "Known error of Unfold" in body, body[:400]
     order = [body.index(part) for part in ("Known error of Unfold", "code of gathered", "Read as an error text")]
 
     assert order == sorted(order)
