@@ -354,3 +354,4 @@ def test_an_error_lists_the_workarounds_that_work_where_it_was_seen(published):
     at_14, at_13 = (read(published, "search", q=error.format(opset)) for opset in (14, 13))
     assert "use the workaround" in at_14
     assert "opset 14-23" in at_13
+    assert "use the workaround formula" in at_13

@@ -65,7 +65,7 @@ class CaseEnd:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """The same as a row of a table."""
-        return self.where, Mark(self.status, self.text), self.helps
+        return Code(self.where), Mark(self.status, self.text), self.helps
 
 
 def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:

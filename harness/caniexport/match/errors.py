@@ -13,6 +13,7 @@ from typing import Self
 
 from caniexport import versions
 from caniexport.match.parse import ErrorEvidence, every_operator, pattern_of, read_error, read_names, split_words
+from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys, operator_name
 from caniexport.store import Dataset
 from caniexport.store.views import Views
@@ -266,7 +267,7 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenF
         is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
         cells = sum(item.cells for item in found)
         pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
-        newest = max(found, key=lambda item: versions.parse(item.torch or "0"))
+        newest = max(found, key=_newness)
         if not name:
             shares = Shares.WORDS
         elif is_rule:
@@ -274,6 +275,12 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenF
         else:
             shares = Shares.CAUSE if len(of_case) == 1 else Shares.OPERATOR
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
+
+
+def _newness(item: SeenFailure) -> tuple[object, ...]:
+    """What orders failures: the newest release, there a call that people make, then the newest opset."""
+    is_called = item.exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value)
+    return versions.parse(item.torch or "0"), is_called, item.opset or 0, item.exporter, item.runtime, item.message_id
 
 
 def _naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
