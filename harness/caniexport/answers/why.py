@@ -129,7 +129,9 @@ def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str
         found["opset"] = str(seen.opset)
     if len(named) == 1:
         with contextlib.suppress(UnknownName):
-            found["torch"] = versions.resolve_patch(versions.public("".join(named)), points.releases)
+            # the opset that it was seen at is another release's
+            found = {**found, "torch": versions.resolve_patch(versions.public("".join(named)), points.releases)}
+            found.pop("opset", None)
     if opset:
         found["opset"] = opset[1]
     return {**found, **asked}
