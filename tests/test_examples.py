@@ -41,41 +41,21 @@ def first(reply):
 @pytest.mark.parametrize(
     ("text", "has", "has_not"),
     [
-        # names of errors
-        ("GuardOnDataDependentSymNode", ("measured cases ended with GuardOnDataDependentSymNode",), ()),
-        ("UnsupportedOperatorError", ("measured cases ended with UnsupportedOperatorError",), ()),
-        # one that no exporter gave, and a runtime did
-        (
-            "[TRT] [E] INVALID_NODE: QuantizeLinear (node 'q'): Assertion failed: shiftIsAllZeros(zeroPoint): Non-zero "
-            "zero point is not supported. Please set kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA to enable "
-            "asymmetric quantization if it is on DLA.",
-            ("2 measured cases fail for this cause", "measured there, not on tensorrt-rtx"),
-            ("No measured case", "upgrade"),
-        ),
-        # an error of dynamo is answered at dynamo
-        (UNFOLD, ("about aten::unfold", ", dynamo, opset"), ("This is", "avg_pool2d", ", trace, opset")),
+        # the name of an error says nothing of its cause
+        ("GuardOnDataDependentSymNode", ("Not known.",), ("workaround",)),
+        ("UnsupportedOperatorError", ("Not known.",), ("workaround",)),
+        # one that no measured case gives there
+        (UNFOLD, ("Not known of unfold",), ("avg_pool2d",)),
         *(
             (
                 f"{raised}Couldn't export operator aten::adaptive_avg_pool2d",
-                ("is adaptive-avg-pool2d-", "the workaround `matrices_of_size` is measured to work"),
-                ("interpolate", "lstm"),
+                ("use the workaround matrices_of_size",),
+                (),
             )
             for raised in ("", "RuntimeError: ")
         ),
-        (ADAPTIVE, ("adaptive-avg-pool2d-",), ("This is",)),
-        (
-            "torch.onnx.errors.UnsupportedOperatorError: Couldn't export operator aten::__iand_",
-            ("and-in-place", "the dynamo exporter"),
-            (),
-        ),
-        (
-            DIFF,
-            (
-                "none is about aten::diff",
-                "exported by `dynamo=True` at every opset tried (18, 20, 26; since torch 2.1.2)",
-            ),
-            ("caniexport op",),
-        ),
+        (ADAPTIVE, ("Not known of adaptive",), ("use the workaround",)),
+        (DIFF, ("Not known: no measured case is about aten::diff.",), ()),
     ],
 )
 def test_an_error_is_answered_by_what_it_is_about(text, has, has_not):
@@ -96,45 +76,38 @@ GUARD = (
 @pytest.mark.parametrize("options", [(), ("--torch", "2.13.0"), ("--torch", "2.9.1", "--exporter", "default")])
 def test_a_data_dependent_guard_of_the_default_exporter_names_the_other_exporter_first(options):
     answer = ask_error(GUARD, *options)
-    assert first(answer).startswith("Try `dynamo=False` first"), answer.output
+    assert first(answer).startswith("Try dynamo=False first"), answer.output
 
 
 @pytest.mark.parametrize("options", [("--torch", "2.6.0"), ("--torch", "2.13.0", "--exporter", "dynamo")])
 def test_a_guard_that_no_default_call_gives_is_answered_without_that(options):
-    assert "Try `dynamo=False` first" not in ask_error(GUARD, *options).stdout
+    assert "Try dynamo=False first" not in ask_error(GUARD, *options).stdout
 
 
 @pytest.mark.parametrize("raised", ["", "RuntimeError: ", "RuntimeError: ONNX export failed: "])
-def test_an_operator_in_place_is_led_to_its_own_case_and_answered_by_no_other(raised):
-    """Of ``mask & other`` torch's calls pass at opset 20: that is no word on ``mask &= other``, which has no rule."""
+def test_an_operator_in_place_is_led_to_its_own_case(raised):
     said = first(ask_error(f"{raised}Couldn't export operator aten::__iand_", "--torch", "1.10"))
-    assert "the nearest about aten::__iand_ is and-in-place" in said
-    assert "`out_of_place` is measured to work" in said
+    assert said == "Fails as and-in-place does: use the workaround out_of_place."
     for op in ("__iand_", "__ior_"):
         error = f"Exporting the operator 'aten::{op}' to ONNX opset version 17 is not supported"
         placed = first(ask("why", f"UnsupportedOperatorError: {error}", "--torch", "2.8"))
-        assert placed.startswith(f"This is {op.strip('_i')}-in-place")
-        assert "the workaround `" in placed
-        assert "Raise the opset" not in placed
+        assert placed.startswith(f"Fails as {op.strip('_i')}-in-place does: use the workaround ")
 
 
-@pytest.mark.parametrize(
-    ("torch", "has"),
-    [
-        ("1.10", "On torch 1.10.2 no exporter exports torch's own calls of diff (float32)"),
-        ("2.3", "are exported by `torch.onnx.dynamo_export` at opset 18 (since torch 2.1.2); TorchScript does not"),
-    ],
-)
-def test_an_operator_without_a_case_is_answered_at_the_users_release(torch, has):
-    assert has in first(ask_error(DIFF, "--torch", torch))
+def test_an_operator_without_a_case_is_answered_by_its_samples_there_too():
+    assert "Operator samples: diff exports since 2.1.2 (dynamo=True, opset 18+)" in ask_error(DIFF).stdout
 
 
 def test_the_release_that_a_pasted_text_names_is_the_point_of_the_answer():
     """One release named as torch's counts, an option counts more, and of several none does."""
     text = "RuntimeError: Exporting the operator cross to ONNX opset version 13 is not supported."
-    assert "torch 1.11.0, trace, opset 13 the workaround" in first(ask("why", f"PyTorch version: 1.11.0+cu113\n{text}"))
-    assert "torch 1.10.2, trace, opset 13 the workaround" in first(ask("why", f"{text} torch 1.11", "--torch", "1.10"))
-    assert "torch 1.10.2" not in first(ask("why", f"{text} It worked on torch 1.11, on torch 1.10 too"))
+    assert (
+        "torch 1.11.0, torch.onnx.export, opset_version=13"
+        in ask("why", f"PyTorch version: 1.11.0+cu113\n{text}").stdout
+    )
+    named = ask("why", f"{text} torch 1.11", "--torch", "1.10").stdout
+    assert "torch 1.10.2, torch.onnx.export, opset_version=13" in named
+    assert "torch 1.10.2" not in ask("why", f"{text} It worked on torch 1.11, on torch 1.10 too").stdout
 
 
 @pytest.mark.parametrize(("name", "cases"), [("cross", 5), ("SDPA", 13), ("F.scaled_dot_product_attention", 13)])
@@ -177,8 +150,8 @@ def breaks_by_call(said):
 
 
 def test_torchscript_is_an_exporter_in_options():
-    """Traced and scripted, where several are told."""
-    assert ask("table", "--op", "cross", "--torch", "2.8", "--exporter", "TorchScript").stdout.count("script  ") == 5
+    """Traced and scripted: both end alike here."""
+    assert ask("table", "--op", "cross", "--torch", "2.8", "--exporter", "TorchScript").stdout.count("every call") == 5
 
 
 @pytest.mark.parametrize("name", ["bilinear", "F.bilinear", "nn.Bilinear"])
@@ -251,11 +224,8 @@ UNFLATTEN = (
 @pytest.mark.parametrize("words", [(UNFLATTEN, "--torch", "2.6"), (f"torch 2.6: {UNFLATTEN}",)])
 def test_an_error_that_its_case_has_at_another_release_is_no_reason_for_a_fix(words):
     """On 2.6 torch has a rule for it at this opset."""
-    said = " ".join(ask("why", *words).stdout.partition("  read")[0].split())
-
-    assert "it works without a workaround; an error from there has another cause." in said
-    assert "It was last seen on torch " in said
-    assert "is measured to work" not in said
+    said = first(ask("why", *words))
+    assert said == "Known error of unflatten, and it works at torch 2.6.0: look for another cause."
 
 
 def test_what_breaks_by_its_arguments_is_named_last():

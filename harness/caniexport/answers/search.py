@@ -34,7 +34,10 @@ LONGEST = 20_000
 MOST_HITS = 20
 #: an exception or a warning with its colon, as Python (``RuntimeError:``) and ONNX Runtime (``ONNXRuntimeError] :``)
 #: print it
-_ERROR = re.compile(r"\b[\w.]*(?:Error|Exception|Warning)\b\]? ?:")
+#: an exception's name with a colon: of several words, or of a module
+_ERROR = re.compile(
+    r"\b(?:[\w.]*(?:Error|Exception|Warning)|[a-z]\w*(?:\.\w+)*\.[A-Z]\w+|(?:[A-Z][a-z]+){3,})\b\]? ?:(?!:)"
+)
 _TOKEN = re.compile(r"\w+")
 #: how much a word counts in a name, a title, the operators, the notes of workarounds, and the messages
 _WEIGHTS = "10.0, 8.0, 6.0, 3.0, 1.0"

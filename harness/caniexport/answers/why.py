@@ -26,6 +26,8 @@ from caniexport.names import plural
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset, sql
 
+#: what torch.export says where a size or a branch depends on data
+_GUARD = re.compile(r"GuardOnDataDependentSymNode|data-dependent expression")
 #: the opset that an error names as the one that was asked for, not one that it tells to try
 _OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
 #: the release of torch that a text names
@@ -94,7 +96,11 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     many = sum(item.is_alike for item in found)
     is_answered = first.lead.shares in SURE or many == 1
     verdict, outcome = _verdict(match, first, point, fixes, ends)
-    if not is_answered and many:
+    by_default = asked.get("exporter", Exporter.DEFAULT.value) == Exporter.DEFAULT.value
+    is_guard = _GUARD.search(text) and by_default and point.own[0] == Exporter.DYNAMO.value
+    if is_guard and first.lead.shares not in SURE:
+        verdict = "Try dynamo=False first: the default call refuses what depends on the values of its inputs."
+    elif not is_answered and many:
         verdict, outcome = f"{many} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
     shown = fixes[:is_answered]
     tables = (

@@ -191,8 +191,12 @@ class ErrorIndex:
         return []
 
 
+#: the newest release, there a named exporter before the default call, at its own opset where it fails so
 _NEWEST = """max_by({'t': torch, 'e': exporter, 'o': opset}, (coalesce(n, -1), exporter <> 'default',
-    exporter = 'torchscript-trace', opset))"""
+    exporter = 'torchscript-trace', coalesce(is_own, false), opset))"""
+_OWN = """LEFT JOIN version USING (torch)
+        LEFT JOIN (SELECT torch, exporter, opset, is_own FROM call WHERE profile = 'newest')
+            USING (torch, exporter, opset)"""
 _FAILS = """variant = 'plain' AND works(status) IS DISTINCT FROM true AND status NOT IN ('skip', 'not_run')"""
 _PLACED = "coalesce(p.t, '') AS torch, coalesce(p.e, '') AS exporter, p.o AS opset"
 _ENDS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
@@ -203,7 +207,7 @@ _FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
         {_PLACED}, runtime
     FROM (
         SELECT signature, "case", message_id, count(*) AS cells, {_NEWEST} AS p, '' AS runtime
-        FROM cells LEFT JOIN version USING (torch) WHERE {_ENDS} GROUP BY signature, "case", message_id
+        FROM cells {_OWN} WHERE {_ENDS} GROUP BY signature, "case", message_id
         UNION ALL BY NAME
         SELECT signature, "case", message_id, count(*) AS cells, runtime || ' ' || max(runtime_version) AS runtime
         FROM replays WHERE {_ENDS} GROUP BY signature, "case", message_id, replays.runtime)"""
@@ -212,7 +216,7 @@ _QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE cont
         FROM cells WHERE variant = 'plain')
     SELECT "case", id, cells, {_PLACED} FROM (
         SELECT "case", id, count(*) AS cells, {_NEWEST} AS p, bool_or(works(status)) AS harmless
-        FROM cell JOIN named ON named.message_id = id LEFT JOIN version USING (torch) GROUP BY "case", id)
+        FROM cell JOIN named ON named.message_id = id {_OWN} GROUP BY "case", id)
     WHERE NOT harmless"""
 
 
