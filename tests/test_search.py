@@ -91,7 +91,7 @@ def test_the_command_says_what_it_read_and_takes_the_filters_that_are_typed():
     assert "read as: an error text" in error.output
     assert "caniexport case cross-no-symbolic shows every cell." in error.stdout
     assert "read as: words" in words.output
-    assert "lstm-dynamic-batch" in words.stdout.splitlines()[1]
+    assert "lstm-dynamic-batch" in words.stdout.splitlines()[3]
 
 
 def test_an_option_goes_before_a_filter_that_is_typed():
