@@ -178,7 +178,7 @@ def test_a_release_whose_python_is_nowhere_is_left_out_and_another_python_serves
     assert f"torch {NEW}: measured with Python 3.11, for this machine has no 3.99" in reply.stderr
     assert {row["python"].rpartition(".")[0] for row in home.rows() if row["torch"] == NEW} == {"3.11"}
     assert [(row["stage"], row["status"]) for row in home.rows() if row["torch"] == "1.2.0"] == [("resolve", "not_run")]
-    assert [line for line in reply.stdout.splitlines() if line.startswith("passes")]
+    assert [line for line in reply.stdout.splitlines() if line.startswith("  passes")]
 
     again = home.caniexport("measure", "--release", "1.2.0", "--release", NEW, "--case", "passes", "--json")
     old, new = json.loads(again.stdout)
