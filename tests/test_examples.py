@@ -151,7 +151,9 @@ def breaks_by_call(said):
 
 def test_torchscript_is_an_exporter_in_options():
     """Traced and scripted: both end alike here."""
-    assert ask("table", "--op", "cross", "--torch", "2.8", "--exporter", "TorchScript").stdout.count("every call  ") == 5
+    assert (
+        ask("table", "--op", "cross", "--torch", "2.8", "--exporter", "TorchScript").stdout.count("every call  ") == 5
+    )
 
 
 @pytest.mark.parametrize("name", ["bilinear", "F.bilinear", "nn.Bilinear"])

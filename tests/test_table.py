@@ -118,6 +118,20 @@ def test_by_runtime_over_several_releases_cells_are_counted(dataset):
     found = table(dataset, Filters(cases=("cross/plain",), torch=("all",), exporters=("trace",)), By.RUNTIME)
     assert found.tables[0].columns[3:] == ("onnxruntime 1.31.1", "onnxruntime 1.23.2", "onnxruntime 1.19.2")
     assert places(found, "cross")["onnxruntime 1.23.2"] == Share(12, 22)
+    dynamo = table(dataset, Filters(cases=("cross/plain",), torch=("all",)), By.RUNTIME)
+    assert places(dynamo, "cross", "dynamo")["onnxruntime 1.19.2"] == Share(0, 0), "not measured there"
+
+
+def test_a_row_of_another_provider_says_nothing_of_the_cpu(published, tmp_path):
+    row = small_dataset.cell("2.0.1", "cross", "plain", TRACE, 14)
+    local = small_dataset.write(tmp_path / "local", releases=())
+    worse = {**row, "status": "mismatch", "stage": "compare", "provider": "cuda"}
+    small_dataset.append(local, worse, environments=[small_dataset.environment("2.0.1")])
+    dataset = Dataset.open(published, local)
+
+    asked = Filters(cases=("cross/plain",), exporters=("trace",), torch=("2.0",))
+    assert places(table(dataset, asked), "cross")["2.0.1"] == "✓ 7+"
+    assert places(table(dataset, asked, By.PROVIDER), "cross") == {"cpu": "✓ 7+", "cuda": "≠ *"}
 
 
 @pytest.mark.parametrize("op", ["grid_sampler", "aten::grid_sampler", "GridSample"])

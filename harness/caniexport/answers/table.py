@@ -54,6 +54,9 @@ CALLS = {
 _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: beside what this machine measured, where others did the rest
 _LOCAL = "*"
+#: of a cell that was measured on several providers that on the CPU
+_ON_CPU = """QUALIFY provider = 'cpu' OR NOT coalesce(bool_or(provider = 'cpu') OVER (
+    PARTITION BY profile, torch, "case", variant, exporter, opset), false)"""
 #: lines on the first screen
 _SHOWN = 30
 #: what is worse than an error is told beside what passes
@@ -122,6 +125,8 @@ def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str
             null = f" OR {name} IS NULL" if None in values else ""
             conditions.append(f"({name} IN ({listed or 'NULL'}){null})")
     cells = f"SELECT * FROM cells WHERE profile IN ({names}) AND {' AND '.join(conditions)}"
+    if by not in (By.RUNTIME, By.PROVIDER):
+        cells = f"{cells} {_ON_CPU}"
     if on is not None:
         runs = " AND ".join(f"{name} = {sql.literal(value)}" for name, (value,) in on.where.items())
         cells = elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", on)
@@ -172,7 +177,7 @@ def _cases(
     marks: dict[_Line, list[Cell]] = {}
     for line in _in_order(lines, taken):
         marks[line] = [
-            counts[line][at]
+            counts[line].get(at, Share(0, 0))
             if several
             else _place(ends, taken.torch if by is By.OPSET else (), "".join(sorted(signs[line, at])))
             if (ends := lines[line].get(at))
