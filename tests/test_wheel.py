@@ -132,7 +132,7 @@ def test_commands_answer_from_the_wheel_whatever_else_is_called_harness(installe
         (installed.site / name / "__init__.py").write_text("raise RuntimeError('of somebody else')\n")
     before = installed.files()
 
-    assert installed.data("table", "--case", "cross-no-symbolic", "--torch", "2.8")["lines"]
+    assert installed.data("table", "--case", "cross-no-symbolic", "--torch", "2.8")["tables"]
     served = installed.data("dashboard")
     assert Path(served["command"][4]).is_relative_to(installed.site)
     assert Path(served["home"]) == installed.folder
