@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from caniexport.model.journal import Journal
+from caniexport.model.messages import signature
 from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import compact, writer
 from caniexport.store.schema import to_arrow
@@ -84,10 +85,16 @@ def cell(torch: str, case: str, variant: str, exporter: str, opset: int | None) 
         "exporter_effective": ("torchscript-trace" if exporter == "default" else exporter) if exported else None,
         "opset_effective": given if exported else None,
         **{"runtime": "onnxruntime", "runtime_version": onnxruntime, "provider": "cpu", "device": "cpu"},
-        **{"stage": stage, "status": status, "signature": message, "message_id": message},
+        **{"stage": stage, "status": status, "signature": message and told(stage, message), "message_id": message},
         **(ERRORS if exported else {}),
         "attempts": 1,
     }
+
+
+def told(stage: str, message: str) -> str:
+    """The signature of a message, as a run writes it."""
+    kind, _, text = TEXTS.get(message, message).partition(": ")
+    return signature(stage, kind, text)
 
 
 def environment(torch: str, gate: str = "good") -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Environment cases: installed by the real uv, from the real index, with packages of a few kilobytes."""
 
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -213,5 +214,6 @@ def test_the_command_shows_how_each_variant_of_an_environment_case_ended(tmp_pat
     if "reached" in reply.output:
         pytest.skip("the package index cannot be reached from here")
     assert reply.exit_code == 0, reply.output
-    assert "✗ fail   import" in reply.stdout
-    assert "an_older_six    ✓ pass" in reply.stdout
+    assert "1 of 2 variants work as installed." in reply.stdout
+    assert re.search(r"plain +✗ +import", reply.stdout)
+    assert re.search(r"an_older_six +✓", reply.stdout)

@@ -28,7 +28,7 @@ COMMANDS = (
     ["cases", "lint"],
     ["upgrade", "--from", "torch=1.13.1", "--to", "torch=2.8.0"],
     ["alerts"],
-    ["claims"],
+    ["case", "cross"],
     ["publish"],
     ["dashboard", "--json"],
 )

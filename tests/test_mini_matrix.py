@@ -119,7 +119,7 @@ def test_a_second_run_measures_nothing_and_still_shows_the_table(measured):
     reply = measured.home.caniexport("measure", "--release", "all", code=1)
     for version in MEASURED:
         assert f"torch {version}: nothing new to measure" in reply.stderr
-    assert [line for line in reply.stdout.splitlines() if "baked-value" in line and "mismatch" in line]
+    assert [line for line in reply.stdout.splitlines() if "baked-value" in line and "≠" in line]
     fresh = {row["run_id"] for row in measured.home.rows()} - {row["run_id"] for row in before}
     assert {row["torch"] for row in measured.home.rows() if row["run_id"] in fresh} <= {MISSING}
 
@@ -169,11 +169,14 @@ def test_why_tells_the_real_message_of_a_cell(published):
 
 
 def test_the_table_tells_a_mismatch_from_a_failure_and_from_nothing_measured(published):
-    lines = published.answer("table", "--case", "baked-value")["lines"]
-    places = {line["exporter"]: line["places"] for line in lines if line["variant"] == "plain"}
-    assert places["torchscript-trace"]["92.0.0"]["status"] == "mismatch"
-    assert places["dynamo"]["92.0.0"]["status"] == "fail"
-    assert places["dynamo"]["91.0.0"]["status"] == "not_run"
+    rows = published.answer("table", "--case", "baked-value/plain")["tables"][0]["rows"]
+    places = {
+        row["call"]: {name: cell["word"] if isinstance(cell, dict) else cell for name, cell in row.items()}
+        for row in rows
+    }
+    assert places["dynamo=False"]["92.0.0"] == "mismatch"
+    assert places["dynamo=True"]["92.0.0"] == "fail"
+    assert places["dynamo=True"]["91.0.0"] == "not_run"
 
 
 def test_claims_are_judged_by_the_rows_of_the_versions_they_name(published):

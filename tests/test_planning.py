@@ -186,7 +186,7 @@ def test_every_command_takes_an_operator_by_any_of_its_names_and_a_release_by_it
 def test_an_operator_where_a_case_is_wanted_is_answered_with_its_cases(home):
     asked = run("why", "F.grid_sample")
     assert asked.exit_code == 0
-    assert asked.stdout.startswith("grid-sample/plain")
+    assert "documented cases" in asked.stdout and "grid-sample" in asked.stdout
 
     refused = run("table", "--case", "F.grid_sample")
     assert refused.exit_code == 2

@@ -89,6 +89,11 @@ def call(*words):
     return CliRunner().invoke(main, words, prog_name="caniexport")
 
 
+def told(*words):
+    """The answer of a command as JSON."""
+    return json.loads(call(*words, "--json").stdout)
+
+
 def run_elsewhere(file, out, packages, *more):
     """As on another machine: nothing but the archive, numpy and the runtime."""
     environment = {**os.environ, "PYTHONPATH": str(packages)}
@@ -170,8 +175,8 @@ def test_rows_that_come_back_are_judged_and_answered(merged):
         ("onnxruntime", "9.9.9", "")
     ]
     assert reports[0]["statuses"]["mismatch"] == 1
-    columns = json.loads(call("table", "--by", "runtime", "--case", "cross-no-symbolic", "--json").stdout)["columns"]
-    assert columns == ["onnxruntime 1.19.2", "onnxruntime 9.9.9"]
+    (row, *_) = told("table", "--by", "runtime", "--case", "cross-no-symbolic")["tables"][0]["rows"]
+    assert list(row)[-2:] == ["onnxruntime 9.9.9", "onnxruntime 1.19.2"]
 
 
 def test_a_torch_that_lies_beside_the_runtime_is_no_release_that_was_measured(home, tmp_path):
@@ -199,11 +204,10 @@ def test_bringing_the_same_rows_in_again_changes_nothing(merged, tmp_path):
 
 
 def test_why_shows_the_runtimes_side_by_side(merged):
-    shown = call("why", "cross-no-symbolic/rewrite", "--torch", "2.15.0").stdout
-
-    assert "The same files on other runtimes:" in shown
-    line = next(line for line in shown.splitlines() if line.startswith("onnxruntime 9.9.9"))
-    assert "1 mismatch" in line and "compare" in line
+    rows = told("table", "--by", "runtime", "--case", "cross-no-symbolic/rewrite", "--torch", "2.15.0")["tables"][0][
+        "rows"
+    ]
+    assert {row["onnxruntime 9.9.9"]["word"] for row in rows} == {"mismatch"}
 
 
 def test_a_run_with_session_options_answers_for_the_variant_that_asks_for_them(merged):
@@ -211,8 +215,10 @@ def test_a_run_with_session_options_answers_for_the_variant_that_asks_for_them(m
     runs = Dataset.open(None, home.local).runs([name_of("relu")])
 
     assert sorted(runs["session"].fillna("")) == ["", '{"graph_optimization_level": 0}']
-    shown = json.loads(call("why", "cross-no-symbolic/plainly", "--json").stdout)
-    assert [line["counts"] for line in shown[0]["runtimes"]] == [{"pass": 1}, {"pass": 1}]
+    rows = told("table", "--by", "runtime", "--case", "cross-no-symbolic/plainly", "--torch", "all")["tables"][0][
+        "rows"
+    ]
+    assert [list(row.values())[-2:] for row in rows] == [[{"works": 1, "measured": 1}] * 2]
 
 
 def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(merged):
@@ -231,13 +237,11 @@ def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(me
 
 
 def test_the_ceilings_are_read_from_what_passes(merged):
-    (line,) = json.loads(call("runtimes", "--json").stdout)
+    (row,) = told("table", "--by", "runtime")["tables"][0]["rows"]
 
     # the stand-in takes every opset and IR version, and its bundles are three
-    assert (line["max_opset"], line["max_ir"]) == (max(probes.OPSETS), max(probes.IR_VERSIONS))
-    assert (line["bundles"], line["statuses"]) == (3, {"pass": 2, "mismatch": 1})
-    shown = next(text for text in call("runtimes").stdout.splitlines() if "9.9.9" in text)
-    assert shown.split() == ["onnxruntime", "9.9.9*", "32", "16", "3", "2", "·", "1", "·"]
+    assert (row["opset"], row["IR"]) == (max(probes.OPSETS), max(probes.IR_VERSIONS))
+    assert (row["pass"], row["wrong"], row["rows"]) == ({"works": 2, "measured": 3}, 1, "local")
 
 
 def test_a_folder_without_rows_is_named(home, tmp_path):
@@ -347,13 +351,10 @@ def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path
     run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", packages, "--provider", "openvino")
     assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
 
-    (line,) = json.loads(call("runtimes", "--json").stdout)
-    assert (line["provider"], line["bundles"], line["statuses"]) == ("openvino", 4, {"mismatch": 2, "pass": 2})
+    (row,) = told("table", "--by", "runtime")["tables"][0]["rows"]
+    assert (row["on"], row["pass"], row["wrong"]) == ("openvino", {"works": 2, "measured": 4}, 2)
     # one is wrong on the provider alone, the other on both
-    assert line["apart"] == 1
-    assert "openvino: values of 1 files are not those of its package's CPU provider" in " ".join(
-        call("runtimes").stdout.split()
-    )
+    assert row["unlike its CPU"] == 1
 
 
 def test_a_run_of_a_runtime_waits_for_another_one_and_then_plans_anew(home, tmp_path):

@@ -122,6 +122,19 @@ def test_by_runtime_over_several_releases_cells_are_counted(dataset):
     assert places(dynamo, "cross", "dynamo")["onnxruntime 1.19.2"] == Share(0, 0), "not measured there"
 
 
+def test_what_runs_but_not_as_asked_is_no_number_beside_a_pass(published, tmp_path):
+    local = small_dataset.write(tmp_path / "local", releases=())
+    rows = [small_dataset.cell("2.0.1", "cross", "plain", TRACE, opset) for opset in range(7, 19)]
+    for count, shown in ((3, "✓ 10+ *"), (12, "~ 7+ *")):
+        small_dataset.append(
+            local,
+            *({**row, "status": "degraded", "measured_at": f"2026-11-2{count % 7}T00:00:00Z"} for row in rows[:count]),
+            environments=[small_dataset.environment("2.0.1")],
+        )
+        asked = Filters(cases=("cross/plain",), exporters=("trace",), torch=("2.0",))
+        assert places(table(Dataset.open(published, local), asked), "cross")["2.0.1"].replace("*", " *") == shown
+
+
 def test_a_row_of_another_provider_says_nothing_of_the_cpu(published, tmp_path):
     row = small_dataset.cell("2.0.1", "cross", "plain", TRACE, 14)
     local = small_dataset.write(tmp_path / "local", releases=())

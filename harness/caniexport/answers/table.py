@@ -188,7 +188,7 @@ def _cases(
     notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in told)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
-    answer = _verdict(marks, columns, by, taken)
+    answer = _of_environments(beside) if beside and not columns else _verdict(marks, columns, by, taken)
     shown = {line[:2] for line in lines}
     tables = (
         _matrix(marks, columns, taken, by),
@@ -334,6 +334,12 @@ def _counted(counts: Sequence[tuple[str, Share]]) -> str:
         return f"{said}{' with every call' if others else f' with {first}' if first else ''}"
     more = [f"{other.works} of {other.measured} with {call}" for call, other in others]
     return ", ".join((f"{said} with {first}", *more[:1]))
+
+
+def _of_environments(found: Sequence[MeasuredCell]) -> Answer:
+    """How many variants of what is installed together work, where nothing else was asked for."""
+    works = sum(cell.works for cell in found)
+    return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
 
 def _environments(found: Iterable[MeasuredCell], taken: CaseSelection) -> Table:
