@@ -13,16 +13,21 @@ if str(_FOLDER.parent) not in sys.path:
 import streamlit as st  # noqa: E402 - the path first
 
 from caniexport import pages  # noqa: E402
-from caniexport.pages.page import ASKED, BEHIND, PAGES  # noqa: E402
+from caniexport.pages.page import NAVIGATION, PAGES  # noqa: E402
 from dashboard import frame  # noqa: E402
 
 _ASSETS = Path(pages.__file__).parent
 st.set_page_config(page_title="Can I export it?", page_icon=_ASSETS / "icon.svg", layout="wide")
 st.html(_ASSETS / "style.css")
 frame.brand()
-shown = {
-    name: st.Page(frame.drawn(name), title=title, url_path=name, default=name == "search")
+shown = [
+    st.Page(
+        frame.drawn(name),
+        title=title,
+        url_path=name,
+        default=name == "search",
+        visibility="visible" if name in NAVIGATION else "hidden",
+    )
     for name, title in PAGES.items()
-}
-asked = [shown[name] for name in ASKED]
-st.navigation({"": asked, BEHIND: [page for page in shown.values() if page not in asked]}, position="top").run()
+]
+st.navigation(shown, position="top").run()

@@ -43,7 +43,7 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     drawn(page)
 
     assert "torch=1.10.2" in page.url
-    page.get_by_text(CROSS.format(9)).first.wait_for()
+    page.get_by_text(CROSS.format(9)).locator("visible=true").first.wait_for()
 
     page.go_back()
     page.locator(".matrix").wait_for()
@@ -66,7 +66,8 @@ def test_a_link_to_another_page_of_the_app_loads_nothing_anew_and_one_out_of_it_
 def test_the_button_beside_code_copies_it_as_it_stands(visit):
     page = visit("/case?case=cross-no-symbolic&torch=1.10.2&opset=14")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    block = page.locator(".code").filter(has_text="def forward").first
+    page.get_by_text("rows: code").click()
+    block = page.locator(".code").first
     block.get_by_role("button", name="Copy").click()
     block.get_by_role("button", name="Copied").wait_for()
 

@@ -220,7 +220,8 @@ def test_the_code_of_a_fix_is_copied_as_it_stands(chromium, copy):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(f"{copy}/case/cross-no-symbolic.html")
-    block = page.locator("#form-stack_rewrite .code")
+    page.get_by_text("rows: code").click()
+    block = page.locator(".code").first
     block.get_by_role("button", name="Copy").click()
     block.get_by_role("button", name="Copied").wait_for()
 

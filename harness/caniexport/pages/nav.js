@@ -12,7 +12,7 @@ if (!window.caniexport) {
     return carried
   }
   document.addEventListener('click', event => {
-    const link = event.target.closest && event.target.closest('[data-testid=stTopNavLink], [data-testid=stTopNavDropdownLink], [data-testid=stSidebarNavLink]')
+    const link = event.target.closest && event.target.closest('[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]')
     if (!link || !carries() || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
     event.stopPropagation()

@@ -43,24 +43,24 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
 }
 #: the pages that choose the packages themselves
 _OWN = frozenset({"search", "upgrade"})
-#: the name in the address and the title, in the order of the navigation: what is asked, and what stands behind it
-ASKED = {
+#: the name in the address and the title of what is in the navigation
+NAVIGATION = {
     "search": "Search",
     "matrix": "Table",
     "op": "Operators",
     "upgrade": "Upgrade",
     "workarounds": "Workarounds",
+    "about": "Data & method",
 }
-BEHIND = "Data & method"
+#: the same of every page: the last of those leads to the others
 PAGES = {
-    **ASKED,
+    **NAVIGATION,
     "case": "Cases",
     "claims": "Claims",
     "declared": "Declared",
     "alerts": "Alerts",
     "runs": "Runs",
     "glossary": "Glossary",
-    "about": "About",
 }
 
 

@@ -10,7 +10,7 @@ from caniexport.answers.provider_runs import worse_elsewhere
 from caniexport.pages import links, overview
 from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
-from caniexport.pages.page import ASKED, BEHIND, PAGES, page
+from caniexport.pages.page import NAVIGATION, page
 from caniexport.pages.render import render
 from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import (
@@ -51,8 +51,12 @@ class PageWriter:
 
     def write_page(self, file: str, name: str, asked: Mapping[str, str], below: str = "") -> None:
         """Write what the page ``name`` shows when it is asked that, with ``below`` at its end, and its pictures."""
-        given: dict[str, object] = {"up": "../" * file.count("/"), "stamp": self._stamp, "feed": FEED, "pages": PAGES}
-        given |= {"asked": ASKED, "behind": BEHIND}
+        given: dict[str, object] = {
+            "up": "../" * file.count("/"),
+            "stamp": self._stamp,
+            "feed": FEED,
+            "pages": NAVIGATION,
+        }
         is_front = name == "search"
         if is_front:
             given |= self._front()

@@ -8,15 +8,26 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 
+#: the pages behind the answers
+_BEHIND = (
+    ("alerts", "Alerts: what each release made worse"),
+    ("case", "Cases: every documented failure"),
+    ("claims", "Claims: what sources say, held against the rows"),
+    ("declared", "Declared: the operators that torch itself lists, held against the rows"),
+    ("runs", "Runs: when and in which environments the rows were measured"),
+    ("glossary", "Glossary: the words of these pages"),
+)
+
 
 def page(form: Form, kept: Kept) -> Page:
     """The numbers, and what the signs mean."""
     body = render(
         "about.html",
+        behind=_BEHIND,
         rows=kept.rows(),
         found=kept.answer(overview),
         audit=kept.answer(saved.last),
         is_readable=not kept.problems,
     )
     lead = "Every row was measured by an export in an environment of its own; nothing is copied from a document."
-    return form.page("About these measurements", lead, body)
+    return form.page("Data & method", lead, body)
