@@ -171,7 +171,7 @@ def test_why_tells_the_real_message_of_a_cell(published):
 def test_the_table_tells_a_mismatch_from_a_failure_and_from_nothing_measured(published):
     rows = published.answer("table", "--case", "baked-value/plain")["tables"][0]["rows"]
     places = {
-        row["call"]: {name: cell["word"] if isinstance(cell, dict) else cell for name, cell in row.items()}
+        row["call"]: {name: cell.get("word") if isinstance(cell, dict) else cell for name, cell in row.items()}
         for row in rows
     }
     assert places["dynamo=False"]["92.0.0"] == "mismatch"
