@@ -10,6 +10,7 @@ from typing import Any
 
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
 from caniexport.answers.documents import all_claims
+from caniexport.answers.helping import helping
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Point, call_text
 from caniexport.answers.signs import EXPORTER_SHORT, checker_told, unstable_told
@@ -61,12 +62,14 @@ def cell(dataset: Dataset, named: NamedCase, point: Point, notes: Iterable[str])
     """The evidence of a variant of a case at a point."""
     variant = named.variant or PLAIN
     query = f"""({point.rows}) WHERE "case" = $1 ORDER BY provider <> 'cpu', provider"""
-    rows = {row["variant"]: row for row in reversed(rows_of(Views.of(dataset), query, [named.case]))}
-    row, where = rows.get(variant), f"torch {point.torch}, {point.call}"
+    rows = rows_of(Views.of(dataset), query, [named.case])
+    row = next((row for row in rows if row["variant"] == variant), None)
+    where = f"torch {point.torch}, {point.call}"
     if row is None or row["status"] in (Status.NOT_RUN.value, Status.SKIP.value, Status.INVALID.value):
         more = f"caniexport case {named.text} shows where it was measured."
         return Answer(f"Not measured ({where}).", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
-    works = [name for name, other in rows.items() if name not in (PLAIN, variant) and Status(other["status"]) in WORKS]
+    helps = helping(Views.of(dataset), point, [named.case])[named.case]
+    works = [item.variant for item in helps if item.variant != variant]
     made = evidence(dataset.of(point.profile), row, where, workarounds=works)
     return replace(made, notes=tuple(notes))
 
