@@ -89,6 +89,16 @@ def test_calls_that_end_alike_are_one_line(dataset):
     assert [row[2] for row in found.tables[0].rows if row[0].text == "cross"] == ["every call"]
 
 
+def test_calls_that_work_for_as_many_but_other_cases_are_told_apart(published, tmp_path):
+    row = small_dataset.cell("2.8.0", "cross", "plain", "dynamo", 18)
+    local = small_dataset.write(tmp_path / "local", releases=())
+    fails = [{**row, "opset": opset, "status": "fail", "stage": "export"} for opset in range(14, 27)]
+    small_dataset.append(local, *fails, environments=[small_dataset.environment("2.8.0")])
+    asked = Filters(cases=("cross/plain", "item/plain"), torch=("2.8",), exporters=("trace", "dynamo"))
+    found = table(Dataset.open(published, local), asked)
+    assert found.verdict == "At torch 2.8.0 1 of 2 cases work with dynamo=False, 1 of 2 with dynamo=True."
+
+
 def test_a_status_filter_keeps_whole_lines_so_that_passes_are_not_hidden(dataset):
     found = table(dataset, Filters(statuses=("fail",)))
     assert names(found) == {"cross", "grid-sample"}

@@ -330,7 +330,8 @@ def _counted(counts: Sequence[tuple[str, Share]]) -> str:
     said = f"{share.works} of {share.measured} cases work"
     if share.measured == 1:
         said = "the case works" if share.works else "the case does not work"
-    if all(other == share for _, other in others):
+    # the same number by two calls may be of other cases
+    if share.works in (0, share.measured) and all(other == share for _, other in others):
         return f"{said}{' with every call' if others else f' with {first}' if first else ''}"
     more = [f"{other.works} of {other.measured} with {call}" for call, other in others]
     return ", ".join((f"{said} with {first}", *more[:1]))
