@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -386,7 +385,7 @@ def compare(model: Model, folder: Path, asked: argparse.Namespace) -> Compared:
     if not problem:
         for exporter, opsets in OPSETS.items():
             for opset in opsets:
-                said = _exported_by_hand(place, asked.release, exporter, opset)
+                said = _exported_by_hand(place, exporter, opset)
                 by_hand[exporter, opset] = " ".join(filter(None, said[:3]))
                 if len(said) > 3:
                     reasons.setdefault((exporter, opset), said[3])
@@ -405,47 +404,36 @@ def _checked(model: Model, place: Path, asked: argparse.Namespace) -> tuple[Cell
         line += ["--exporter", exporter]
     for opset in sorted({opset for opsets in OPSETS.values() for opset in opsets}):
         line += ["--opset", str(opset)]
-    line += ["--into", "check", "--workers", "1"]
+    line += ["--workers", "1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "harness")}
     reply = subprocess.run(line, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS)
     (place / "check.json").write_text(reply.stdout, encoding="utf-8")
+    (place / "check.log").write_text(reply.stderr, encoding="utf-8")
     try:
         answer = json.loads(reply.stdout)
     except ValueError:
         return {}, {}, (reply.stderr.strip().splitlines() or ["check said nothing"])[-1]
-    if answer["problems"]:
-        return {}, {}, next(iter(answer["problems"].values()))
-    cells, reasons = {}, {}
-    for cell, said, reason in _cells(answer, asked.release):
-        cells[cell] = said
-        if reason:
-            reasons[cell] = reason
-    return cells, reasons, ""
+    if answer["outcome"] == "not measured":
+        return {}, {}, answer["verdict"]
+    rows = next(table["rows"] for table in answer["tables"] if table["title"] == "cells")
+    exporters = {"dynamo=False": "torchscript-trace", "dynamo=True": "dynamo"}
+    cells = {(exporters[row["call"]], row["opset"]): _said(row) for row in rows}
+    return cells, {key: row["why"].partition("\n")[0] for key, row in zip(cells, rows, strict=True)}, ""
 
 
-def _cells(answer: dict[str, Any], release: str) -> Iterator[tuple[tuple[str, int], str, str]]:
-    """Every cell of the answer: what came of it in the words of ``by_hand.py``, and the first line of the reason."""
-    for line in answer["table"]["lines"]:
-        place = line["places"][release]
-        for status, opsets in place["at"].items():
-            yield from (((line["exporter"], int(opset)), status, "") for opset in opsets)
-        yield from (((line["exporter"], int(opset)), "fail export", "") for opset in place["refused"])
-    for failure in answer["failures"]:
-        reason = failure["message"].partition("\n")[0]
-        # an error of the model's own file is told as the cause of a sentence of check's
-        found = re.search(
-            r"^(?:input set \d+: |(?:ModelNotImported|FactoryRaised): .*\ncaused by )?(\w+): ", failure["message"]
-        )
-        said = f"{failure['status']} {failure['stage']}"
-        if failure["status"] == "fail" and found:
-            said += f" {found.group(1)}"
-        for where in failure["where"]:
-            yield from (((where["exporter"], opset), said, reason) for opset in where["opsets"])
+def _said(row: dict[str, Any]) -> str:
+    """What came of a cell in the words of ``by_hand.py``."""
+    if row["ends"] in ("pass", "degraded"):
+        return str(row["ends"])
+    # an error of the model's own file is the cause of a sentence of check's
+    found = re.search(r"^(?:input set \d+: |(?:ModelNotImported|FactoryRaised): .*\ncaused by )?(\w+): ", row["why"])
+    return " ".join([row["ends"], row["at"], *([found.group(1)] if row["ends"] == "fail" and found else [])])
 
 
-def _exported_by_hand(place: Path, release: str, exporter: str, opset: int) -> list[str]:
+def _exported_by_hand(place: Path, exporter: str, opset: int) -> list[str]:
     """What ``by_hand.py`` says of one cell, in the environment that check made."""
-    python = place / "check" / ".tox" / f"torch{release}-cpu" / "bin" / "python"
+    said = re.search(r"measuring with (\S+)", (place / "check.log").read_text(encoding="utf-8"))
+    python = said.group(1) if said else sys.executable
     scratch = place / f"{exporter}-{opset}"
     scratch.mkdir(exist_ok=True)
     line = [str(python), str(ROOT / "benchmarks" / "by_hand.py"), str(place / "model.py"), EXPORTERS[exporter]]

@@ -52,7 +52,7 @@ EXAMPLES: dict[str, list[str]] = {
 }
 SHOWN: dict[str, str] = {
     "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",
-    "check": "check my_model:make --release 1.13.1 --release 2.15.0",
+    "check": "check my_model:make",
     "audit": "audit --cells 300 --seed 18 --save",
     "publish": "publish",
     "workflow": "workflow > .github/workflows/nightly.yml",

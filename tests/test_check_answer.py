@@ -1,375 +1,313 @@
-"""What a check says of rows, as they were kept of real models: what is one failure, a finding, or neither."""
+"""What a check says of cells, as they were measured of real models: which call to use, and why not another."""
 
 from __future__ import annotations
 
-import io
 import json
+from dataclasses import replace
 
 import pytest
-from rich.console import Console
-from small_dataset import append, cell, environment
 
-from caniexport.answers.filters import Filters
-from caniexport.check.answer import ModelNotes, answer
-from caniexport.check.limits import fixed_by_tracing, limit, told_as_measured
-from caniexport.cli.check import show
+from caniexport.answers.answer import LONGEST, as_json
+from caniexport.check.alike import alike
+from caniexport.check.answer import answer
+from caniexport.check.cells import CheckedCell, read_cell
+from caniexport.check.measure import MeasuredRelease, ModelNotes
+from caniexport.check.standing import Asked
+from caniexport.model.status import Stage, Status
 from caniexport.store import Dataset
 
 DEFAULT, TRACE, SCRIPT, DYNAMO = "default", "torchscript-trace", "torchscript-script", "dynamo"
 TORCH = "2.15.0"
-SDPA = "aten::scaled_dot_product_attention"
-NOT_FED = "ValueError: the file takes 2 input(s) (x, n), the module 1"
-TEXTS = {
-    "4d": (
-        "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3 of exporting the "
-        "model to ONNX. Next steps:\n<class 'torch.onnx._internal.exporter._errors.GraphConstructionError'>: Error "
-        "when calling function 'TracedOnnxFunction(<function aten_scaled_dot_product_attention at 0>)'\n"
-        "caused by AssertionError: only 4D query, key, and value are supported"
-    ),
-    "sdpa-opset": (
-        f"UnsupportedOperatorError: Exporting the operator '{SDPA}' to ONNX opset version 13 is not supported. Support "
-        "for this operator was added in version 14, try exporting with this version"
-    ),
-    "complex": (
-        "SymbolicValueError: STFT does not currently support complex types  [Caused by the value '54 defined in (%54 : "
-        "Float(*, *, device=cpu) = onnx::Reshape[allowzero=0](%43, %53), scope: m.Spec:: # functional.py:679:0\n)' "
-        "(type 'Tensor') in the TorchScript graph. The containing node has kind 'onnx::Reshape'.]"
-    ),
-    "stft-opset": (
-        "UnsupportedOperatorError: Exporting the operator 'aten::stft' to ONNX opset version 7 is not supported. "
-        "Support for this operator was added in version 17, try exporting with this version"
-    ),
-    "zeros": (
-        "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to "
-        "ONNX. Next steps:\ncaused by TypeError: zeros(): argument 'size' failed to unpack the object at pos 2 with "
-        'error "type must be tuple of ints,but got FakeTensor"'
-    ),
-    "not-fed": NOT_FED,
-    "data-dependent": (
-        "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to "
-        "ONNX. Next steps:\ncaused by GuardOnDataDependentSymNode: Could not extract specialized integer from "
-        "data-dependent expression u0 (unhinted: u0). (Size-like symbols: none)"
-    ),
-    "converted": (
-        "TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record "
-        "the data flow of Python values, so this value will be treated as a constant in the future."
-    ),
-    "fixed": (
-        "input set 2: InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x "
-        "for the following indices\n index: 0 Got: 5 Expected: 2\n Please fix either the inputs/outputs or the model."
-    ),
-    "branch": "input set 1, output 0: 6 of 6 values differ, most at [0, 0]: expected -9.0, onnxruntime gave -3.0",
-    "masked": "input set 2, output 0: 160 of 160 values differ, most at [0, 0, 2]: expected 0.0, onnxruntime gave 0.7",
-}
-SIGNATURES = {
-    "4d": "export|AssertionError|only 4D query, key, and value are supported",
-    "sdpa-opset": "export|UnsupportedOperatorError|Exporting the operator '…' to ONNX opset version N is",
-    "complex": "export|SymbolicValueError|STFT does not currently support complex types [Caused by the value 'N",
-    "stft-opset": "export|UnsupportedOperatorError|Exporting the operator '…' to ONNX opset version N is",
-    "zeros": "export|TypeError|zeros(): argument '…' failed to unpack the object at pos N with error '…'",
-}
-PASSED = ("pass", "done", None)
+SDPA = (
+    "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3 of exporting the model "
+    "to ONNX.\ncaused by AssertionError: only 4D query, key, and value are supported"
+)
+ZEROS = (
+    "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to ONNX.\n"
+    "caused by TypeError: zeros(): argument 'size' failed to unpack the object at pos 2"
+)
+GRID = (
+    "UnsupportedOperatorError: Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not supported. "
+    "Support for this operator was added in version 16, try exporting with this version."
+)
+BRANCH = "TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record"
+NUMBER = BRANCH.replace("boolean", "number")
+MADE = "input set 2, output 0: 160 of 160 values differ, most at [0, 0, 2]: expected 0.0, onnxruntime gave 0.7"
+GIVEN = MADE.replace("set 2", "set 1")
+NOTES = ModelNotes(
+    "Net", 2, ("as given", "as given, set 2", "flags of which none is set (mask)"), axes={"x": {"0": "n"}}
+)
 
 
-def failed(text, stage="export", status="fail"):
-    return status, stage, text
+def cell(exporter, opset, status="pass", message="", torch=TORCH, **more):
+    stage = {"pass": Stage.DONE, "degraded": Stage.DONE, "mismatch": Stage.COMPARE}.get(status, Stage.EXPORT)
+    written = {DEFAULT: 20}.get(exporter, opset) if stage is not Stage.EXPORT else None
+    told = {"opset_effective": written, "stage": stage, "status": Status(status), "message": message, **more}
+    return CheckedCell(torch, "m", "plain", exporter, opset, **told)
 
 
-def row(exporter, opset, outcome):
-    """A row of the model; of the default call, as torch 2.15 has it, dynamo writes the file."""
-    status, stage, text = outcome
-    told = {"status": status, "stage": stage, "message_id": text, "signature": SIGNATURES.get(text, text)}
-    told |= {"warning_id": "converted"} if text == "branch" else {}
-    written = None if stage == "export" else DYNAMO if exporter == DEFAULT else exporter
-    return cell(TORCH, "m", "plain", exporter, opset) | told | {"exporter_effective": written}
+def cells(exporter, opsets, *outcome, **more):
+    return [cell(exporter, opset, *outcome, **more) for opset in opsets]
 
 
 @pytest.fixture
-def checked(tmp_path, results):
-    """What is answered to rows: by exporter and opset how each ended."""
+def said(tmp_path):
+    """The answer to the cells of one release, or of several, where no case is known."""
 
-    def found(ends, left=None, **notes):
-        rows = [row(exporter, opset, end) for (exporter, opset), end in ends.items()]
-        append(tmp_path / "rows", *rows, texts=TEXTS, environments=[environment(TORCH)])
-        mine = Dataset.open(None, tmp_path / "rows")
-        return answer("m", mine, results, Filters(("m",), torch=(TORCH,)), {}, ModelNotes(**notes), left or {})
+    def answered(*found, asked=None, notes=NOTES, **more):
+        torches = dict.fromkeys(item.torch for item in found)
+        releases = [
+            MeasuredRelease(torch, tuple(c for c in found if c.torch == torch), {"python": "3.12.1"}, notes, **more)
+            for torch in torches
+        ]
+        return answer(releases, asked or Asked(), Dataset.open(None, tmp_path))
 
-    return found
-
-
-def by_exporter(exporter, outcome, opsets):
-    return {(exporter, opset): outcome for opset in opsets}
+    return answered
 
 
-SDPA3 = {
-    (DEFAULT, None): failed("4d"),
-    **by_exporter(DYNAMO, failed("4d"), (14, 18, 26)),
-    **by_exporter(TRACE, failed("sdpa-opset"), (7, 13)),
-    **by_exporter(TRACE, PASSED, (14, 18, 23)),
-    (SCRIPT, 18): PASSED,
-}
+def shown(found):
+    """The titles of the failures on the first screen."""
+    return [table.title for table in found.tables[1:-1] if table.shown]
 
 
-def places(failure):
-    return {(place.exporter, *place.opsets) for place in failure.where}
-
-
-def test_the_default_call_fails_as_the_exporter_that_it_is(checked):
-    found = checked(SDPA3)
-    by_dynamo, by_trace = found.failures
-    assert places(by_dynamo) == {(DYNAMO, 14, 18, 26), (DEFAULT, None)}
-    assert places(by_trace) == {(TRACE, 7, 13)}
-    assert by_dynamo.matches[0].case == "sdpa-three-dims"
-    assert found.headline == (
-        "works by trace (opset ≥ 14) and by script; with the default call and by dynamo "
-        f"{SDPA} stops it, as sdpa-three-dims does; trace helps there"
-    )
-
-
-def test_two_sentences_of_one_operator_on_one_release_are_two_failures(checked):
-    ends = by_exporter(DYNAMO, failed("4d"), (14, 18)) | by_exporter(DYNAMO, failed("sdpa-opset"), (26,))
-    assert [places(failure) for failure in checked(ends).failures] == [{(DYNAMO, 14, 18)}, {(DYNAMO, 26)}]
-
-
-def test_a_default_call_that_does_not_work_is_a_finding_where_it_was_asked_for(checked):
-    assert checked(SDPA3).findings == (f"torch {TORCH}: the default call does not work",)
-
-
-@pytest.mark.parametrize("outcome", [PASSED, ("degraded", "done", None)])
-def test_a_default_call_that_works_is_none(checked, outcome):
-    assert checked({**SDPA3, (DEFAULT, None): outcome}).findings == ()
-
-
-def test_a_release_in_which_nothing_works_is_one_finding(checked):
-    ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (18,))}
-    assert checked(ends).findings == (f"torch {TORCH}: no cell works",)
-
-
-def test_of_what_there_was_no_time_for_it_is_not_said_that_it_does_not_work(checked):
-    found = checked({(DEFAULT, None): failed("zeros")}, left={TORCH: "dynamo and trace"})
-    assert found.findings == (f"torch {TORCH}: no measured cell works, and there was no time for dynamo and trace",)
-
-
-def test_a_file_of_another_opset_than_the_named_one_is_in_the_first_line(tmp_path, results):
-    rows = [row(exporter, 12, end) for exporter, end in ((TRACE, PASSED), (DYNAMO, ("degraded", "done", None)))]
-    written = [rows[0] | {"opset_effective": 12}, rows[1] | {"opset_effective": 18}]
-    append(tmp_path / "rows", *written, texts=TEXTS, environments=[environment(TORCH)])
-    asked = Filters(("m",), torch=(TORCH,), opsets=("12",))
-    found = answer("m", Dataset.open(None, tmp_path / "rows"), results, asked, {}, ModelNotes(), {})
-    assert found.headline == (
-        "works by trace and by dynamo; asked for opset 12 dynamo writes opset 18 without an error"
-    )
-
-
-def test_another_exporter_is_the_way_out_of_a_default_call_without_a_fix(checked):
-    ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (14, 18, 26))}
-    found = checked(ends | by_exporter(TRACE, failed("complex"), (7, 8)) | by_exporter(TRACE, PASSED, (9, 18, 23)))
-    assert found.headline.startswith(
-        "works by trace (opset ≥ 9); with the default call and by dynamo aten::zeros stops it (zeros(): argument"
-    )
-    assert found.headline.endswith(": the way out is dynamo=False (opset ≥ 9)")
-    assert found.findings == (f"torch {TORCH}: the default call does not work",)
-
-
-def test_a_trace_that_works_and_was_warned_of_a_branch_is_no_all_clear_in_the_first_line(checked):
-    ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (14, 18, 26))}
-    told = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
-
-    warned = checked(ends | by_exporter(TRACE, ("pass", "done", "branch"), (7, 18, 23)), reads=True)
-    assert warned.headline.startswith("works by trace; ")
-    assert warned.headline.endswith(f"the way out is dynamo=False; {told}")
-    assert told not in checked(ends | by_exporter(TRACE, PASSED, (7, 18, 23))).headline
-    assert told not in checked(by_exporter(TRACE, failed("branch", "compare", "mismatch"), (18,)), **SETS).headline
-
-
-def test_a_fix_that_raises_the_opset_and_does_more_is_not_refuted_by_the_opset_alone(checked):
-    """``opset_17`` leaves complex values out, too: its failing form fails at opset 17 as it does at 7."""
-    ends = by_exporter(TRACE, failed("stft-opset"), (7,)) | by_exporter(TRACE, failed("complex"), (18, 23))
-    found = checked(
-        {(DEFAULT, None): PASSED, **by_exporter(DYNAMO, PASSED, (18,)), **ends, (SCRIPT, 18): failed("complex")}
-    )
-    assert [failure.operator for failure in found.failures] == ["STFT", "aten::stft"]
-    fixes = [fix for failure in found.failures for match in failure.matches for fix in match.fixes]
-    raised = [fix for fix in fixes if fix.variant == "opset_17"]
-    assert [(fix.does_more, fix.refuted, fix.helps) for fix in raised] == [(True, "", True)] * 2
-    assert found.headline.endswith("opset_17 (export at opset 17 with return_complex=False) helps there")
-
-
-def test_a_rewrite_for_another_exporter_is_not_refuted_by_what_the_model_does_there_as_it_is(checked):
-    """``cond`` is torch.cond, by dynamo: the branch that it takes the place of fails there too."""
-    ends = by_exporter(TRACE, failed("branch", "compare", "mismatch"), (7, 18, 23))
-    found = checked(ends | by_exporter(DYNAMO, failed("data-dependent"), (14, 18, 26)), **SETS)
-    (case,) = [item for failure in found.failures for item in failure.matches if item.case == "branch-on-value"][:1]
-    fixes = {fix.variant: fix for fix in case.fixes}
-    assert (fixes["cond"].does_more, fixes["cond"].refuted) == (True, "")
-
-
-def test_the_cell_that_the_fixes_are_judged_at_is_named(checked):
-    found = checked(by_exporter(TRACE, failed("complex"), (18, 23)))
-    assert found.failures[0].shown is not None
-    assert found.failures[0].shown.opsets == (18,)
-
-
-SETS = {"given": 2, "sets": ("as given", "as given, set 2", "flags of which none is set (mask)")}
-NOT_JUDGED = row(SCRIPT, 18, failed("not-fed", "run"))
-
-
-def test_a_file_that_could_not_be_fed_is_kept_as_left_out():
-    assert told_as_measured(NOT_JUDGED, TEXTS)[0]["status"] == "skip"
-    failing = row(TRACE, 7, failed("stft-opset"))
-    assert told_as_measured(failing, TEXTS) == (failing, TEXTS)
-    assert limit(NOT_FED).endswith("so that it was not run: a limit of this check")
-
-
-def test_a_name_that_the_check_gave_twice_is_its_own_limit_and_another_is_the_models():
-    text = "Fail: [ONNXRuntimeError] : 1 : FAIL : This is an invalid model. Error: Duplicate definition of name (x)."
-    failing = row(DYNAMO, 18, failed("twice", "load")) | {"facts": json.dumps({"twice": ["x"]})}
-    assert told_as_measured(failing, {"twice": text})[0]["status"] == "skip"
-    assert limit(text).startswith("this check named the file's inputs")
-    assert told_as_measured(failing | {"facts": None}, {"twice": text})[0]["status"] == "fail"
-
-
-def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work():
-    works = {
-        **row(TRACE, 18, failed("branch", "done", "pass")),
-        "facts": json.dumps({"ignores": {"task": 2, "y": None}}),
+def test_where_the_default_call_works_the_verdict_names_it_and_what_fails_elsewhere_is_not_on_the_first_screen(said):
+    found = said(cell(DEFAULT, None), *cells(TRACE, (7, 13), "fail", GRID), *cells(TRACE, (16, 18, 23)))
+    assert found.verdict == "Works with the default call (dynamo=True, opset 20) on 3 sets of inputs."
+    assert (found.outcome.exit_code, shown(found)) == (0, [])
+    rows = as_json(found)["tables"][0]["rows"]
+    assert {row["call"]: row[TORCH] for row in rows} == {
+        "default call (dynamo=True, opset 20)": "pass",
+        "dynamo=False": [{"word": "pass", "text": "16+"}, {"word": "fail", "text": "7-13"}],
     }
-    kept, texts = told_as_measured(works, {})
-    assert (kept["status"], kept["stage"]) == ("mismatch", "compare")
-    assert texts[kept["message_id"]].startswith("input set 2, task: the file does not have this input")
-    unused = {**works, "facts": json.dumps({"ignores": {"y": None}})}
-    assert told_as_measured(unused, {})[0]["status"] == "pass"
+
+
+def test_where_the_default_call_fails_the_call_that_works_is_the_advice(said):
+    found = said(cell(DEFAULT, None, "fail", ZEROS), *cells(DYNAMO, (18,), "fail", ZEROS), *cells(TRACE, (7, 18, 23)))
+    assert found.verdict == "The default call fails: use dynamo=False, opset_version=18."
+    assert (found.outcome.exit_code, shown(found)) == (1, ["fails at export"])
+    (where, why, *_) = as_json(found)["tables"][1]["rows"]
+    assert where["value"] == "torch 2.15.0: the default call; dynamo=True, opset 18"
+    assert why["value"] == ZEROS
+
+
+def test_wrong_values_of_any_call_are_a_finding_and_named_in_the_verdict(said):
+    found = said(cell(DEFAULT, None), cell(TRACE, 18, "mismatch", GIVEN, sets=(1,), warnings=BRANCH))
+    told = "Use the default call (dynamo=True, opset 20): dynamo=False gives wrong values."
+    assert (found.verdict, found.outcome.exit_code, shown(found)) == (told, 1, ["wrong values"])
+    facts = {row["fact"]: row["value"] for row in as_json(found)["tables"][1]["rows"]}
+    assert (facts["why"], facts["inputs"], facts["warned"]) == (GIVEN, "as given, set 2", BRANCH)
+
+
+def test_wrong_values_for_inputs_that_the_check_made_are_told_apart_and_come_after_those_given(said):
+    made, given = (
+        cell(TRACE, opset, "mismatch", text, sets=(at,)) for opset, text, at in ((7, MADE, 2), (18, GIVEN, 1))
+    )
+    found = said(cell(DEFAULT, None, "mismatch", MADE, sets=(2,)), made, given)
+    assert found.verdict == "Every call gives wrong values, and no workaround is known."
+    assert shown(found) == ["wrong values", *["wrong values for inputs that this check made"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("warnings", "notes", "fixed"),
+    [
+        (BRANCH, {"reads": True}, "an `if` on a value"),
+        (BRANCH, {}, "an `if` on a size"),
+        (BRANCH, {"axes": {}}, ""),
+        (NUMBER, {"reads": True}, "a tensor's value"),
+        (NUMBER, {}, ""),
+    ],
+)
+def test_a_trace_that_fixes_what_its_inputs_decide_is_no_all_clear(said, warnings, notes, fixed):
+    """To the tracer a size is a tensor too; it decides nothing where none varies."""
+    traced = cell(DEFAULT, None, torch="2.8.0", warnings=warnings)
+    found = said(traced, notes=replace(NOTES, **notes))
+    assert found.verdict == (
+        f"Works on the inputs tried, but the trace fixes {fixed}: try others."
+        if fixed
+        else "Works with the default call (dynamo=False, opset 20) on 3 sets of inputs."
+    )
+    other = said(cell(DEFAULT, None, "fail", ZEROS), cell(TRACE, 18, warnings=warnings), notes=replace(NOTES, **notes))
+    assert other.verdict.endswith(f"opset_version=18{f', but it fixes {fixed}' if fixed else ''}.")
+
+
+def test_an_opset_that_dynamo_replaces_without_an_error_is_not_as_asked(said):
+    moved = cell(DYNAMO, 12, "degraded", opset_effective=18)
+    found = said(moved, asked=Asked((DYNAMO,), (12,)))
+    assert found.verdict == "Not at opset 12: dynamo=True writes opset 18 without an error."
+    assert found.outcome.exit_code == 1
+    both = said(moved, cell(TRACE, 12), asked=Asked((), (12,)))
+    assert (both.verdict, both.outcome.exit_code) == ("Works with dynamo=False, opset 12.", 0)
+
+
+def test_an_exporter_that_was_named_and_does_not_work_is_a_finding(said):
+    found = said(*cells(TRACE, (18, 20)), *cells(DYNAMO, (18, 20), "fail", ZEROS), asked=Asked((TRACE, DYNAMO), ()))
+    assert found.verdict == "Works with dynamo=False, opset 18, 20, not with all that was named."
+    assert found.outcome.exit_code == 1
+
+
+def test_where_nothing_works_and_time_was_short_it_is_not_said_that_nothing_does(said):
+    found = said(cell(DEFAULT, None, "fail", ZEROS), left=(TRACE,))
+    assert found.verdict == "No measured call works, and there was no time for dynamo=False (--seconds)."
+
+
+def test_a_model_that_does_not_run_in_eager_is_told_so(said):
+    raised = cell(DEFAULT, None, "fail", "ModuleNotFoundError: No module named 'x'\nmore", stage=Stage.EAGER)
+    found = said(raised)
+    assert found.verdict == "The model does not run in eager here: ModuleNotFoundError: No module named 'x'"
+    assert "--with PACKAGE makes an environment that has what this one lacks." in found.notes
+
+
+def test_several_releases_are_told_apart_the_newest_first(said):
+    found = said(cell(DEFAULT, None), cell(DEFAULT, None, "fail", GRID, torch="1.13.1"))
+    assert found.verdict == "Works with the default call at torch 2.15.0, not at 1.13.1."
+    assert found.tables[0].columns == ("call", "2.15.0", "1.13.1")
+    assert found.outcome.exit_code == 1
+
+
+def test_a_release_that_could_not_be_measured_is_no_all_clear(tmp_path):
+    lost = MeasuredRelease("1.10.2", problem="needs Python 3.8: none found")
+    works = MeasuredRelease(TORCH, (cell(DEFAULT, None),), {"python": "3.12.1"}, NOTES)
+    found = answer([works, lost], Asked(), Dataset.open(None, tmp_path))
+    assert (found.outcome.exit_code, found.notes[0]) == (1, "torch 1.10.2: needs Python 3.8: none found")
+    assert answer([lost], Asked(), Dataset.open(None, tmp_path)).verdict.startswith("Not measured: torch 1.10.2: needs")
+
+
+def test_the_environment_and_the_inputs_are_named(said):
+    found = said(
+        cell(DEFAULT, None, unused=("mask",)), notes=replace(NOTES, refused=("zeros (infinite)",), goes_on=True)
+    )
+    assert found.notes[:2] == (
+        "Measured with Python 3.12.1, .",
+        "3 sets of inputs, 1 of them made by this check; the model itself does not take 1 more.",
+    )
+    assert any(note.startswith("A second call on the same inputs gives other values") for note in found.notes)
+    assert any(note.startswith("A file that works ignores mask: ") for note in found.notes)
+
+
+# what rows and the facts of their files come to
+
+
+def row(exporter, opset, status, stage, facts=None):
+    return {
+        **{"torch": TORCH, "case": "m", "variant": "plain", "exporter": exporter, "opset": opset, "status": status},
+        **{"stage": stage, "message_id": "m", "warning_id": None, "opset_effective": opset},
+        "facts": json.dumps(facts) if facts else None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "is_limit"),
+    [
+        ("ValueError: the file takes 2 of the module's 3 inputs, and it is not certain which", {}, True),
+        ("Fail: Duplicate definition of name (x).", {"twice": ["x"]}, True),
+        ("Fail: Duplicate definition of name (x).", {}, False),
+        ("RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn", {}, True),
+        ("Fail: ONNX Runtime only guarantees support for models stamped with official released onnx opset", {}, True),
+        ("RuntimeError: anything else", {}, False),
+    ],
+)
+def test_what_ends_for_how_the_check_asks_is_not_judged(said, text, facts, is_limit):
+    found = read_cell(row(TRACE, 18, "fail", "run", facts), {"m": text})
+    assert bool(found.limit) is is_limit
+    if is_limit:
+        alone = said(found)
+        assert (alone.verdict, alone.outcome.value) == (f"Not judged: {found.limit}.", "not measured")
+        assert said(cell(DEFAULT, None), found).outcome.exit_code == 0
+
+
+def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work(said):
+    found = read_cell(row(TRACE, 18, "pass", "done", {"ignores": {"task": 2, "y": None}}), {})
+    assert (found.is_wrong, found.ignores, found.unused, found.sets) == (True, ("task",), ("y",), (2,))
+    facts = {line["fact"]: line["value"] for line in as_json(said(found))["tables"][1]["rows"]}
+    assert facts["ignores"] == "task"
+    assert read_cell(row(TRACE, 18, "pass", "done", {"ignores": {"y": None}}), {}).works
 
 
 def test_an_error_at_inputs_that_were_made_does_not_hide_wrong_values_for_those_given():
     wrong = "input set 1, output 0: shape [3, 9, 5] expected, onnxruntime gave [3, 6, 5]"
-    stopped = {**row(TRACE, 18, failed("branch", "run")), "facts": json.dumps({"wrong": wrong})}
-    kept, texts = told_as_measured(stopped, {})
-    assert (kept["status"], texts[kept["message_id"]]) == ("mismatch", wrong)
-    assert told_as_measured({**stopped, "facts": None}, {})[0]["status"] == "fail"
-
-
-def test_an_input_that_a_file_works_without_is_told_and_one_that_it_needs_is_named_as_ignored(checked, tmp_path):
-    ignored = row(TRACE, 18, PASSED) | {"facts": json.dumps({"ignores": {"y": None}})}
-    needed = row(DYNAMO, 18, failed("branch", "compare", "mismatch")) | {"facts": json.dumps({"ignores": {"task": 1}})}
-    append(tmp_path / "rows", ignored, needed, texts=TEXTS, environments=[environment(TORCH)])
-    found = checked({})
-    assert "a file that works ignores y: no other value that was tried changes what eager gives" in found.notes
-    assert "by dynamo wrong values without an error: the file ignores task" in found.headline
-
-
-@pytest.mark.parametrize(
-    ("kind", "reads", "varies", "fixed"),
-    [
-        ("boolean", True, False, "an `if` on a value"),
-        ("boolean", False, True, "an `if` on a size"),
-        ("boolean", False, False, ""),
-        ("number", True, False, "a number that is the value of a tensor"),
-        ("integer", True, False, "a number that is the value of a tensor"),
-        ("integer", False, True, ""),
-    ],
-)
-def test_a_size_is_no_value_that_the_trace_fixed_and_decides_nothing_where_none_varies(kind, reads, varies, fixed):
-    warned = f"TracerWarning: Converting a tensor to a Python {kind} might cause"
-    assert fixed_by_tracing(warned, reads, varies) == fixed
+    found = read_cell(row(TRACE, 18, "fail", "run", {"wrong": wrong}), {"m": "Fail: x"})
+    assert (found.is_wrong, found.message, found.sets) == (True, wrong, (1,))
+    assert not read_cell(row(TRACE, 18, "fail", "run"), {"m": "Fail: x"}).is_wrong
 
 
 def test_values_that_are_drawn_at_random_are_not_judged_and_those_beside_them_are():
-    facts = {"facts": json.dumps({"drawn": [1]})}
     lines = [f"input set 0, output {place}: 3 of 6 values differ, most at [0]: expected" for place in (0, 1)]
-    wrong = row(TRACE, 18, failed("drawn", "compare", "mismatch")) | facts
-    left_out, texts = told_as_measured(wrong, {"drawn": lines[1]})
-    assert left_out["status"] == "skip"
-    told = "each file runs, but what is drawn at random cannot be compared: a limit of this check"
-    assert limit(texts[left_out["message_id"]]) == told
-    kept, texts = told_as_measured(wrong, {"drawn": "\n".join(lines)})
-    assert (kept["status"], texts[kept["message_id"]]) == ("mismatch", lines[0])
-    shape = "input set 0, output 1: shape [6] expected, onnxruntime gave [3]"
-    assert told_as_measured(wrong, {"drawn": shape})[0]["status"] == "mismatch"
-    assert told_as_measured(wrong | {"facts": None}, {"drawn": lines[1]})[0]["status"] == "mismatch"
+    drawn = row(TRACE, 18, "mismatch", "compare", {"drawn": [1]})
+    assert read_cell(drawn, {"m": lines[1]}).limit
+    both = read_cell(drawn, {"m": "\n".join(lines)})
+    assert (both.is_wrong, both.message) == (True, lines[0])
+    assert read_cell(drawn, {"m": "input set 0, output 1: shape [6] expected, onnxruntime gave [3]"}).is_wrong
 
 
-def test_an_axis_that_was_asked_to_vary_and_does_not_is_told_so(checked):
-    found = checked(by_exporter(DYNAMO, failed("fixed", "run"), (18,)), axes={"x": {"0": "batch"}}, **SETS)
-    told = "the file has x:0 of one size, although it was asked to vary"
-    assert f"by dynamo an error at run ({told})" in found.headline
-    assert found.failures[0].hint == told
-    other = checked(by_exporter(DYNAMO, failed("fixed", "run"), (18,)), **SETS)
-    assert "--dynamic x:0=batch names an axis that varies" in other.failures[0].hint
+# what the corpus knows of a failure
 
 
-def test_what_was_not_judged_is_no_failure_refutes_nothing_and_no_finding_counts_it(checked):
-    ends = {(DEFAULT, None): failed("zeros"), (SCRIPT, 18): failed("not-fed", "run", "skip")}
-    found = checked(ends | by_exporter(TRACE, failed("branch", "compare", "mismatch"), (7, 18, 23)), **SETS)
-    (works,) = found.works
-    script = next(line for line in works.lines if line.exporter == SCRIPT)
-    ours = found.failures[-1]
-    assert (script.status.value, script.text, script.otherwise) == ("skip", "not judged", ())
-    assert (ours.is_ours, ours.matches, ours.hint) == (True, (), limit(NOT_FED))
-    assert f"by script not judged: {limit(NOT_FED)}" in found.headline
-    assert found.findings == (
-        f"torch {TORCH}: wrong values without an error with {TRACE}",
-        f"torch {TORCH}: no cell works of those that could be judged",
+@pytest.fixture
+def explained(results):
+    """The facts of the first failure among cells, with the published corpus."""
+
+    def answered(*found, notes=NOTES):
+        release = MeasuredRelease(found[0].torch, found, {"python": "3.12.1"}, notes)
+        told = as_json(answer([release], Asked(), results))
+        facts = told["tables"][1]["rows"]
+        return told["verdict"], [str(line["value"]) for line in facts if line["fact"] in ("cases alike", "to try")]
+
+    return answered
+
+
+def test_the_same_error_finds_its_case_and_a_workaround_that_works_there(explained):
+    verdict, facts = explained(cell(TRACE, 15, "fail", GRID, torch="1.13.1"))
+    assert verdict == (
+        "Every call fails as grid-sampler-unsupported-opset-11 does: see whether its workarounds fit yours."
     )
-    assert not [
-        fix for item in found.failures for match in item.matches for fix in match.fixes if SCRIPT in fix.refuted
-    ]
+    assert "gather_rewrite" in facts[-1] or "opset_16" in facts[-1]
 
 
-def test_an_exporter_that_fails_where_it_could_be_judged_and_could_not_elsewhere_is_not_judged(checked):
-    """As of a number in double precision: TorchScript refuses it at the lowest opsets, and the others were not run."""
-    ends = {(TRACE, 7): failed("stft-opset"), (TRACE, 18): failed("not-fed", "run", "skip")}
-    assert checked(ends).headline == f"by trace not judged: {limit(NOT_FED)}"
-    passed = checked(ends | {(TRACE, 23): PASSED})
-    assert passed.headline.startswith("works by trace (opset ≥ 23)")
-    wrong = checked(ends | {(TRACE, 23): failed("masked", "compare", "mismatch")}, **SETS)
-    assert wrong.headline.startswith("by trace wrong values without an error")
+def test_a_workaround_that_is_another_call_is_none_where_the_model_does_not_work_by_it(results):
+    fails = cell(DYNAMO, 18, "fail", SDPA)
+
+    def named(*others):
+        (known,) = [item for item in alike(results, fails, others, is_given=True) if item.case == "sdpa-three-dims"]
+        return {fix.variant for fix in known.helps}
+
+    assert named() - named(cell(TRACE, 18, "fail", "RuntimeError: another")) == {"trace"}
+    assert named(cell(TRACE, 18)) == named()
 
 
-def test_a_model_that_goes_on_from_call_to_call_is_told_so_where_its_file_works(checked):
-    told = "; called again on the same inputs the model gives other values in eager, the file those of the first call"
-    assert told in checked({(DEFAULT, None): PASSED}, goes_on=True).headline
-    assert told not in checked({(DEFAULT, None): PASSED}).headline
-    assert told not in checked({(DEFAULT, None): failed("zeros")}, goes_on=True).headline
+def test_wrong_values_are_explained_by_cases_with_the_same_warning_and_never_for_the_inputs_traced(explained):
+    wrong = cell(TRACE, 18, "mismatch", MADE, sets=(2,), warnings=f"{BRANCH} the data flow of Python values")
+    assert explained(wrong)[1]
+    assert explained(replace(wrong, sets=(0,)))[1] == []
 
 
-def printed(found):
-    console = Console(width=200, record=True, file=io.StringIO())
-    show(found, console)
-    return console.export_text()
+@pytest.mark.parametrize(
+    ("exporter", "stage", "text"),
+    [
+        (TRACE, Stage.EAGER, GRID),
+        (TRACE, Stage.LOAD, "Fail: Node (/Gemm) Op (Gemm) [ShapeInferenceError] Input 0 expected to have"),
+        (SCRIPT, Stage.EXPORT, "SymbolicValueError: ONNX symbolic expected node type prim::ListConstruct, got '%5"),
+    ],
+    ids=["the model's own", "another stage", "beside the operator"],
+)
+def test_an_error_that_no_case_has_finds_none(explained, exporter, stage, text):
+    assert explained(cell(exporter, 18, "fail", text, stage=stage))[1] == []
 
 
-def test_what_was_not_judged_is_printed_apart_from_what_fails(checked):
-    not_fed = {(SCRIPT, 18): failed("not-fed", "run", "skip")}
-    alone, beside = printed(checked(not_fed)), printed(checked({**not_fed, (DEFAULT, None): failed("zeros")}))
-    assert "  script   s not judged\n" in alone
-    assert "Where it fails" not in alone
-    assert "\n\nWhat could not be judged:\n\ns not judged at run: no operator named\n" in alone
-    assert beside.index("Where it fails") < beside.index("aten::zeros\n") < beside.index("What could not be judged")
+def test_a_case_that_shares_words_alone_is_shown_and_not_in_the_verdict(explained):
+    text = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+    verdict, facts = explained(cell(TRACE, 18, "fail", text))
+    assert (verdict, bool(facts)) == (f"Every call fails: {text}", True)
 
 
-def test_where_nothing_else_was_measured_what_was_not_judged_is_no_finding(checked):
-    found = checked({(SCRIPT, 18): failed("not-fed", "run", "skip")})
-    assert (found.headline, found.findings) == (f"by script not judged: {limit(NOT_FED)}", ())
-
-
-def test_wrong_values_of_inputs_that_nobody_gave_are_told_so(checked):
-    wrong = failed("masked", "compare", "mismatch")
-    found = checked({(DEFAULT, None): wrong, (DYNAMO, 18): wrong, **by_exporter(TRACE, PASSED, (14, 18, 23))}, **SETS)
-    assert found.headline == (
-        "works by trace; with the default call and by dynamo wrong values without an error (for inputs that the check "
-        "made: flags of which none is set (mask)): the way out is dynamo=False"
+def test_where_a_size_that_the_check_made_stops_a_file_the_place_is_not_taken_for_the_cause(explained):
+    text = (
+        "input set 2: RuntimeException: [ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned "
+        "while running Gather node. Name:'/Gather_1' Status Message: indices element out of data bounds, idx=1"
     )
-    assert found.findings == (
-        f"torch {TORCH}: wrong values without an error with dynamo, default (for inputs that the check made)",
-    )
+    assert explained(cell(TRACE, 18, "fail", text, stage=Stage.RUN, sets=(2,), torch="2.9.1"))[1] == []
 
 
-def test_wrong_values_of_the_inputs_given_are_another_failure(checked):
-    given, made = failed("branch", "compare", "mismatch"), failed("masked", "compare", "mismatch")
-    found = checked({(TRACE, 7): given, (TRACE, 18): made, (TRACE, 23): PASSED}, **SETS)
-    assert [(failure.is_as_given, places(failure)) for failure in found.failures] == [
-        (True, {(TRACE, 7)}),
-        (False, {(TRACE, 18)}),
-    ]
-    assert found.findings == (f"torch {TORCH}: wrong values without an error with {TRACE}",)
+@pytest.mark.parametrize("torch", ["2.15.0", "2.9.0", "99.0"])
+def test_a_verdict_fits_on_a_line_whatever_was_measured(explained, torch):
+    verdict, _ = explained(cell(DYNAMO, 18, "fail", SDPA, torch=torch), cell(TRACE, 18, "mismatch", MADE, torch=torch))
+    assert len(verdict) <= LONGEST

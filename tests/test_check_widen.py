@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from caniexport.check.run import CheckRequest, chosen
+from caniexport.check.check import with_lower
 from caniexport.check.widen import ReleaseQuestion
 from caniexport.model import releases
 from caniexport.model.status import Status
@@ -34,11 +34,9 @@ def test_a_model_that_works_everywhere_is_measured_at_few_points_the_default_cal
     assert points[1:] == [*((DYNAMO, opset) for opset in (18, 14, 27)), *((TRACE, opset) for opset in (18, 7, 23))]
 
 
-def test_opsets_that_the_runtime_does_not_take_are_measured_only_where_they_are_named():
-    asked = ReleaseQuestion(releases.find("2.15.0"), (DYNAMO,), highest=26)
-    assert [opset for _, opset in measured(asked, lambda *_: PASS)] == [18, 14, 26]
-    named = ReleaseQuestion(releases.find("2.15.0"), (DYNAMO,), (27,), highest=26)
-    assert measured(named, lambda *_: FAIL) == [(DYNAMO, 27)]
+def test_what_could_not_be_judged_makes_nothing_be_measured_between():
+    points = measured(question("2.15.0", (DYNAMO,)), lambda _, opset: Status.SKIP if opset == 27 else PASS)
+    assert [opset for _, opset in points] == [18, 14, 27]
 
 
 def test_where_neighbours_differ_what_lies_between_is_measured_until_the_border_is_known():
@@ -53,8 +51,10 @@ def test_files_that_work_at_all_are_alike():
     assert len(points) == 3
 
 
-def test_scripting_is_tried_only_where_tracing_does_not_work():
+def test_scripting_is_tried_only_where_tracing_works_at_no_opset():
     assert SCRIPT not in {exporter for exporter, _ in measured(question("1.13"), lambda *_: PASS)}
+    some = measured(question("1.13"), lambda _, opset: PASS if opset and opset > 10 else FAIL)
+    assert SCRIPT not in {exporter for exporter, _ in some}
     assert SCRIPT in {exporter for exporter, _ in measured(question("1.13"), lambda *_: FAIL)}
 
 
@@ -94,6 +94,5 @@ def test_a_trace_that_works_as_its_first_inputs_decide_is_held_against_the_scrip
     ],
 )
 def test_dynamo_is_asked_for_an_opset_that_it_silently_replaces_where_that_is_named(torch, exporters, asked):
-    request = CheckRequest((torch,), exporters, (12,))
-    (release,) = chosen(request)
+    release = with_lower(releases.find(torch), (12,))
     assert measured(ReleaseQuestion(release, exporters, (12,)), lambda *_: PASS) == asked

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from caniexport import home as homes
-from caniexport.check import run
 from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.measure import tox_calls
 from caniexport.measure.deliveries import append_rows, remove_rows
@@ -54,23 +52,10 @@ def test_removing_downloads_keeps_what_uv_did_not_download(tmp_path):
     assert all(path.exists() for path in mine) and not any(path.exists() for path in theirs)
 
 
-def test_a_check_removes_old_models_and_no_other_folder(tmp_path):
-    home, into = homes.find(ROOT), tmp_path / "into"
-    first = run.prepare(into, home, {"a.py": "x = 0\n"}).local.parent
-    mine = foreign(into / "checks" / "my-notes" / "important.txt")
-    for path in (first, mine.parent):
-        os.utime(path, (1, 1))
-    for number in range(1, 22):
-        run.prepare(into, home, {"a.py": f"x = {number}\n"})
-
-    assert mine.exists() and not first.exists()
-
-
 def test_staging_the_code_keeps_what_lies_beside_it(tmp_path, monkeypatch):
     package = tmp_path / "site-packages" / "caniexport"
-    for name in ("model", "worker"):
+    for name in ("", "model", "worker", "check", "check/inside"):
         foreign(package / name / "__init__.py")
-    foreign(package / "__init__.py")
     monkeypatch.setattr(homes, "code_folder", lambda: package.parent)
     home = replace(installed(tmp_path), local=tmp_path / "results-local")
     mine = foreign(home.local / "code" / "important.py")

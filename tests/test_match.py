@@ -95,6 +95,27 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
 @pytest.mark.parametrize(
     ("text", "operator"),
     [
+        ("Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not", "aten::grid_sampler"),
+        ("Exporting the operator cross to ONNX opset version 14 is not supported", "aten::cross"),
+        ("Exporting the operator ::grid_sampler to ONNX opset version 9", "aten::grid_sampler"),
+        ("ONNX export failed on where, which is not implemented for opset 8.", "aten::where"),
+        ("Unsupported: ONNX export of operator adaptive_avg_pool2d, output size", "aten::adaptive_avg_pool2d"),
+        (
+            "RuntimeError: ONNX export failed: Couldn't export operator aten::upsample_bilinear2d",
+            "aten::upsample_bilinear2d",
+        ),
+        ("an operator with unrecognized namespace caniexport::cube. If you", "caniexport::cube"),
+        ("No ONNX function found for <OpOverload(op='aten.bucketize', overload='Tensor')>.", "aten::bucketize"),
+        ("Error when translating node %x : [num_users=1] = call_function[target=torch.ops.aten.t.default]", "aten::t"),
+        ("FAIL : Fatal error: ai.onnx:ATen(-1) is not a registered function/op", "ATen"),
+        ("Could not find an implementation for ArgMax(13) node with name 'x'", "ArgMax"),
+        ("Could not find an implementation for the node Cos_0:Cos(7)", "Cos"),
+        ("Non-zero status code returned while running Reshape node. Name:'/Reshape'", "Reshape"),
+        ("[ShapeInferenceError] (op_type:Greater, node name: /Greater): A typestr", "Greater"),
+        ("No Op registered for Resize with domain_version of 9", "Resize"),
+        ("Unrecognized attribute: axes for operator ReduceSum", "ReduceSum"),
+        ("TypeError: full(): argument 'fill_value' must be Number, not Tensor", "aten::full"),
+        ("RuntimeError: The size of tensor a (3) must match the size of tensor b (4)", ""),
         ("No ONNX function found for <OpOverload(op='aten.unfold', overload='default')>", "aten::unfold"),
         ("RuntimeError: ONNX export failed: Couldn\u2019t export Python operator qfn", "aten::qfn"),
         (

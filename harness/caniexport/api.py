@@ -55,7 +55,6 @@ from caniexport.store.views import Views
 if TYPE_CHECKING:
     import pandas as pd
 
-    from caniexport.check.answer import Checked
     from caniexport.check.touched import KnownFailures
 
 
@@ -221,16 +220,14 @@ def check_model(
     opset: int | Iterable[int] = (),
     packages: Iterable[str] = (),
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
-    into: Path | str = "caniexport-check",
-) -> Checked:
+) -> Answer:
     """What ``caniexport check`` says of ``MODULE:FACTORY``: measures it, which takes about ten seconds for a release
-    whose environment is there.
+    that is installed.
 
     ``dynamic`` is ``{argument: {axis: name}}``. Raises :class:`caniexport.check.subject.UnusableModel` for a model that
     no release could take.
     """
-    from caniexport.check.check import check
-    from caniexport.check.run import CheckRequest
+    from caniexport.check.check import CheckRequest, check
     from caniexport.check.subject import Options
 
     opsets = (opset,) if isinstance(opset, int) else tuple(opset)
@@ -238,8 +235,7 @@ def check_model(
     return check(
         target,
         request,
-        Options(dynamic or {}, packages=request.packages),
-        into=Path(into),
+        Options(dynamic or {}),
         home=home.find(),
         corpus=dataset,
         cwd=Path.cwd(),

@@ -80,7 +80,7 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     match = match_error(index, text)
     point, notes = points.find(_asked(points, match, text, asked))
     cause = None if match.is_known else find_cause(points.views, text, match.evidence)
-    found = _at(dataset, points, match, point)
+    found = leads_at(dataset, points, match, point)
     if cause:
         alike = [item for item in found if item.is_alike]
         also = _cases(index, alike, point, len(alike))
@@ -143,7 +143,7 @@ def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str
     return {**found, **told}
 
 
-def _at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
+def leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
     """The leads at a point: first those that end with the error there."""
     cases = ", ".join(sql.literal(lead.case) for lead in match.leads) or "NULL"
     rows = points.views.fetch(

@@ -2,131 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from caniexport.answers.filters import Filters
-from caniexport.answers.runtimes import runtimes
-from caniexport.check import run
-from caniexport.check.answer import Checked, ModelNotes, answer
-from caniexport.check.kept import kept_answer
-from caniexport.check.run import prepare
+from caniexport import versions
+from caniexport.answers.answer import Answer
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.check import environments
+from caniexport.check.answer import answer
+from caniexport.check.environments import Environment, NoEnvironment
+from caniexport.check.measure import MeasuredRelease, measure_release
+from caniexport.check.session import WorkPlace
+from caniexport.check.standing import Asked
 from caniexport.check.subject import Options, UnusableModel, subject
+from caniexport.check.widen import ReleaseQuestion
 from caniexport.home import Home
-from caniexport.match.errors import ErrorIndex
+from caniexport.measure.tox_calls import code_folder, table_with
+from caniexport.model import corpus as case_files
+from caniexport.model import releases
+from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
-from caniexport.model.status import WORKS, Stage, Status
+from caniexport.model.errors import UnknownName
+from caniexport.model.releases import Release
+from caniexport.model.status import EXPORTERS
 from caniexport.store import Dataset
-
-if TYPE_CHECKING:
-    _Cases = Mapping[str, LoadedCase]
 
 _WRONG, _RAISED = "WrongFactory: ", "FactoryRaised: "
 
 
+@dataclass(frozen=True)
+class CheckRequest:
+    """Where to look: ``releases`` (empty: the torch that is installed, else the newest of the table), exporters and
+    opsets (empty: all); ``packages`` are installed beside.
+
+    ``memory`` is MiB and ``timeout`` seconds for a cell. After ``seconds`` nothing more is begun that was not named.
+    ``rolling`` deletes each environment that was made, once it has been measured; the exported files go to ``keep``.
+    """
+
+    releases: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
+    opsets: tuple[int, ...] = ()
+    packages: tuple[str, ...] = ()
+    workers: int = 2
+    timeout: float = 120.0
+    seconds: float = 60.0
+    memory: int = 8192
+    rolling: bool = False
+    keep: Path | None = None
+
+
 def check(
     target: str,
-    request: run.CheckRequest,
+    request: CheckRequest,
     options: Options,
     *,
-    into: Path,
     home: Home,
     corpus: Dataset,
     cwd: Path,
     say: Callable[[str], None],
-) -> Checked:
-    """Measure ``target`` and answer. Everything that is written goes below ``into``.
+) -> Answer:
+    """Measure ``target`` and answer.
 
-    Raises :class:`~caniexport.model.errors.UnknownName` for a name that is not there,
-    :class:`~caniexport.check.subject.UnusableModel` for what cannot be checked on any release,
-    :class:`~caniexport.model.errors.CorpusError` for a case file that cannot be used.
+    Raises :class:`~caniexport.model.errors.UnknownName` for a name that is not there, :class:`UnusableModel` for what
+    cannot be checked on any release, :class:`~caniexport.model.errors.CorpusError` for a case file that cannot be used.
     """
-    for text in request.packages:
-        run.requirement(text)
-    chosen = run.chosen(request)
-    run.require_opsets(request, chosen)
     asked = subject(target, cwd, options)
-    place = prepare(into, home, asked.files, request.packages)
-    cases = run.cases(place)
-    problems: dict[str, str] = {}
-    left: dict[str, str] = {}
-    highest = _highest_opsets(corpus)
-    run.forget_changed(request, place, chosen, cases)
-    with ThreadPoolExecutor(1) as pool:
-        ahead = _Ahead(pool, corpus)
-        for release in chosen:
-            measured = run.measure_release(release, request, place, cases, say, ahead.hear, highest)
-            if measured.problem:
-                problems[release.torch] = measured.problem
-            if measured.left:
-                left[release.torch] = measured.left
-            _refuse_wrong(place, cases, release.torch)
-    newest = (run.notes_of(place, release.torch) for release in chosen)
-    notes = ModelNotes.read(next(filter(None, newest), {}))
-    wanted = Filters(
-        cases=tuple(cases),
-        torch=tuple(release.torch for release in reversed(chosen)),
-        exporters=request.exporters,
-        opsets=tuple(map(str, request.opsets)),
-    )
-    mine = _dataset(place)
-    found = kept_answer(
-        place.local,
-        (asked.label, mine.fingerprint(), corpus.fingerprint(), wanted, problems, notes, left),
-        lambda: answer(asked.label, mine, corpus, wanted, problems, notes, left),
-    )
-    _refuse_raised(place, cases, found)
-    more = [f"torch {torch}: no more time for {what} (--seconds gives more)" for torch, what in left.items()]
-    if request.keep_files and place.bundles.is_dir():
-        more.append(f"the exported files are in {place.bundles}")
-    return replace(found, notes=(*found.notes, *run.left_out(request, chosen), *more))
+    for text in request.packages:
+        environments.requirement(text)
+    chosen, own = _chosen(request, cwd, say)
+    wanted = [with_lower(release, request.opsets) for release in chosen]
+    _require_opsets(request, wanted)
+    with tempfile.TemporaryDirectory(prefix="caniexport-check-", ignore_cleanup_errors=True) as name:
+        work = Path(name)
+        for file, text in asked.files.items():
+            (work / "cases").mkdir(exist_ok=True)
+            (work / "cases" / file).write_text(text, encoding="utf-8")
+        cases = read_cases(work / "cases")
+        measured = []
+        for release in wanted:
+            python = own if own and own.release.torch == release.torch else None
+            measured.append(_measure(release, python, request, home, work, cwd, cases, say))
+            _refuse_wrong(measured)
+        _refuse_raised(measured)
+    return answer(measured, Asked(request.exporters, request.opsets), corpus)
 
 
-class _Ahead:
-    """Reads the errors of the corpus while a model that fails is still being measured."""
-
-    def __init__(self, pool: Executor, corpus: Dataset) -> None:
-        self._pool, self._corpus = pool, corpus
-        self._reads = False
-
-    def hear(self, row: Mapping[str, Any]) -> None:
-        """Begin where a row is the first that fails."""
-        if not self._reads and Status(row["status"]) not in WORKS:
-            self._reads = True
-            self._pool.submit(ErrorIndex.of, self._corpus)
-
-
-def _highest_opsets(corpus: Dataset) -> dict[str, int]:
-    """By version of onnxruntime the newest opset that was measured to be taken."""
-    own = [line for line in runtimes(corpus) if (line.runtime, line.provider) == ("onnxruntime", "cpu")]
-    return {line.version: line.max_opset for line in own if line.max_opset is not None}
+def _chosen(request: CheckRequest, cwd: Path, say: Callable[[str], None]) -> tuple[list[Release], Environment | None]:
+    """The releases asked for, newest first, and the user's own environment where it is one of them."""
+    own = None if request.packages else environments.own_environment(cwd, say)
+    if "all" in request.releases:
+        return list(reversed(releases.table())), own
+    named = {}
+    for text in request.releases:
+        is_own = own is not None and versions.public(text) == own.release.torch
+        release = own.release if own is not None and is_own else releases.find(text)
+        named[release.torch] = release
+    if not named:
+        found = own.release if own else releases.table()[-1]
+        named[found.torch] = found
+    return [named[torch] for torch in reversed(versions.ordered(named))], own
 
 
-def _dataset(place: run.CheckPlace) -> Dataset:
-    return Dataset.open(None, place.local)
+def with_lower(release: Release, opsets: Sequence[int]) -> Release:
+    """The release with these opsets for dynamo too: it takes any lower one without an error, and writes another."""
+    low, high = release.dynamo or (0, 0)
+    # dynamo_export of 2.1 to 2.4 takes no opset at all
+    return release._replace(dynamo=(min(low, *opsets), high)) if opsets and low < high else release
 
 
-def _refuse_wrong(place: run.CheckPlace, cases: _Cases, torch: str) -> None:
+def _require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
+    """Raises :class:`UnknownName` where no release chosen takes any opset asked for."""
+    exporters = request.exporters or EXPORTERS
+    taken = {opset for release in wanted for name in exporters for opset in release.opsets(name) if opset is not None}
+    if request.opsets and not taken & set(request.opsets):
+        asked = ", ".join(map(str, request.opsets))
+        known = f"{min(taken)} to {max(taken)}" if taken else "none: the default exporter asks for no opset"
+        raise UnknownName(f"opset {asked}: these releases and exporters are asked for {known}")
+
+
+def read_cases(folder: Path) -> Mapping[str, LoadedCase]:
+    """The cases of a folder. Raises :class:`~caniexport.model.errors.CorpusError`, and for none."""
+    found = {name: item for name, item in case_files.load([folder], stand_in=True).items() if not item.is_environment}
+    if not found:
+        raise UnusableModel("no case in these files: a class derived from Case, or MODULE:FACTORY, is wanted")
+    return found
+
+
+def _measure(
+    release: Release,
+    own: Environment | None,
+    request: CheckRequest,
+    home: Home,
+    work: Path,
+    cwd: Path,
+    cases: Mapping[str, LoadedCase],
+    say: Callable[[str], None],
+) -> MeasuredRelease:
+    wanted = release if own else environments.fitting(release, request.packages)
+    with table_with(wanted, work):
+        try:
+            python = own or environments.made_environment(wanted, request.packages, home, say)
+        except NoEnvironment as error:
+            return MeasuredRelease(release.torch, problem=str(error))
+        say(f"torch {release.torch}: measuring with {python.python}")
+        code = code_folder(replace(home, local=work))
+        place = WorkPlace(
+            python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None
+        )
+        question = ReleaseQuestion(wanted, request.exporters, request.opsets)
+        found = measure_release(place, cases, question, request.seconds, request.workers, say)
+    if request.keep:
+        _keep_files(found, work / "bundles", cwd / request.keep)
+    if request.rolling and not own:
+        shutil.rmtree(python.python.parents[1], ignore_errors=True)
+    return found
+
+
+def _keep_files(measured: MeasuredRelease, bundles: Path, folder: Path) -> None:
+    """Write each exported file under the name of its call: ``net-make-torch2.15.0-dynamo-18.onnx``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for cell in measured.cells:
+        archive = bundles / cell.bundle[:2] / f"{cell.bundle}.zip"
+        if cell.bundle and archive.is_file():
+            form = cell.case if cell.variant == PLAIN else f"{cell.case}-{cell.variant}"
+            call = f"{EXPORTER_SHORT[cell.exporter]}-{cell.opset_effective if cell.opset is None else cell.opset}"
+            content = zipfile.ZipFile(archive).read("model.onnx")
+            (folder / f"{form}-torch{cell.torch}-{call}.onnx").write_bytes(content)
+
+
+def _eager_texts(measured: MeasuredRelease) -> list[str]:
+    return [cell.message for cell in measured.cells if cell.message.startswith((_WRONG, _RAISED))]
+
+
+def _refuse_wrong(measured: Sequence[MeasuredRelease]) -> None:
     """What a factory returned is wrong on every release: the first that says so ends the check."""
-    for text in _eager_texts(place, cases, torch):
+    for text in _eager_texts(measured[-1]):
         if text.startswith(_WRONG):
             raise UnusableModel(text.splitlines()[0].removeprefix(_WRONG))
 
 
-def _refuse_raised(place: run.CheckPlace, cases: _Cases, found: Checked) -> None:
+def _refuse_raised(measured: Sequence[MeasuredRelease]) -> None:
     """A factory that raises on some releases is a finding there; one that raises on all is wrong use."""
-    said = {torch: _eager_texts(place, cases, torch) for torch in found.releases}
-    if said and all(texts and all(text.startswith(_RAISED) for text in texts) for texts in said.values()):
-        text = next(iter(said[found.releases[-1]]))
-        reason = text.removeprefix(_RAISED).replace("\ncaused by ", ": ").splitlines()[0]
-        raise UnusableModel(f"{reason} (torch {found.releases[-1]})")
-
-
-def _eager_texts(place: run.CheckPlace, cases: _Cases, torch: str) -> list[str]:
-    dataset = _dataset(place)
-    where = {"case": tuple(cases), "torch": (torch,), "stage": (Stage.EAGER.value,)}
-    ids = {message for (message,) in dataset.select(("message_id",), where)}
-    return list(dataset.messages(ids).values())
+    said = [_eager_texts(item) for item in measured if item.cells]
+    if said and all(said):
+        reason = said[0][0].removeprefix(_RAISED).replace("\ncaused by ", ": ").splitlines()[0]
+        raise UnusableModel(f"{reason} (torch {measured[0].torch})")

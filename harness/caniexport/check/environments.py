@@ -1,104 +1,143 @@
-"""The environment of a release in a user's folder: made once by tox, judged once by the canaries, then only used."""
+"""The Python that measures a release: the user's own where it has that torch, else one that tox makes once."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from caniexport.check.session import CheckSession, WorkPlace
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from caniexport import versions
+from caniexport.check.subject import UnusableModel
 from caniexport.home import Home
 from caniexport.machine import interpreters
-from caniexport.machine.disk import Budget
 from caniexport.machine.turns import turn
-from caniexport.measure.tox_calls import code_folder, environment_failure, make_environment, table_with
-from caniexport.model import plan
-from caniexport.model.canaries import is_canary, surprises
-from caniexport.model.corpus import LoadedCase
-from caniexport.model.releases import Release
-from caniexport.model.rows import MEASURING_VERSION
-from caniexport.model.status import EXPORTERS, Exporter
-from caniexport.worker.codehash import code_hash
+from caniexport.measure.tox_calls import environment_failure, make_environment
+from caniexport.model import releases
+from caniexport.model.releases import Release, environment_name
+from caniexport.store import summary
 
-#: says what an environment was made for, and what its canaries came out with
-_READY = "caniexport-ready.json"
 _PROVIDER = "cpu"
+#: what a Python must import to measure, and by which name it is installed
+_NEEDED = ("torch", "onnx", "onnxruntime", "numpy")
+_PROBE = """
+import json, sys
+from importlib import metadata, util
+missing = [name for name in sys.argv[1:] if util.find_spec(name) is None]
+print(json.dumps({"missing": missing, "torch": None if "torch" in missing else metadata.version("torch")}))
+"""
+
+
+class NoEnvironment(Exception):
+    """The environment cannot be made; the words say why."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment that measures: its release with the Python and pins that it has, and where to work in it."""
+    """A Python that measures a release; ``is_own``: the user's, with the packages that are in it."""
 
+    python: Path
     release: Release
-    place: WorkPlace
+    is_own: bool = False
 
 
-def fitting(release: Release) -> Release | None:
-    """The release with a Python that this machine has; ``None`` where it has none for it."""
-    return interpreters.fitting(release)
+def own_environment(cwd: Path, say: Callable[[str], None]) -> Environment | None:
+    """The Python that a user works with, where it has what measuring takes: the activated environment's, ``.venv`` of
+    the working directory, the one that runs this. ``None`` where none has a torch.
+    """
+    for python in dict.fromkeys(_pythons(cwd)):
+        found = _probe(python)
+        torch = found.get("torch")
+        if not torch:
+            continue
+        missing = found["missing"]
+        if not missing:
+            return Environment(python, _like(str(torch)), is_own=True)
+        say(f"{python} has torch {torch}, but not {', '.join(missing)}: with it, check would measure there")
+    return None
 
 
-class NoEnvironment(Exception):
-    """The environment cannot be made, or cannot be trusted; the words say why."""
+def _pythons(cwd: Path) -> Iterator[Path]:
+    folders = [os.environ.get("VIRTUAL_ENV"), os.environ.get("CONDA_PREFIX"), str(cwd / ".venv")]
+    yield from (Path(folder) / "bin" / "python" for folder in folders if folder)
+    yield Path(sys.executable)
 
 
-def environment(release: Release, home: Home, say: Callable[[str], None], budget: Budget | None) -> Environment:
-    """The environment of a release, made where it is not there yet. Raises :class:`NoEnvironment`."""
-    if interpreters.find(release.python) is None:
-        why = f"uv could not download it ({interpreters.why_none(release.python)})"
-        raise NoEnvironment(f"needs Python {release.python}: none found, {why}")
-    name = f"torch{release.torch}-{_PROVIDER}"
-    folder = home.environments
-    table = folder / f"{name}-releases.py"
-    place = WorkPlace(folder / name / "bin" / "python", release.torch, home, table, code_folder(home))
-    with turn(folder, name, say):
-        if _read_ready(folder / name) != _wanted(release):
-            if budget is not None:
-                budget.make_room(say)
-            _make(release, home, name, place, say)
-    return Environment(release, place)
-
-
-def _wanted(release: Release) -> Mapping[str, Any]:
-    return {"spec": release.spec, "measuring": MEASURING_VERSION, "code": code_hash()}
-
-
-def _read_ready(folder: Path) -> Mapping[str, Any]:
+@cache
+def _probe(python: Path) -> Mapping[str, Any]:
+    line = [str(python), "-c", _PROBE, *_NEEDED]
     try:
-        found: Mapping[str, Any] = json.loads((folder / _READY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        reply = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
+        found: Mapping[str, Any] = json.loads(reply.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):  # not there, too old, or broken
         return {}
     return found
 
 
-def _make(release: Release, home: Home, name: str, place: WorkPlace, say: Callable[[str], None]) -> None:
-    say(f"torch {release.torch}: installing its environment, once")
-    log = home.local / "logs" / f"{name}.log"
-    with table_with(release, home.root) as table:
+def _like(torch: str) -> Release:
+    """A torch that is installed, with the exporters and opsets of the newest release of the table that is not newer."""
+    public = versions.public(torch)
+    older = [item for item in releases.table() if versions.parse(item.torch) <= versions.parse(public)]
+    return (older or releases.table())[-1 if older else 0]._replace(torch=public)
+
+
+def fitting(release: Release, packages: Sequence[str]) -> Release:
+    """A release of the table with further packages, on a Python that this machine has."""
+    wanted = with_packages(release, packages)
+    return interpreters.fitting(wanted) or wanted
+
+
+def made_environment(release: Release, packages: Sequence[str], home: Home, say: Callable[[str], None]) -> Environment:
+    """The environment of a :func:`fitting` release, made by tox where it is not there yet. Those that ``measure`` has
+    made in a checkout are used; beside an installed package they lie in the user's cache folder.
+
+    The table that tox reads must have the release. Raises :class:`NoEnvironment`.
+    """
+    if interpreters.find(release.python) is None:
+        why = f"uv could not download it ({interpreters.why_none(release.python)})"
+        raise NoEnvironment(f"needs Python {release.python}: none found, {why}")
+    home = replace(home, root=environments_root(home, packages), own_results=None)
+    folder, name = home.environments, environment_name(release.torch, "newest", _PROVIDER)
+    log = folder / f"{name}.log"
+    with turn(folder, name, say):
+        if not (folder / name).is_dir():
+            say(f"torch {release.torch}: installing its environment into {folder}, once (up to 6 GB)")
         if make_environment(home, name, log):
             raise NoEnvironment(f"could not be installed: {environment_failure(log)}")
-        table.replace(place.table)
-    say(f"torch {release.torch}: trying its environment with cases of known outcome, once")
-    surprise = next(surprises(_canary_rows(release, home, place)), "")
-    if surprise:
-        raise NoEnvironment(f"cannot be trusted: {surprise}")
-    (home.environments / name / _READY).write_text(json.dumps(_wanted(release)), encoding="utf-8")
+    return Environment(folder / name / "bin" / "python", release)
 
 
-def _canary_rows(release: Release, home: Home, place: WorkPlace) -> Iterator[Mapping[str, Any]]:
-    corpus = {name: item for name, item in home.read_cases().items() if is_canary(name)}
-    with CheckSession(replace(place, dynamo=bool(release.dynamo)), "canaries") as session:
-        for cells in plan.groups(_canaries(corpus, release)).values():
-            yield from (row for row, _ in session.measure(cells))
+def environments_root(home: Home, packages: Sequence[str]) -> Path:
+    """The folder that has the environments, below ``.tox``; those with further packages have one of their own."""
+    cache_folder = summary.folder()
+    root = home.root if home.own_results is None or cache_folder is None else cache_folder / "check"
+    if not packages:
+        return root
+    digest = hashlib.sha256(" ".join(sorted(packages)).encode("utf-8")).hexdigest()[:6]
+    return root / ".tox" / f"with-{digest}"
 
 
-def _canaries(corpus: dict[str, LoadedCase], release: Release) -> Sequence[plan.Cell]:
-    """Of each exporter one opset that it surely takes."""
-    sure = {None, *release.with_sure((release.torchscript[0],), EXPORTERS)}
-    found = []
-    for cell in plan.cells(corpus, release, _PROVIDER):
-        takes = cell.exporter != Exporter.DYNAMO.value or cell.opset != release.torchscript[0]
-        found += [cell] if cell.opset in sure and takes else []
-    return found
+def with_packages(release: Release, packages: Sequence[str]) -> Release:
+    """The release with further requirements; one of a package that it pins takes that pin's place."""
+    named = {canonicalize_name(requirement(text).name) for text in packages}
+    if "torch" in named:
+        raise UnusableModel("--with torch: --release says which torch")
+    pins = [pin for pin in release.pins if canonicalize_name(requirement(pin).name) not in named]
+    return release._replace(pins=(*pins, *packages))
+
+
+def requirement(text: str) -> Requirement:
+    """A requirement as pip writes it. Raises :class:`UnusableModel`."""
+    try:
+        return Requirement(text)
+    except InvalidRequirement as error:
+        raise UnusableModel(f"--with {text!r}: not a requirement such as torchvision or timm==1.0.9") from error

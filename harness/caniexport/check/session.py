@@ -1,4 +1,4 @@
-"""A process that measures cells in a release's environment, one request after the other (:mod:`worker.session`)."""
+"""A process that measures cells with a release's Python, one request after the other (:mod:`worker.session`)."""
 
 from __future__ import annotations
 
@@ -11,82 +11,77 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from caniexport.check.inside import NOTES
-from caniexport.home import Home
+from caniexport.check.environments import Environment
+from caniexport.check.inside.factory import NOTES
 from caniexport.model.plan import Cell
 
 #: seconds in which it ends what it has started
 _PATIENCE = 5.0
-#: a row and the texts that it refers to
-Told = tuple[Mapping[str, Any], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class WorkPlace:
-    """Where and how a session works: the environment's Python, the release, the table of releases that has it,
-    the folder of the code.
-    ``timeout`` is seconds and ``memory`` MiB for a cell; ``bundles`` keeps the exported files.
+    """Where and how cells are measured: the environment, the folder of the code, one for all that is written (with the
+    case files in ``cases``). ``timeout`` is seconds and ``memory`` MiB for a cell; the exported files go to
+    ``bundles``, where that is given.
     """
 
-    python: Path
-    torch: str
-    home: Home
-    table: Path
+    environment: Environment
     code: Path
-    timeout: float = 60.0
-    memory: int = 2048
-    dynamo: bool = False
-    bundles: bool = False
+    folder: Path
+    timeout: float
+    memory: int
+    bundles: Path | None = None
+
+    @property
+    def cases(self) -> Path:
+        """The case files."""
+        return self.folder / "cases"
 
     @property
     def notes(self) -> Path:
         """What was made of the user's factory."""
-        return self.home.local / f"notes-{self.torch}.json"
+        return self.folder / f"notes-{self.environment.release.torch}.json"
 
-    def command(self, run_id: str) -> list[str]:
-        """The line that begins a session."""
-        line = [str(self.python), "-m", "caniexport.worker.session", "--release", self.torch, "--run-id", run_id]
+    @property
+    def log(self) -> Path:
+        """What the processes wrote beside rows."""
+        return self.folder / f"session-{self.environment.release.torch}.log"
+
+    def command(self, run_id: str, *, dynamo: bool) -> list[str]:
+        """The line that begins a session; ``dynamo`` warms that exporter too."""
+        line = [str(self.environment.python), "-m", "caniexport.worker.session"]
+        line += ["--release", self.environment.release.torch, "--run-id", run_id]
         line += ["--timeout", str(self.timeout), "--memory", str(self.memory)]
-        line += ["--dynamo"] if self.dynamo else []
-        line += ["--bundles", str(self.home.local / "bundles")] if self.bundles else []
-        return [*line, *map(str, self.home.corpora)]
+        line += ["--dynamo"] if dynamo else []
+        line += ["--bundles", str(self.bundles)] if self.bundles else []
+        return [*line, str(self.cases)]
 
     def environ(self) -> dict[str, str]:
-        """Its variables: nothing of the Python that asks."""
-        left_out = ("PYTHON", "TOX", "VIRTUAL_ENV")
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(left_out)}
-        return {
-            **kept,
-            "PYTHONPATH": str(self.code),
-            "CANIEXPORT_RELEASES": str(self.table),
-            NOTES: str(self.notes),
+        """Its variables: nothing of the Python that asks, but for the path of a user's own."""
+        kept = {
+            name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "TOX", "VIRTUAL_ENV"))
         }
+        own = os.environ.get("PYTHONPATH") if self.environment.is_own else None
+        return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [str(self.code), own])), NOTES: str(self.notes)}
 
 
 class CheckSession:
-    """One such process. Use as a context manager; it ends with this one, however that ends."""
+    """One such process; it ends with this one, however that ends."""
 
-    def __init__(self, place: WorkPlace, run_id: str) -> None:
-        logs = place.home.local / "logs"
-        work = place.python.parents[1] / "tmp"
-        for folder in (logs, work):
-            folder.mkdir(parents=True, exist_ok=True)
-        self._log = (logs / f"session-{place.torch}.log").open("ab")
+    def __init__(self, place: WorkPlace, run_id: str, *, dynamo: bool) -> None:
+        scratch = place.folder / "scratch"  # some releases write reports where they are
+        scratch.mkdir(exist_ok=True)
+        self._log = place.log.open("ab")
         self._process = subprocess.Popen(
-            place.command(run_id),
+            place.command(run_id, dynamo=dynamo),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            cwd=work,
+            cwd=scratch,
             env=place.environ(),
         )
         self.environment: Mapping[str, Any] = self._read().get("environment", {})
-
-    def __enter__(self) -> CheckSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let the process end in order."""
@@ -109,8 +104,8 @@ class CheckSession:
             self._process.kill()
             self._process.wait()
 
-    def measure(self, cells: Sequence[Cell]) -> Iterator[Told]:
-        """The rows of cells of one variant and exporter, each as soon as it is there."""
+    def measure(self, cells: Sequence[Cell]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+        """Row and texts of each of the cells of one variant and exporter, as soon as it is there."""
         requests = _pipe(self._process.stdin)
         try:
             requests.write((json.dumps(cells) + "\n").encode("utf-8"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
-import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +10,9 @@ from pathlib import Path
 from textwrap import dedent
 
 from caniexport import names
-from caniexport.check import file_facts, inside, other_ways, second_inputs, trial
 from caniexport.model.errors import CorpusError, UnknownName
 
 _FORM = "MODULE:FACTORY, FILE.py:FACTORY, or a case file or folder"
-#: the lines by which one part knows another, where they are not one file
-_OTHER_PARTS = re.compile(r"^from caniexport\.check\.\w+ import .*\n", re.MULTILINE)
-#: what runs inside an environment, in the order in which it becomes one module
-_PARTS = (second_inputs, other_ways, file_facts, trial, inside)
 _MODULE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 
@@ -29,14 +22,13 @@ class UnusableModel(CorpusError):
 
 @dataclass(frozen=True)
 class Options:
-    """What a user gives besides: ``dynamic`` axes by argument, tolerances (``None``: those of the output's dtype), and
-    further ``packages`` for the environments, as requirements. ``further`` makes input sets beside those given.
+    """What a user says of the model: ``dynamic`` axes by argument, and tolerances (``None``: those of the output's
+    dtype). ``further`` makes input sets beside those given.
     """
 
     dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     rtol: float | None = None
     atol: float | None = None
-    packages: tuple[str, ...] = ()
     further: bool = True
 
 
@@ -89,30 +81,28 @@ def _cases(target: str, path: Path, options: Options) -> CheckedModel:
 def _of_file(path: Path, factory: str, cwd: Path, options: Options) -> CheckedModel:
     if not path.is_file():
         raise _missing("file", path, str(path))
-    source = _read(path)
-    _require_factory(source, path.name, factory)
+    _require_factory(_read(path), path.name, factory)
     folders = dict.fromkeys([str(path.parent.resolve()), str(cwd.resolve())])
     label = f"{path.name}:{factory}"
     made = [path.stem if path.stem.isidentifier() else "checked_model", str(path.resolve()), factory, [*folders]]
-    return CheckedModel(label, {"checked.py": _case_file(label, made, source, options)})
+    return CheckedModel(label, {"checked.py": _case_file(label, made, options)})
 
 
 def _of_module(module: str, factory: str, cwd: Path, options: Options) -> CheckedModel:
     if not _MODULE.match(module):
         raise UnusableModel(f"{module!r} is not the name of a module ({_FORM} is wanted)")
-    path = _find(module.split("."), cwd, installed=bool(options.packages))
-    source = _read(path) if path else ""
+    path = _find(module.split("."), cwd)
     if path:
-        _require_factory(source, module, factory)
+        _require_factory(_read(path), module, factory)
     label = f"{module}:{factory}"
     made = [module, "", factory, [str(cwd.resolve())]]
-    return CheckedModel(label, {"checked.py": _case_file(label, made, source, options)})
+    return CheckedModel(label, {"checked.py": _case_file(label, made, options)})
 
 
-def _find(parts: Sequence[str], cwd: Path, *, installed: bool) -> Path | None:
+def _find(parts: Sequence[str], cwd: Path) -> Path | None:
     """The file of a module below the working directory; ``None`` where only the environment can tell.
 
-    Raises :class:`UnknownName` where the working directory does not have it, and no package that might is installed.
+    Raises :class:`UnknownName` where the working directory has one of nearly the same name.
     """
     folder = cwd
     for number, part in enumerate(parts):
@@ -122,8 +112,8 @@ def _find(parts: Sequence[str], cwd: Path, *, installed: bool) -> Path | None:
         if (folder / part).is_dir():
             folder /= part
             continue
-        if number == 0 and installed:
-            return None
+        if number == 0 and not names.nearest(part, _modules(folder)):
+            return None  # it may be installed
         where = ".".join(parts[:number]) or "the working directory"
         known = sorted(_modules(folder))
         if not known:
@@ -189,12 +179,13 @@ def case_id(label: str) -> str:
     return f"my-{name}" if name.startswith("canary") else name or "checked"
 
 
-def _case_file(label: str, made: Sequence[object], source: str, options: Options) -> str:
-    """The case file of a factory: the machinery, then one short class."""
-    digest = hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
+def _case_file(label: str, made: Sequence[object], options: Options) -> str:
+    """The case file of a factory."""
     dynamic = {name: dict(axes) for name, axes in options.dynamic.items()}
-    arguments = ", ".join(map(repr, [*made, digest, dynamic, options.further]))
-    case = f"""
+    arguments = ", ".join(map(repr, [*made, dynamic, options.further]))
+    return dedent(f"""\
+        from caniexport.check.inside.factory import Arguments, DynamicAxes, Factory, NamedInputs, Sets
+        from caniexport.model.case import Case
 
         FACTORY = Factory({arguments})
 
@@ -217,19 +208,4 @@ def _case_file(label: str, made: Sequence[object], source: str, options: Options
             @staticmethod
             def facts(model):
                 return FACTORY.facts(model, Checked.rtol, Checked.atol)
-        """
-    return _machinery() + dedent(case)
-
-
-def _machinery() -> str:
-    """The source of what runs inside an environment, as one module."""
-    heads, bodies = zip(*(_parted(inspect.getsource(part)) for part in _PARTS), strict=True)
-    future = "from __future__ import annotations\n"
-    imports = "".join(head.partition(future)[2] for head in heads)
-    return f"{future}{imports}from caniexport.model.case import Case\n{''.join(bodies)}"
-
-
-def _parted(source: str) -> tuple[str, str]:
-    """The imports of a part, without those of other parts, and what follows them: a comment begins it."""
-    head, mark, rest = source.partition("\n#: ")
-    return _OTHER_PARTS.sub("", head), f"{mark}{rest}"
+        """)

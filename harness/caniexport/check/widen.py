@@ -27,16 +27,11 @@ Seen = Mapping[Point, tuple[Status, ...]]
 
 @dataclass(frozen=True)
 class ReleaseQuestion:
-    """What is asked of a release: exporters and opsets that were named, empty for none.
-
-    ``highest`` is the newest opset that the runtime of the environment takes, ``None`` where that is not known: the end
-    of a newer file says nothing about a model, and it is measured only where its opset is named.
-    """
+    """What is asked of a release: exporters and opsets that were named, empty for none."""
 
     release: Release
     exporters: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
-    highest: int | None = None
 
     @property
     def lanes(self) -> list[tuple[str, ...]]:
@@ -59,7 +54,7 @@ class ReleaseQuestion:
         if self.opsets:
             return self._named(lane, seen)
         for name in lane:
-            if name == Exporter.SCRIPT.value and not self.exporters and not (is_fixed or _trace_fails(seen)):
+            if name == Exporter.SCRIPT.value and not self.exporters and not (is_fixed or _no_trace_works(seen)):
                 continue
             points = [point for point in self._first(name) if point not in seen] or self._between(name, seen)
             if points:
@@ -89,7 +84,9 @@ class ReleaseQuestion:
         found: list[Point] = []
         for low, high in pairwise(measured):
             inner = opsets[opsets.index(low) + 1 : opsets.index(high)]
-            if inner and _outcome(seen[exporter, low]) != _outcome(seen[exporter, high]):
+            before, after = _outcome(seen[exporter, low]), _outcome(seen[exporter, high])
+            # what could not be judged tells nothing of its neighbors
+            if inner and before != after and Status.SKIP not in (*before, *after):
                 found.append((exporter, inner[len(inner) // 2]))
         return found
 
@@ -100,7 +97,7 @@ class ReleaseQuestion:
             taken = opsets[1:-1] or opsets
         else:
             taken = [opset for opset in opsets if opset <= self.release.torchscript[1]] or opsets
-        return [opset for opset in taken if self.highest is None or opset <= self.highest] or taken
+        return taken
 
 
 def default_exporter(torch: str) -> str:
@@ -114,8 +111,6 @@ def _outcome(statuses: Sequence[Status]) -> tuple[Status, ...]:
     return tuple(Status.PASS if status in WORKS else status for status in statuses)
 
 
-def _trace_fails(seen: Seen) -> bool:
-    return any(
-        name == Exporter.TRACE.value and any(status not in WORKS for status in statuses)
-        for (name, _), statuses in seen.items()
-    )
+def _no_trace_works(seen: Seen) -> bool:
+    traces = [statuses for (name, _), statuses in seen.items() if name == Exporter.TRACE.value]
+    return bool(traces) and not any(status in WORKS for statuses in traces for status in statuses)

@@ -132,11 +132,12 @@ def code_folder(home: Home) -> Path:
     # an installed package lies among everything else that is installed; the environment must not see that
     staged = home.local / "code"
     shutil.rmtree(staged / "caniexport", ignore_errors=True)
-    for room in ("model", "worker"):
+    for room in ("model", "worker", "check/inside"):
         shutil.copytree(
             code / "caniexport" / room, staged / "caniexport" / room, ignore=shutil.ignore_patterns("__pycache__")
         )
-    shutil.copy(code / "caniexport" / "__init__.py", staged / "caniexport" / "__init__.py")
+    for package in ("", "check"):
+        shutil.copy(code / "caniexport" / package / "__init__.py", staged / "caniexport" / package / "__init__.py")
     return staged
 
 

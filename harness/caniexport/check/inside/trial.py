@@ -1,22 +1,21 @@
-"""Trying a module in eager: which inputs it takes, whether rounding decides what it gives, which way it goes.
+"""Trying a module in eager: which inputs it takes, and whether rounding or chance decides what it gives.
 
-A part of the case file that ``caniexport check`` writes, run inside an environment: Python 3.7.
+Runs inside an environment: Python 3.7.
 """
 
 from __future__ import annotations
 
 import copy
+import signal
 import time
-from typing import Any, Callable, List, Optional, Tuple
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
 
-from caniexport.check.other_ways import Route, Walk, own_numbers
-from caniexport.check.second_inputs import nudged, widened
+from caniexport.check.inside.inputs import nudged, widened
 
-#: seconds in eager for trying further inputs
+#: processor seconds in eager for trying further inputs
 PATIENCE = 1.5
-#: sets of inputs that take another way through the model's code, and of these such as only go round more or less often
-_MOST_WAYS, _MOST_ROUNDS = 6, 2
-#: how many times as long as those given other inputs may go round in the model's own code
+#: how many times as long as the inputs given other inputs may take: a loop may never end for another value
 _MOST_TIMES = 4
 #: numbers in the parameters of a module that is not copied in double precision
 _LARGE = 1 << 27
@@ -24,6 +23,14 @@ _LARGE = 1 << 27
 _FAR = 1e-2
 #: share of the tolerance that rounding may use up
 _PART = 0.25
+#: the methods by which a tensor's value becomes a number of Python's
+_READERS = ("__bool__", "__int__", "__float__", "__index__", "item", "tolist", "numpy")
+#: numbers of a module's source that are tried, and the largest of them
+_MOST_NUMBERS, _LARGEST = 8, 1e6
+
+
+class NeverEnds(Exception):
+    """A call takes many times as long as with the inputs given."""
 
 
 class Trial:
@@ -32,37 +39,28 @@ class Trial:
     def __init__(self, copied: Callable[[], Any], given: Tuple[Any, ...]) -> None:
         self._module = evaluated(copied())
         self.seconds = 0.0
-        self._given: Optional[List[Any]]
-        self._inputs, self._given = given, None
+        self._inputs = given
+        self._given: Optional[List[Any]] = None
         #: what its output has in it that is no array of numbers
         self.no_array = ""
         #: whether a second call on the given inputs gives other values than the first
         self.goes_on = False
-        #: whether it makes numbers of Python's of the values of tensors, and whether one can decide which way it takes
-        self.reads = self.decides = False
-        #: numbers that it may compare a value with
-        self.numbers: List[float] = []
-        self._ways: List[Route] = []
-        self._more = self._more_rounds = 0
+        #: whether it makes numbers of Python's of the values of tensors
+        self.reads = False
+        #: numbers in its code, with which it may compare a value or a size
+        self.numbers: List[float] = own_numbers(self._module)
         try:
-            walk = Walk()
-            self._given = self._outputs(self._module, given, walk)
-            #: seconds for which other inputs may go their way
+            with _noted_reads() as reads:
+                self._given = self._outputs(self._module, given)
             self._longest = PATIENCE / 4 + _MOST_TIMES * self.seconds
-            self.reads = walk.read
-            self.decides = walk.read or any(isinstance(item, (int, float)) for item in given)
-            self._ways.append(walk.way)
+            self.reads = bool(reads)
             if self.seconds < 3 * PATIENCE and self._is_other_again(given, self._given):
                 self._module, self.goes_on = evaluated(copied()), True
-            self.numbers = own_numbers(self._module, walk)
         except Exception as error:  # the measurement says it
             self._words = _first_line(error)
         others = [kind_of(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]
         if others:
             self.no_array, self._given = others[0], None
-        is_quick = self._given is not None and self.seconds < PATIENCE / 4
-        #: the operators that it calls, empty where that is not known
-        self.operators = self._called(given) if is_quick else []
         self._wide = self._in_double() if self.seconds < PATIENCE / 4 else None
         self._moved: Any = None
         #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
@@ -74,12 +72,11 @@ class Trial:
 
         if self._given is None:
             return self._words
-        walk = Walk(self._longest) if self.decides else None
         try:
-            found = self._outputs(self._module, inputs, walk)
+            with _at_most(self._longest):
+                found = self._outputs(self._module, inputs)
         except Exception as error:
             return _first_line(error)
-        self._ways += [walk.way] if walk is not None else []
         if len(found) != len(self._given):
             return "another number of outputs"
         finite = all(np.isfinite(item).all() for item in self._given if item.dtype.kind in "fc")
@@ -87,31 +84,6 @@ class Trial:
             return "infinite values, or none at all"
         rounds = not self.is_rough and (self._rounds(inputs, found) or self._is_nudged(inputs, found))
         return "rounding decides its outputs" if rounds else ""
-
-    @property
-    def has_all_ways(self) -> bool:
-        """Whether enough sets of inputs were found that take another way."""
-        return self._more >= _MOST_WAYS
-
-    def takes_another_way(self, inputs: Tuple[Any, ...], *, counts_rounds: bool = True) -> bool:
-        """Whether the module takes these inputs, and goes another way through its code than on any before; with
-        ``counts_rounds`` a loop that goes round another number of times is one.
-        """
-        walk = Walk(self._longest)
-        try:
-            self._outputs(self._module, inputs, walk)
-        except Exception:  # they are none for it
-            return False
-        is_new = all(walk.way.passed != way.passed for way in self._ways)
-        goes_round = (
-            counts_rounds
-            and all(walk.way.rounds != way.rounds for way in self._ways)
-            and self._more_rounds < _MOST_ROUNDS
-        )
-        if not (is_new or goes_round) or self.problem(inputs):
-            return False
-        self._more, self._more_rounds = self._more + 1, self._more_rounds + (not is_new)
-        return True
 
     def _is_other_again(self, given: Tuple[Any, ...], outputs: List[Any]) -> bool:
         """Whether the same inputs give other values again, or none."""
@@ -123,12 +95,6 @@ class Trial:
         # what it imports and prepares at its first call says nothing of the others
         self.seconds = self.seconds - first if first > PATIENCE / 4 else first
         return len(again) != len(outputs) or _differs(outputs, again)
-
-    def _called(self, given: Tuple[Any, ...]) -> List[str]:
-        try:
-            return called_operators(copy.deepcopy(self._module) if self.goes_on else self._module, given)
-        except Exception:  # a torch that has no such modes, or a module that does not run in them
-            return []
 
     def _is_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
         """Whether the least change of the inputs moves the outputs a little, as where a variance is all but zero.
@@ -177,16 +143,91 @@ class Trial:
                     weight.copy_(weight.float() * moved)
         return module
 
-    def _outputs(self, module: Any, inputs: Tuple[Any, ...], walk: Optional[Walk] = None) -> List[Any]:
+    def _outputs(self, module: Any, inputs: Tuple[Any, ...]) -> List[Any]:
         module = copy.deepcopy(module) if self.goes_on else module
         started = time.process_time()
-        found = outputs_of(module, inputs, walk)
+        found = outputs_of(module, inputs)
         self.seconds += time.process_time() - started
         return found
 
 
-def outputs_of(module: Any, inputs: Tuple[Any, ...], walk: Optional[Walk] = None, seed: int = 0) -> List[Any]:
-    """What a module gives in eager; ``walk`` follows it."""
+@contextmanager
+def _noted_reads() -> Iterator[List[str]]:
+    """The methods by which values of tensors are read into Python meanwhile."""
+    import torch
+
+    found: List[str] = []
+    # those that the class inherits are put back by removing them
+    kept = {name: vars(torch.Tensor).get(name) for name in _READERS if hasattr(torch.Tensor, name)}
+
+    def noting(name: str, method: Any) -> Any:
+        def note(*args: Any, **keywords: Any) -> Any:
+            found.append(name)
+            return method(*args, **keywords)
+
+        return note
+
+    for name in kept:
+        setattr(torch.Tensor, name, noting(name, getattr(torch.Tensor, name)))
+    try:
+        yield found
+    finally:
+        for name, method in kept.items():
+            if method is None:
+                delattr(torch.Tensor, name)
+            else:
+                setattr(torch.Tensor, name, method)
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raises :class:`NeverEnds` in what has not ended after so much processor time, where it can be interrupted."""
+
+    def stop(*_: Any) -> None:
+        raise NeverEnds("it goes round and round")
+
+    try:
+        before = signal.signal(signal.SIGPROF, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def own_numbers(module: Any) -> List[float]:
+    """Numbers that a module may compare values with: those in its own code and on itself, the least common first."""
+    every = module.modules() if hasattr(module, "modules") else [module]
+    parts = [part for part in every if not type(part).__module__.startswith("torch.")]
+    found = {item for part in parts for item in vars(part).values() if _is_number(item)}
+    for part in parts:
+        for function in (vars(type(part)).get("forward"), *vars(type(part)).values()):
+            if hasattr(function, "__code__"):
+                found |= set(_numbers_of(function.__code__, function.__globals__))
+    sizes = {abs(item) for item in found if 0 < abs(item) <= _LARGEST}
+    # 1, 2 and 3 are tried of themselves, and stand for axes mostly
+    return sorted(sizes, key=lambda item: (item in (1, 2, 3), -item))[:_MOST_NUMBERS]
+
+
+def _numbers_of(code: Any, names: Any) -> Iterator[float]:
+    for item in (*code.co_consts, *(names.get(name) for name in code.co_names)):
+        if _is_number(item):
+            yield item
+        elif hasattr(item, "co_consts"):
+            for number in _numbers_of(item, names):
+                yield number
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (int, float)) and not isinstance(item, bool)
+
+
+def outputs_of(module: Any, inputs: Tuple[Any, ...], seed: int = 0) -> List[Any]:
+    """What a module gives in eager."""
     import torch
 
     from caniexport.worker.subject import flatten, tensors
@@ -194,14 +235,10 @@ def outputs_of(module: Any, inputs: Tuple[Any, ...], walk: Optional[Walk] = None
     arguments = [tensors(item) for item in inputs]
     torch.manual_seed(seed)
     with torch.no_grad():
-        if walk is None:
-            return list(flatten(module(*arguments)))
-        with walk:
-            found = module(*arguments)
-    return list(flatten(found))
+        return list(flatten(module(*arguments)))
 
 
-def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> List[int]:
+def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Set[int]:
     """The places of the outputs that random numbers decide: another seed changes them."""
     import torch
 
@@ -211,11 +248,11 @@ def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> List[in
         before = torch.get_rng_state()
         first = outputs_of(module, inputs)
         if torch.equal(before, torch.get_rng_state()):
-            return []
+            return set()
         other = outputs_of(_begun(copied, inputs), inputs, seed=1)
     except Exception:  # the measurement says it
-        return []
-    return [place for place, pair in enumerate(zip(first, other)) if _differs(*([item] for item in pair))]
+        return set()
+    return {place for place, pair in enumerate(zip(first, other)) if _differs(*([item] for item in pair))}
 
 
 def _begun(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Any:
@@ -224,28 +261,6 @@ def _begun(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Any:
     if any(hasattr(weight, "materialize") for weight in module.parameters()):
         outputs_of(module, inputs)
     return module
-
-
-def called_operators(module: Any, inputs: Tuple[Any, ...]) -> List[str]:
-    """The operators that a module calls in eager, both as Python calls them and as they arrive at aten."""
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    found = set()
-
-    class Functions(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, function: Any, _: Any, args: Any = (), keywords: Any = None) -> Any:
-            found.add(function.__name__)
-            return function(*args, **(keywords or {}))
-
-    class Dispatched(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), keywords: Any = None) -> Any:
-            found.add(function._schema.name)
-            return function(*args, **(keywords or {}))
-
-    with Functions(), Dispatched():
-        outputs_of(module, inputs)
-    return sorted(found)
 
 
 def _differs(outputs: List[Any], others: List[Any]) -> bool:

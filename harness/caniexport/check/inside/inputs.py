@@ -1,10 +1,11 @@
 """Further inputs of a model, made from those given: what one example hides shows where another one differs in its way.
 
-A part of the case file that ``caniexport check`` writes, run inside an environment: Python 3.7 and numpy.
+Runs inside an environment: Python 3.7 and numpy.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 #: arguments of one call
@@ -17,11 +18,15 @@ Axes = Mapping[int, Mapping[int, str]]
 _FEW, _NUDGE = 2, 1e-6
 #: the largest size that is tried for a number in the code, and the most elements of a tensor that has it
 _LARGEST_SIZE, _MOST_ELEMENTS = 4096, 1 << 24
+#: sets of inputs on another side of a number in the code
+_MOST_SIDES = 6
 _Change = Callable[[Any, int], Any]
 
 
-def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator[List[Named]]:
-    """Sets of inputs to run beside the given ones, the most telling first.
+def further_inputs(
+    given: Arguments, axes: Axes, names: Sequence[str], numbers: Sequence[float] = ()
+) -> Iterator[List[Named]]:
+    """Sets of inputs to run beside the given ones, the most telling first; ``numbers`` stand in the model's code.
 
     Each list has alternatives: of these the first that the model takes is enough.
     """
@@ -39,6 +44,8 @@ def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterat
     yield [(_told(given, "flags that are all set", "ones throughout"), _changed(given, _all_set))]
     yield [(_told(given, "flags of which none is set", "zeros throughout"), _changed(given, _none_set))]
     yield from _other_numbers(given, names)
+    sides = itertools.chain(_other_sides(given, names, numbers), _sizes_around(given, axes, names, numbers))
+    yield from ([side] for side in itertools.islice(sides, _MOST_SIDES))
 
 
 def widened(given: Arguments) -> Arguments:
@@ -257,7 +264,7 @@ def _other_sizes(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator
         yield [alternative for words, inputs in found for alternative in ((words, _untied(inputs)), (words, inputs))]
 
 
-def sizes_around(given: Arguments, axes: Axes, names: Sequence[str], numbers: Sequence[float]) -> Iterator[Named]:
+def _sizes_around(given: Arguments, axes: Axes, names: Sequence[str], numbers: Sequence[float]) -> Iterator[Named]:
     """The inputs with one label's size on another side of one of ``numbers``, which the code may compare it with."""
     for label, size in _sizes(given, axes).items():
         for number in numbers:
@@ -325,6 +332,23 @@ def _other_numbers(given: Arguments, names: Sequence[str]) -> Iterator[List[Name
             (words.format(names[place], other, value), (*given[:place], _filled(item, other), *given[place + 1 :]))
             for other in others
         ]
+
+
+def _other_sides(given: Arguments, names: Sequence[str], numbers: Sequence[float]) -> Iterator[Named]:
+    """The inputs with one argument on another side of a number, with which the code may compare it."""
+    import numpy as np
+
+    for (place, item), number in itertools.product(enumerate(given), numbers):
+        largest = float(np.abs(item).max()) if getattr(item, "size", 0) and item.dtype.kind in "iuf" else 0.0
+        if isinstance(item, bool) or (not largest and not isinstance(item, (int, float))):
+            continue
+        if hasattr(item, "dtype") and item.dtype.kind == "f" and item.size > 1:
+            wanted = number * (2.0 if largest <= number else 0.5)
+            words, other = "scaled to {} at most".format(wanted), (item * (wanted / largest)).astype(item.dtype)
+        else:
+            wanted = int(number) + (1 if (largest or item) <= number else -1)
+            words, other = "= {} throughout".format(wanted), _filled(item, wanted)
+        yield "{} {}".format(names[place], words), (*given[:place], other, *given[place + 1 :])
 
 
 def _one_number(item: Any) -> Any:

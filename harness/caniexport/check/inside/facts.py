@@ -2,7 +2,7 @@
 
 A cell ends at the first set of inputs that stops the runtime, also where that is one which nobody gave.
 
-A part of the case file that ``caniexport check`` writes, run inside an environment: Python 3.7 and numpy.
+Runs inside an environment: Python 3.7 and numpy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A user's own model as a case: a part of the case file that ``caniexport check`` writes, run inside an environment.
+"""A user's own model as a case, inside an environment.
 
 The factory is called in the environment that measures, never before: its imports and its errors are those of that
 release. What is exported is the module it returns, with its own weights; around it is a module only where its forward
@@ -12,20 +12,17 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
-import itertools
 import json
 import linecache
 import os
 import random
 import re
 import sys
-import tempfile
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from caniexport.check.file_facts import file_facts
-from caniexport.check.other_ways import other_values
-from caniexport.check.second_inputs import different, further_inputs, sizes_around
-from caniexport.check.trial import PATIENCE, Trial, drawn_outputs, evaluated, kind_of, outputs_of
+from caniexport.check.inside.facts import file_facts
+from caniexport.check.inside.inputs import different, further_inputs
+from caniexport.check.inside.trial import PATIENCE, Trial, drawn_outputs, evaluated, kind_of, outputs_of
 
 #: names the file that says what was made of a factory
 NOTES = "CANIEXPORT_MODEL_NOTES"
@@ -52,8 +49,7 @@ class Made(NamedTuple):
     ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
     ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ, ``goes_on`` that a
     second call on the same inputs gives other values: forward changes what it keeps, ``reads`` that it makes a number
-    of Python's of a tensor's value. ``drawn`` are the places of outputs that random numbers decide; ``operators`` are
-    those that it calls, empty where that is not known.
+    of Python's of a tensor's value. ``drawn`` are the places of outputs that random numbers decide.
     """
 
     module: Any
@@ -66,15 +62,13 @@ class Made(NamedTuple):
     is_rough: bool
     goes_on: bool
     reads: bool
-    drawn: List[int]
-    operators: List[str]
+    drawn: Set[int]
 
 
 class Factory:
     """``MODULE:FACTORY`` or ``FILE.py:FACTORY``, called when the measurement first needs it and then kept.
 
-    ``source`` is a hash of the file it is in: another source is another case. ``axes`` are those asked to vary;
-    ``further`` says whether input sets are made beside those given.
+    ``axes`` are those asked to vary; ``further`` says whether input sets are made beside those given.
     """
 
     def __init__(
@@ -83,7 +77,6 @@ class Factory:
         file: str,
         name: str,
         folders: Sequence[str],
-        source: str,
         axes: Optional[_Axes] = None,
         further: bool = True,
     ) -> None:
@@ -92,7 +85,6 @@ class Factory:
         self._file = file
         self._name = name
         self._folders = folders
-        self._source = source
         self._axes = axes or {}
         self._further = further
         self._made: Optional[Made] = None
@@ -112,7 +104,6 @@ class Factory:
     def made(self) -> Made:
         """What the factory gave, checked."""
         if self._made is None:
-            _watch_files()
             self._made = self._call()
             self._note(self._made)
         return self._made
@@ -123,17 +114,17 @@ class Factory:
         object.__setattr__(case, "eval", lambda: evaluated(module))
 
     def facts(self, model: Any, rtol: Optional[float], atol: Optional[float]) -> Dict[str, Any]:
-        """What is noted of a file of the module: see :mod:`caniexport.check.file_facts`."""
+        """What is noted of a file of the module: see :mod:`caniexport.check.inside.facts`."""
         made = self.made()
         found = file_facts(model, made.names, made.sets, made.given, self._outputs, (rtol, atol))
-        return {**found, "drawn": made.drawn} if made.drawn else found
+        return {**found, "drawn": sorted(made.drawn)} if made.drawn else found
 
     def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
         """What the module gives for inputs in eager."""
         return outputs_of(evaluated(self._copy(self.made().module)), inputs)
 
     def _note(self, made: Made) -> None:
-        """Write down what answers say about the model, and the files that were read to make it."""
+        """Write down what answers say about the model."""
         path = os.environ.get(NOTES)
         if not path:
             return
@@ -146,10 +137,7 @@ class Factory:
             "is_rough": made.is_rough,
             "goes_on": made.goes_on,
             "reads": made.reads,
-            "operators": made.operators,
             "asked": self._axes,
-            "names": made.names,
-            "files": read_files(),
         }
         part = "{}.{}".format(path, os.getpid())
         with open(part, "w", encoding="utf-8") as file:
@@ -170,7 +158,6 @@ class Factory:
         axes = self._varying(names, sets)
         words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
-        operators: List[str] = []
         count, is_rough, goes_on, reads = len(sets), False, False, True
         if self._further:
             trial = Trial(lambda: self._copy(module), sets[0])
@@ -179,7 +166,7 @@ class Factory:
                     "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
                     "are wanted".format(self.label, trial.no_array)
                 )
-            is_rough, goes_on, reads, operators = trial.is_rough, trial.goes_on, trial.reads, trial.operators
+            is_rough, goes_on, reads = trial.is_rough, trial.goes_on, trial.reads
             for accepted, text, other in self._tried(trial, sets[0], axes, names):
                 (words if accepted else refused).append(text)
                 sets += [other] if accepted else []
@@ -189,7 +176,7 @@ class Factory:
             # the harness runs two at least
             sets, words = sets * 2, words * 2
         sets[0] = _with_aliases(given[0], sets[0])
-        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads, drawn, operators)
+        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads, drawn)
 
     def _tried(
         self, trial: Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
@@ -197,7 +184,9 @@ class Factory:
         """Further inputs, and whether the module takes them in eager."""
         placed = {place: axes[name] for place, name in enumerate(names) if name in axes}
         seen = [given]
-        for number, alternatives in enumerate(further_inputs(given, placed, names)):
+        compares = trial.reads or placed or any(isinstance(item, (int, float)) for item in given)
+        numbers = trial.numbers if compares else []
+        for number, alternatives in enumerate(further_inputs(given, placed, names, numbers)):
             if number and trial.seconds > PATIENCE:
                 yield False, "others were not tried: the model takes its time", given
                 return
@@ -212,15 +201,6 @@ class Factory:
                     break
             if problem:
                 yield False, "{} ({})".format(alternatives[-1][0], problem), given
-        values = ((item, True) for item in other_values(given, names, trial.numbers) if trial.decides)
-        sizes = ((item, False) for item in sizes_around(given, placed, names, trial.numbers))
-        for (text, other), counts_rounds in itertools.chain(values, sizes):
-            if trial.seconds > 2 * PATIENCE or trial.has_all_ways:
-                return
-            is_other = all(different(one, other) for one in seen)
-            if is_other and trial.takes_another_way(other, counts_rounds=counts_rounds):
-                seen.append(other)
-                yield True, text, other
 
     def _varying(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> _Axes:
         """The axes asked for, and those in which the given sets differ."""
@@ -255,10 +235,14 @@ class Factory:
         torch.manual_seed(0)
         np.random.seed(0)
         random.seed(0)
+        before = os.getcwd()
+        os.chdir(self._folders[-1])  # a checkpoint lies where the user is
         try:
             return function()
         except Exception as error:
             raise FactoryRaised("{} raised".format(self.label)) from error
+        finally:
+            os.chdir(before)
 
     def _function(self) -> Any:
         for folder in reversed(self._folders):
@@ -498,42 +482,6 @@ def _one_tensor() -> Tuple[Any, Any]:
         return kept[0]
 
     return _packed(first), _packed(lambda _: kept[0])
-
-
-_TEMPORARY = re.compile(re.escape(os.path.realpath(tempfile.gettempdir())) + r"/tmp[a-z0-9_]{8}/")
-#: files that were opened since the factory was first called
-_opened_files: Dict[str, None] = {}
-
-
-def _watch_files() -> None:
-    """Note every file that is read from now on, where Python tells (3.8)."""
-
-    def hear(event: str, args: Any) -> None:
-        if event == "open" and isinstance(args[0], str) and isinstance(args[1], str) and not set(args[1]) & set("wax+"):
-            _opened_files[args[0]] = None
-
-    if hasattr(sys, "addaudithook"):
-        sys.addaudithook(hear)
-
-
-def read_files() -> List[List[Any]]:
-    """Path, size and time of change of the user's files that were read, modules too; not those of the environment, nor
-    of a folder that Python's tempfile names: torch 2.9 writes a module there for each process.
-    """
-    modules = [getattr(item, "__file__", None) for name, item in list(sys.modules.items()) if not _is_ours(name)]
-    places = [sys.prefix, sys.base_prefix, "/proc", "/sys", "/dev", os.environ.get("PYTHONPYCACHEPREFIX") or "/proc"]
-    others = tuple(os.path.realpath(place) + os.sep for place in places)
-    found = []
-    for path in dict.fromkeys([*_opened_files, *(name for name in modules if name)]):
-        full = os.path.realpath(path)
-        if os.path.isfile(full) and not full.startswith(others) and not _TEMPORARY.match(full):
-            status = os.stat(full)
-            found.append([full, status.st_size, status.st_mtime_ns])
-    return found
-
-
-def _is_ours(module: str) -> bool:
-    return module.split(".")[0].startswith("caniexport")
 
 
 class Sets:

@@ -1,0 +1,88 @@
+"""Cases of the corpus that fail as a user's model does, with their workarounds that work there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from caniexport.answers.helping import Helping, helping
+from caniexport.answers.point import Point, Points
+from caniexport.answers.why import LeadAt, leads_at
+from caniexport.check.cells import CheckedCell
+from caniexport.check.measure import BEFORE_EXPORT
+from caniexport.match.errors import SURE, ErrorIndex, match_error
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter, Stage, Status
+from caniexport.store import Dataset
+
+#: cases named for one failure
+_MOST = 2
+_TRACER = "TracerWarning:"
+
+
+@dataclass(frozen=True)
+class AlikeCase:
+    """A case that fails alike, and the workarounds that work there, the first to try first; ``is_sure``: more than the
+    words of the error are the same.
+    """
+
+    case: str
+    is_sure: bool
+    helps: tuple[Helping, ...]
+
+
+def alike(corpus: Dataset, cell: CheckedCell, others: Iterable[CheckedCell], *, is_given: bool) -> list[AlikeCase]:
+    """At most two cases that fail as a cell does, where the corpus was measured nearest to it.
+
+    ``others`` are the model's cells of the same release: a workaround that goes to another exporter or opset is none
+    where the model does not work there. ``is_given`` says of wrong values that the inputs given have them.
+    """
+    is_made_error = cell.stage is Stage.RUN and not is_given  # where it shows is not its cause
+    if cell.stage in BEFORE_EXPORT or cell.limit or is_made_error:
+        return []
+    evidence = cell.message
+    if cell.is_wrong:
+        # what the tracer fixes is right for the inputs that it saw
+        lines = cell.warnings.splitlines()
+        evidence = "\n".join(line for line in lines if not (is_given and line.startswith(_TRACER)))
+    points = Points(corpus)
+    asked = {"torch": cell.torch}
+    if cell.exporter != Exporter.DEFAULT.value:
+        asked |= {"exporter": cell.exporter, "opset": str(cell.opset or "default")}
+    try:
+        point, _ = points.find(asked)
+    except UnknownName:  # a release that nothing was measured on
+        return []
+    match = match_error(ErrorIndex.of(corpus), evidence)
+    leads = [lead for lead in leads_at(corpus, points, match, point) if _fits(lead, cell)][:_MOST]
+    helps = helping(points.views, point, [lead.lead.case for lead in leads])
+    refuted = _refuted(points, point, [lead.lead.case for lead in leads], others)
+    return [
+        AlikeCase(
+            item.lead.case,
+            item.lead.shares in SURE or bool(match.evidence.operator),
+            tuple(fix for fix in helps[item.lead.case] if (item.lead.case, fix.variant) not in refuted),
+        )
+        for item in leads
+    ]
+
+
+def _fits(found: LeadAt, cell: CheckedCell) -> bool:
+    """Wrong values are explained by wrong values with the same warning, an error by one that is the same or that ends
+    alike there.
+    """
+    if cell.is_wrong:
+        return found.status is Status.MISMATCH and found.is_alike
+    return found.fails and found.status is not Status.MISMATCH and (found.lead.shares in SURE or found.is_alike)
+
+
+def _refuted(points: Points, point: Point, cases: Iterable[str], others: Iterable[CheckedCell]) -> set[tuple[str, str]]:
+    """The workarounds whose file is by another exporter or opset, with which the model was measured not to work."""
+    failing = {(cell.exporter, cell.opset_effective or cell.opset) for cell in others if not cell.works}
+    rows = points.views.fetch(
+        f"""SELECT "case", variant, exporter_effective, opset_effective FROM ({point.rows})
+            WHERE list_contains($1, "case")""",
+        [list(cases)],
+    )
+    here = (point.exporter, point.opset)
+    return {(case, name) for case, name, *call in rows if tuple(call) != here and tuple(call) in failing}

@@ -1,0 +1,215 @@
+"""Measuring a user's model with one release: little at first, then what can still change the answer."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from caniexport.answers.point import call_text
+from caniexport.check.cells import CheckedCell, read_cell
+from caniexport.check.session import CheckSession, WorkPlace
+from caniexport.check.widen import Point, ReleaseQuestion
+from caniexport.measure.job import new_run_id
+from caniexport.model import plan
+from caniexport.model.corpus import LoadedCase
+from caniexport.model.plan import Cell
+from caniexport.model.status import Exporter, Stage, Status
+
+_PROVIDER = "cpu"
+_TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
+#: before the exporter has seen the model, no other opset or exporter can change anything
+BEFORE_EXPORT = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER)
+#: how an error of dynamo begins that has not come as far as an opset
+_CAPTURE_FAILS = "Failed to export the model with torch.export"
+#: how the tracer's warnings of values that it fixes begin
+CONVERTED = "Converting a tensor to a Python"
+
+
+@dataclass(frozen=True)
+class ModelNotes:
+    """What was noted when the factory was called (:class:`caniexport.check.inside.factory.Made`); empty for case files.
+
+    ``asked`` are the axes that the user named, ``axes`` those that vary.
+    """
+
+    module: str = ""
+    given: int = 0
+    sets: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    is_rough: bool = False
+    goes_on: bool = False
+    reads: bool = False
+    asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MeasuredRelease:
+    """What was measured of a release.
+
+    ``packages`` are those of its environment, with ``python``; ``left`` the exporters for which there was no more time;
+    ``problem`` says why nothing was measured, or not all.
+    """
+
+    torch: str
+    cells: tuple[CheckedCell, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
+    notes: ModelNotes = field(default_factory=ModelNotes)
+    left: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def measure_release(
+    place: WorkPlace,
+    cases: Mapping[str, LoadedCase],
+    question: ReleaseQuestion,
+    seconds: float,
+    workers: int,
+    say: Callable[[str], None],
+) -> MeasuredRelease:
+    """Measure until nothing can change the answer; after ``seconds`` nothing more is begun that was not named.
+
+    ``workers`` exporters are measured side by side; ``say`` hears of each cell.
+    """
+    run = _Run(place, cases, question, seconds, say)
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(run.measure_lane, lane) for lane in question.lanes]
+        try:
+            for job in jobs:
+                job.result()
+        except BaseException:
+            run.end()
+            raise
+    packages = json.loads(run.environment.get("packages", "{}")) | {"python": str(run.environment.get("python", ""))}
+    torch = question.release.torch
+    return MeasuredRelease(torch, tuple(run.cells), packages, _read_notes(place), tuple(run.left), run.problem)
+
+
+def _read_notes(place: WorkPlace) -> ModelNotes:
+    try:
+        found = json.loads(place.notes.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ModelNotes()
+    return ModelNotes(**{**found, "sets": tuple(found["sets"]), "refused": tuple(found["refused"])})
+
+
+class _Run:
+    """Cells as they come, and what of the question is still to be asked."""
+
+    def __init__(
+        self,
+        place: WorkPlace,
+        cases: Mapping[str, LoadedCase],
+        question: ReleaseQuestion,
+        seconds: float,
+        say: Callable[[str], None],
+    ) -> None:
+        self.cells: list[CheckedCell] = []
+        self.left: list[str] = []
+        self.problem = ""
+        self.environment: Mapping[str, Any] = {}
+        self._place, self._question, self._seconds, self._say = place, question, seconds, say
+        self._planned: dict[Point, list[Cell]] = defaultdict(list)
+        for cell in plan.cells(dict(cases), question.release, _PROVIDER):
+            self._planned[cell.exporter, cell.opset].append(cell)
+        self._is_one = len(cases) == 1
+        self._asked: dict[Point, None] = {}
+        self._run_id = new_run_id()
+        self._sessions: list[CheckSession] = []
+        self._captured: set[tuple[CheckSession, str, str, str]] = set()
+        self._lock = threading.RLock()
+        self._is_ended = False
+        self._began = time.monotonic()
+
+    def end(self) -> None:
+        """Begin nothing more, and end what measures."""
+        self._is_ended = True
+        for session in self._sessions:
+            session.kill()
+
+    def measure_lane(self, lane: Sequence[str]) -> None:
+        """Measure the exporters of a lane in one process."""
+        session: CheckSession | None = None
+        while points := self._next(lane):
+            groups = plan.groups([cell for point in points for cell in self._planned[point]])
+            for group in groups.values():
+                session = session or self._begin(lane)
+                count = sum(self._take(*told) for told in self._measured(session, lane, group))
+                if count < len(group) and not self._is_pointless:
+                    log = self._place.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                    self.problem = f"the measuring process ended early: {log[-1] if log else 'it said nothing'}"
+        if session is not None:
+            session.close()
+
+    def _next(self, lane: Sequence[str]) -> list[Point]:
+        with self._lock:
+            points = self._question.next_points(lane, self._seen(), is_fixed=self._is_fixed)
+            if self._is_ended or self._is_pointless or not points:
+                return []
+            is_late = time.monotonic() - self._began > self._seconds
+            if is_late and self.cells and not self._question.opsets:
+                self.left.append(points[0][0])
+                return []
+            self._asked.update(dict.fromkeys(points))
+            return points
+
+    def _seen(self) -> dict[Point, tuple[Status, ...]]:
+        """By point that was asked: what its cells came out with, in one order."""
+        found: dict[Point, tuple[Status, ...]] = dict.fromkeys(self._asked, ())
+        for cell in sorted(self.cells, key=lambda item: (item.case, item.variant)):
+            found[cell.exporter, cell.opset] += (Status.SKIP if cell.limit else cell.status,)
+        return found
+
+    @property
+    def _is_pointless(self) -> bool:
+        """Whether the only model there is fails before any exporter has seen it."""
+        return self._is_one and any(cell.stage in BEFORE_EXPORT and not cell.works for cell in self.cells)
+
+    @property
+    def _is_fixed(self) -> bool:
+        """Whether a trace that works may be wrong for other values: then the script is asked too."""
+        traces = [cell for cell in self.cells if cell.exporter == Exporter.TRACE.value and cell.works]
+        return any(CONVERTED in cell.warnings for cell in traces)
+
+    def _begin(self, lane: Sequence[str]) -> CheckSession:
+        warms_dynamo = any(name not in _TORCHSCRIPT for name in lane) and bool(self._question.release.dynamo)
+        session = CheckSession(self._place, self._run_id, dynamo=warms_dynamo)
+        with self._lock:
+            self._sessions.append(session)
+            self.environment = self.environment or session.environment
+        return session
+
+    def _measured(
+        self, session: CheckSession, lane: Sequence[str], group: Sequence[Cell]
+    ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+        """The rows of a group. Capturing a module does not depend on the opset, and torch 2.13 captures an RNN with
+        dynamic axes once in a process: where capturing fails after it did not, it is done again in another process.
+        """
+        for cell, told in zip(group, session.measure(group), strict=False):
+            row, texts = told
+            model = (session, cell.case, cell.variant, cell.exporter)
+            if Stage(row["stage"]) not in (*BEFORE_EXPORT, Stage.EXPORT):
+                self._captured.add(model)
+            if model in self._captured and _CAPTURE_FAILS in texts.get(row.get("message_id") or "", ""):
+                other = self._begin(lane)
+                told = next(other.measure([cell]), told)
+                other.close()
+            yield told
+
+    def _take(self, row: Mapping[str, Any], texts: Mapping[str, str]) -> bool:
+        cell = read_cell(row, texts)
+        with self._lock:
+            self.cells.append(cell)
+        call = call_text(cell.torch, cell.exporter)
+        where = "the default call" if cell.exporter == Exporter.DEFAULT.value else f"{call}, opset {cell.opset}"
+        word = "not judged" if cell.limit else cell.status.value
+        end = word if cell.works else f"{word} at {cell.stage.value}"
+        variant = "" if self._is_one else f"{cell.case}/{cell.variant}, "
+        self._say(f"torch {cell.torch}: {variant}{where}: {end} ({time.monotonic() - self._began:.1f} s)")
+        return True
