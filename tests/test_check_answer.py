@@ -90,6 +90,11 @@ def test_where_the_default_call_fails_the_call_that_works_is_the_advice(said):
     assert why["value"] == ZEROS
 
 
+def test_one_operator_that_stops_both_kinds_of_exporters_is_two_failures(said):
+    found = said(*(cell(exporter, 18, "fail", GRID) for exporter in (TRACE, DYNAMO)), asked=Asked((TRACE, DYNAMO)))
+    assert shown(found) == ["fails at export"] * 2
+
+
 def test_wrong_values_of_any_call_are_a_finding_and_named_in_the_verdict(said):
     found = said(cell(DEFAULT, None), cell(TRACE, 18, "mismatch", GIVEN, sets=(1,), warnings=BRANCH))
     told = "Use the default call (dynamo=True, opset 20): dynamo=False gives wrong values."

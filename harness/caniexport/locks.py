@@ -79,7 +79,7 @@ class LockedInstall:
 
     @property
     def point(self) -> dict[str, str]:
-        """The point of the measured space, for :class:`caniexport.answers.points.Places`."""
+        """The point of the measured space, for :class:`caniexport.answers.point.Points`."""
         return dict(self.packages)
 
     @property

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from caniexport import names, versions
 from caniexport.answers.installed import differences, helpers_of, installations, nearest
-from caniexport.answers.points import parse as parse
-from caniexport.answers.points import split_runtime
 from caniexport.answers.select import require_exporter
+from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
-from caniexport.profiles import HELPERS, find_profile
+from caniexport.profiles import HELPERS, find_profile, package_name
 from caniexport.store import elsewhere, sql
 from caniexport.store.dataset import Dataset
 from caniexport.store.elsewhere import On, Runtime
@@ -22,6 +22,13 @@ from caniexport.store.views import Views
 #: the first release whose torch.onnx.export takes ``dynamo=``
 _TAKES_DYNAMO = "2.5"
 _ORT, _CPU = "onnxruntime", "cpu"
+#: what a point may name: axes, and packages; onnxruntime is its runtime
+_AXES = ("torch", "opset", "exporter", "runtime", "provider", "profile")
+_PACKAGES = tuple(name for name in HELPERS if name != _ORT)
+#: in front of a release: ``pytorch 2.6``
+_TORCH_NAME = re.compile(r"(?:py)?torch[\s-]+(?=v?\d)", re.IGNORECASE)
+#: other names of a runtime
+_SHORT = {"ort": _ORT}
 #: of the rows at a point those of the default call; of a variant that has none those of the same exporter and opset,
 #: where the original ends alike by both. What tells several points apart is put in
 FIRST_CALL = """(exporter = 'default' OR NOT bool_or(exporter = 'default') OVER (PARTITION BY {0}"case", variant)
@@ -245,3 +252,43 @@ def find_runtime(known: list[Runtime], asked: str, provider: str | None, notes: 
         notes.append(f"{name} {version}, the newest that ran files of the corpus")
     on = {one.provider for one in mine if one.version == version}
     return Runtime(name, version, provider or (_CPU if _CPU in on else min(on)))
+
+
+def parse(text: str) -> dict[str, str]:
+    """``torch=2.8.0,opset=17,ort=1.20`` as a dictionary; a bare version is torch's. Raises :class:`UnknownName`.
+
+    The runtime is ``runtime=onnxruntime==1.20.1``, ``ort=1.20`` or ``tensorrt-rtx=1.7``.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, (item.strip() for item in text.split(","))):
+        axis, value = _part(part)
+        if axis in found:
+            raise UnknownName(f"{text!r}: {axis} is given twice")
+        found[axis] = value
+    return found
+
+
+def _part(part: str) -> tuple[str, str]:
+    axis, equals, value = (item.strip() for item in part.partition("="))
+    if not equals:
+        axis, value = "torch", _TORCH_NAME.sub("", part)
+    value = value.lstrip("= ")
+    if not value:
+        raise UnknownName(f"{part!r}: nothing is given after =")
+    axis = package_name(axis) if axis else axis
+    if axis in (*_AXES, *_PACKAGES):
+        return axis, value
+    runtimes = (*_SHORT, *dict.fromkeys(release.runtime for release in RUNTIMES))
+    name = names.require("axis", axis, (*_AXES, *_PACKAGES, *runtimes))
+    return "runtime", f"{_SHORT.get(name, name)}=={value}"
+
+
+def split_runtime(text: str) -> tuple[str, str]:
+    """Name and version of ``onnxruntime==1.20``, ``ort1.20``, ``onnxruntime``, ``1.20``."""
+    name, _, version = text.partition("==")
+    if not version and name[:1].isdigit():
+        return _ORT, name
+    short = re.fullmatch(r"([a-z][a-z-]*?)(\d+(?:\.\d+)*)", name)
+    if not version and short is not None:
+        name, version = short.groups()
+    return _SHORT.get(name.casefold(), name), version

@@ -193,19 +193,18 @@ def open_for(
 
     A profile that was named stays.
     """
-    from caniexport.answers.points import Places
-    from caniexport.answers.select import load
+    from caniexport.answers.point import Points
 
     dataset = open_dataset()
     if install is None:
         return dataset, with_measured(dataset, given)
     context = click.get_current_context()
     named = {"profile": dataset.profile} if _is_named(context, "profile") else {}
-    own = Places(load(dataset)).own({**install.point, **named})
+    point, notes = Points(dataset).find({**install.point, **named})
     leave_setting("torch")
-    for line in (f"read: {install.text}", *install.notes, *own.lines):
+    for line in (f"read: {install.text}", *install.notes, *notes):
         tell(line)
-    return dataset.of(own.measured.profile), {**given, "torch": (own.measured.torch,)}
+    return dataset.of(point.profile), {**given, "torch": (point.torch,)}
 
 
 def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from caniexport import names, versions
-from caniexport.answers import points
 from caniexport.answers.filters import Filters
+from caniexport.answers.point import find_runtime
 from caniexport.answers.select import DEFAULT_OPSET, Rows, exporter_names, opsets
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.home import NEWEST
@@ -87,7 +87,7 @@ class Setting:
 
     def runtime(self, rows: Rows) -> Runtime | None:
         """The runtime chosen; ``None`` is the one that was installed beside each release."""
-        return points.find_runtime(rows, self.one("runtime"), None, []) if self.of("runtime") else None
+        return _find(rows, self.one("runtime")) if self.of("runtime") else None
 
     @property
     def told(self) -> str:
@@ -190,8 +190,12 @@ def _exporter(item: str, _: Rows) -> Sequence[str]:
 
 def _runtime(item: str, rows: Rows) -> Sequence[str]:
     """``onnxruntime==1.20``, ``ort1.20``, ``openvino``."""
-    found = points.find_runtime(rows, item, None, [])
+    found = _find(rows, item)
     return (f"{found.name}=={found.version}",)
+
+
+def _find(rows: Rows, text: str) -> Runtime:
+    return find_runtime([*rows.runtimes, *rows.own_runtimes.values()], text, None, [])
 
 
 def _runtimes(rows: Rows) -> Sequence[str]:
