@@ -110,6 +110,9 @@ def test_wrong_values_for_inputs_that_the_check_made_are_told_apart_and_come_aft
     found = said(cell(DEFAULT, None, "mismatch", MADE, sets=(2,)), made, given)
     assert found.verdict == "Every call gives wrong values, and no workaround is known."
     assert shown(found) == ["wrong values", *["wrong values for inputs that this check made"] * 2]
+    alone = said(cell(DEFAULT, None, "mismatch", MADE, sets=(2,)), made)
+    assert alone.verdict == ("Right for the inputs given, wrong values for others: flags of which none is set (mask).")
+    assert alone.outcome.exit_code == 1
 
 
 @pytest.mark.parametrize(

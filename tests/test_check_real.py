@@ -215,7 +215,7 @@ def test_weights_that_are_drawn_at_the_first_call_are_no_random_output(found_in)
 
 
 def test_a_branch_on_a_size_is_told_where_sizes_vary(run):
-    fixed = "the trace fixes an `if` on a size"
+    fixed = "trace fixes an `if` on a size"
     still, varied = (run("silent_models.py:branch_on_size", (), axes, (TRACE,), HERE) for axes in ({}, {"x": {1: "n"}}))
     assert fixed not in " ".join([still.verdict, *still.notes])
     assert fixed in " ".join([varied.verdict, *varied.notes])

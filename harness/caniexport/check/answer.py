@@ -13,7 +13,8 @@ from caniexport.check.cells import CALL_ORDER, CheckedCell
 from caniexport.check.failures import find_failures
 from caniexport.check.measure import BEFORE_EXPORT, MeasuredRelease, ModelNotes
 from caniexport.check.standing import Asked, Standing, verdict
-from caniexport.model.status import Status
+from caniexport.check.widen import default_exporter
+from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
 
 #: of the packages of an environment those that decide how an export ends
@@ -128,7 +129,10 @@ def _hints(standing: Sequence[Standing], asked: Asked) -> Iterator[str]:
     newest = standing[0].release
     if newest.notes.sets and not newest.notes.axes:
         yield "No other size was tried: --dynamic x:0=batch names an axis that varies."
-    if fixed := next((item.fixed for item in standing if item.fixed), ""):
+    fixed = next((item.fixed for item in standing if item.fixed), "")
+    is_default = default_exporter(newest.torch) == Exporter.TRACE.value
+    # of no matter to who calls another exporter, which works
+    if fixed and (is_default or asked.is_named or not standing[0].is_good):
         yield f"The trace fixes {fixed} as the inputs given decide it: other inputs may come out wrong."
     unused = dict.fromkeys(name for item in standing for cell in item.works for name in cell.unused)
     if unused:

@@ -16,6 +16,7 @@ from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
 
 _DEFAULT, _TRACE = Exporter.DEFAULT.value, Exporter.TRACE.value
+_MADE = " for inputs that this check made"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,14 @@ class Standing:
         exporters = {cell.exporter for cell in self.release.cells} & set(asked.exporters)
         opsets = {cell.opset for cell in self.release.cells} & set(asked.opsets)
         return exporters <= {cell.exporter for cell in self.as_asked} and opsets <= {c.opset for c in self.as_asked}
+
+    @property
+    def made(self) -> str:
+        """The first inputs that show wrong values, in words, where none of those that the user gave does."""
+        notes = self.release.notes
+        numbers = [number for cell in self.wrong for number in cell.sets]
+        is_given = not numbers or min(numbers) < notes.given or max(numbers) >= len(notes.sets)
+        return "" if is_given else notes.sets[min(numbers)]
 
     @property
     def fixed(self) -> str:
@@ -117,7 +126,7 @@ def _of_default(only: Standing, failures: Sequence[Failure], outcome: AnswerOutc
     if default and default.limit:
         outcome = AnswerOutcome.FAILS if only.wrong else AnswerOutcome.NOT_MEASURED
         return f"The default call is not judged ({default.limit}).", outcome
-    ends = "gives wrong values" if default and default.is_wrong else "fails"
+    ends = f"gives wrong values{_MADE if only.made else ''}" if default and default.is_wrong else "fails"
     return f"The default call {ends}: use {only.best.call}{caution}.", outcome
 
 
@@ -125,9 +134,11 @@ def _nothing_works(only: Standing, failures: Sequence[Failure]) -> str:
     """What to try where no call works."""
     if left := [call_text(only.release.torch, name) for name in only.release.left]:
         return f"No measured call works, and there was no time for {' and '.join(left)} (--seconds)."
-    ends = "gives wrong values" if only.wrong else "fails"
+    ends = f"gives wrong values{_MADE if only.made else ''}" if only.wrong else "fails"
     if known := [item.case for failure in failures for item in failure.alike if item.is_sure and item.helps]:
         return f"Every call {ends} as {known[0]} does: see whether its workarounds fit yours."
+    if only.made:
+        return f"Right for the inputs given, wrong values for others: {only.made}."
     if only.wrong:
         return "Every call gives wrong values, and no workaround is known."
     return f"Every call fails: {short_cause(failures[0].shown.message)}"
@@ -138,7 +149,8 @@ def _of_named(only: Standing, failures: Sequence[Failure]) -> str:
     good = calls_text(only.as_asked).get(only.release.torch, "")
     if only.wrong:
         works = f"; works with {good}" if good else ""
-        return f"Wrong values with {calls_text(only.wrong)[only.release.torch]}{works}."
+        made = _MADE if only.made else ""
+        return f"Wrong values with {calls_text(only.wrong)[only.release.torch]}{made}{works}."
     if good:
         return f"Works with {good}{'' if only.is_good else ', not with all that was named'}."
     if only.works:
