@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +12,7 @@ from caniexport import api
 from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
 from caniexport.answers.point import parse
-from caniexport.answers.profile_differences import differences_beside_torch
-from caniexport.answers.reading import load
+from caniexport.answers.profile_differences import packages_beside
 from caniexport.cli import main
 from caniexport.model import releases
 from caniexport.model.errors import UnknownName
@@ -219,23 +217,15 @@ def test_a_table_has_a_column_for_each_version_of_the_package(local):
     assert [cell.word for cell in line[made.heads :]] == [Status.PASS, Status.MISMATCH]
 
 
-def test_what_the_packages_change_by_themselves_is_listed(local):
-    (found,) = differences_beside_torch(load(Dataset.open(None, local)))
-
-    assert (found.case, found.torch, found.exporter, found.opsets) == ("cross", TORCH, "dynamo", (18,))
-    assert (found.there, found.newest, found.mended, found.broken) == (Status.MISMATCH, Status.PASS, True, False)
-
-
-def test_the_page_of_a_case_shows_both_profiles_where_they_differ(local):
-    body = page("case", {"case": "cross"}, Kept.open(None, local)).body
-
-    row = re.search(r"With other packages beside torch.*?<tbody><tr>(.*?)</tr>", str(body), re.DOTALL)
-    told = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split("</t[hd]>", row[1])]
-    assert told[:3] == [TORCH, "dynamo", "18"]
-    theirs, newest = (f"onnxscript {PACKAGES[name]['onnxscript']}, onnx" for name in (PERIOD, "newest"))
-    assert told[3].startswith(f"≠ mismatch {theirs}")
-    assert told[4].startswith(f"✓ pass {newest}")
-    assert "With other packages" not in str(page("case", {"case": "item"}, Kept.open(None, local)).body)
+def test_what_the_packages_change_by_themselves_is_listed_on_the_page_of_the_case(local):
+    (found,) = records(packages_beside(Dataset.open(None, local), "cross"))
+    assert found == {
+        **{"torch": TORCH, "call": "dynamo=True", "opset": [18]},
+        **{"packages of its time": "mismatch", "newest packages": "pass"},
+    }
+    told = "with other packages beside torch"
+    assert told in str(page("case", {"case": "cross"}, Kept.open(None, local)).body)
+    assert told not in str(page("case", {"case": "item"}, Kept.open(None, local)).body)
 
 
 def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_packages():

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.along import lines, statuses
-from caniexport.answers.reading import Rows, load
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.case import PLAIN
-from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
+from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 #: closed or merged, and the failing form still fails
 CLOSED_FAILING = "closed-failing"
@@ -31,8 +32,6 @@ _BAD = frozenset(status.value for status in Status) - {Status.PASS.value, Status
 _ANY = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]*)/([\w.-]+)#(\d+)")
 _WEB = re.compile(r"https?://[^\s\"'<>]+")
-#: beside the rows, for the next answer
-_REFUSED = "refused by torch itself"
 
 
 @dataclass(frozen=True)
@@ -95,123 +94,99 @@ def source_address(text: str) -> str | None:
 
 def upstream(dataset: Dataset, cases: Collection[str] = ()) -> dict[str, tuple[SourceState, ...]]:
     """By case: its sources in its own order, each with its state as far as it is known. Without ``cases``, of all."""
-    rows = load(dataset)
-    key = ("upstream", frozenset(cases))
-    if key not in rows.beside:
-        rows.beside[key] = _upstream(rows, dataset, cases)
-    found: dict[str, tuple[SourceState, ...]] = rows.beside[key]
-    return found
-
-
-def _upstream(rows: Rows, dataset: Dataset, cases: Collection[str]) -> dict[str, tuple[SourceState, ...]]:
     known = {row["source"]: row for row in dataset.records("sources")}
-    wanted = {
-        case: entry.sources
-        for (case, variant), entry in rows.catalogue.items()
-        if variant == PLAIN and (not cases or case in cases)
-    }
-    judged = [case for case, sources in wanted.items() if any(source in known for source in sources)]
-    standing = _Standing(rows, judged, dataset) if judged else None
+    rows = Views.of(dataset).fetch("""SELECT "case", sources FROM variants WHERE variant = 'plain'""")
+    wanted = {case: sources or () for case, sources in rows if not cases or case in cases}
+    standing = _Standing(dataset, [case for case, sources in wanted.items() if known.keys() & set(sources)])
     return {
         case: tuple(_source(case, source, known.get(source), standing) for source in sources)
         for case, sources in wanted.items()
     }
 
 
-def _source(case: str, source: str, row: Mapping[str, Any] | None, standing: _Standing | None) -> SourceState:
-    if row is None or standing is None:
+def _source(case: str, source: str, row: Mapping[str, Any] | None, standing: _Standing) -> SourceState:
+    if row is None:
         return SourceState(source)
     words = {name: row[name] or "" for name in ("kind", "state", "as_of", "seen")}
-    if words["state"] == "open":
-        places = standing.passing(case, source)
-        return SourceState(source, **words, word=OPEN_PASSING if places else "", places=places)
-    places = standing.failing(case, source)
-    return SourceState(source, **words, word=CLOSED_FAILING if places else "", places=places)
+    is_open = words["state"] == "open"
+    places = standing.passing(case, source) if is_open else standing.failing(case, source)
+    word = (OPEN_PASSING if is_open else CLOSED_FAILING) if places else ""
+    return SourceState(source, **words, word=word, places=places)
 
 
 class _Standing:
-    """How the failing forms of some cases stand on every release."""
+    """How the originals of some cases stand on every release, on cpu."""
 
-    def __init__(self, rows: Rows, cases: Collection[str], dataset: Dataset) -> None:
-        where = {"variant": (PLAIN,), "case": tuple(cases), "provider": ("cpu",)}
-        self._told = {(case, exporter): told for (case, _, exporter, _), told in lines(rows, where).items()}
-        # what torch itself refuses says nothing about an export
-        self._eager = _refused_by_torch(rows)
-        self._rows = rows
-        self._claims: dict[str, list[dict[str, Any]]] = {}
-        for row in dataset.records("claims", {"case": tuple(cases), "variant": (PLAIN,)}):
-            self._claims.setdefault(row["case"], []).append(row)
+    def __init__(self, dataset: Dataset, cases: Sequence[str]) -> None:
+        views = Views.of(dataset)
+        self._claims: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in dataset.records("claims", {"case": tuple(cases), "variant": (PLAIN,)}) if cases else ():
+            self._claims[row["case"]].append(row)
+        self._ends: dict[tuple[str, str], dict[str, dict[int | None, Status]]] = defaultdict(dict)
+        for case, exporter, torch, opsets, statuses in views.fetch(_ENDS, [dataset.profile, list(cases)]):
+            self._ends[case, exporter][torch] = dict(zip(opsets, map(Status, statuses), strict=True))
+        own = views.fetch("SELECT torch, exporter, opset FROM call WHERE is_own AND profile = $1", [dataset.profile])
+        self._own: dict[tuple[str, str], int] = {(torch, exporter): opset for torch, exporter, opset in own}
+        # what is newer than the runtime of a release works for nobody
+        taken = "SELECT DISTINCT torch, exporter, opset FROM places WHERE status = 'pass' AND profile = $1"
+        self._taken = set(views.fetch(taken, [dataset.profile]))
 
     def failing(self, case: str, source: str) -> tuple[ExporterStanding, ...]:
         """Where it fails on the newest release, at the release's own default opset."""
         exporters = dict.fromkeys(name for claim in self._of(case, source) for name in _exporters(claim))
-        found = (self._place(case, exporter, False, self._at_default(exporter)) for exporter in exporters)
-        return tuple(place for place in found if place)
+        return tuple(filter(None, (self._place(case, exporter, "", is_good=False) for exporter in exporters)))
 
     def passing(self, case: str, source: str) -> tuple[ExporterStanding, ...]:
         """Where it passes on the newest release, if it does so for every claim that it fails."""
         expected = [(json.loads(claim["expects"] or "{}"), claim) for claim in self._of(case, source)]
         claims = [claim for expects, claim in expected if _BAD.intersection(expects.get("status", ()))]
-        asked = [(name, claim["opset"] or "") for claim in claims for name in _exporters(claim)]
-        measured = [(name, opset) for name, opset in dict.fromkeys(asked) if (case, name) in self._told]
-        places = [self._place(case, name, True, self._at(name, opset)) for name, opset in measured]
+        asked = dict.fromkeys((name, claim["opset"] or "") for claim in claims for name in _exporters(claim))
+        places = [self._place(case, *call, is_good=True) for call in asked if (case, call[0]) in self._ends]
         found = {place.exporter: place for place in places if place}
         return tuple(found.values()) if places and None not in places else ()
 
     def _of(self, case: str, source: str) -> list[dict[str, Any]]:
         """The decided claims of a source; those of its case where it has none of its own."""
-        mine = [claim for claim in self._claims.get(case, ()) if claim["source"] == source]
-        every = mine or self._claims.get(case, [])
-        return [claim for claim in every if claim["outcome"] in _ADJUDICATED]
+        mine = [claim for claim in self._claims[case] if claim["source"] == source]
+        return [claim for claim in mine or self._claims[case] if claim["outcome"] in _ADJUDICATED]
 
-    def _place(
-        self, case: str, exporter: str, good: bool, chosen: Callable[[str], Collection[int | None] | None]
-    ) -> ExporterStanding | None:
-        """Where it is (not) ``good`` on the newest release that says anything, and since when."""
-        judged = list(self._judged(case, exporter, chosen))
-        if not judged or judged[-1][1] is not good:
+    def _place(self, case: str, exporter: str, opset: str, *, is_good: bool) -> ExporterStanding | None:
+        """Where it is (not) good on the newest release that says anything, and since when; at the opsets that a claim
+        names, else the release's own.
+        """
+        judged = list(self._judged(case, exporter, opset))
+        if not judged or judged[-1][1] is not is_good:
             return None
-        since = judged[-1][0]
-        for torch, verdict, _ in reversed(judged):
-            if verdict is not good:
-                break
-            since = torch
-        return ExporterStanding(exporter, judged[-1][0], judged[-1][2], "" if since == judged[0][0] else since)
+        alike = list(takewhile(lambda item: item[1] is is_good, reversed(judged)))
+        since = "" if len(alike) == len(judged) else alike[-1][0]
+        return ExporterStanding(exporter, judged[-1][0], judged[-1][2], since)
 
-    def _judged(
-        self, case: str, exporter: str, chosen: Callable[[str], Collection[int | None] | None]
-    ) -> Iterator[tuple[str, bool | None, Status]]:
+    def _judged(self, case: str, exporter: str, opset: str) -> Iterator[tuple[str, bool | None, Status]]:
         """Release by release, oldest first: whether the opsets chosen work (``None``: some do), the worst status."""
-        told = self._told.get((case, exporter), {})
-        for torch in versions.ordered(told):
-            if (case, exporter, torch) in self._eager:
-                continue
-            opsets = chosen(torch)
-            here = {at: status for at, status in statuses(told[torch]).items() if opsets is None or at in opsets}
-            # an opset that the exporter refuses by its own word was not tried
-            found = {status for status in here.values() if status in MEASURED and status is not Status.UNSUPPORTED}
+        is_own = not opset or exporter == Exporter.DEFAULT.value
+        for torch, ends in self._ends[case, exporter].items():
+            own = self._own.get((torch, exporter))
+            found = {
+                status
+                for at, status in ends.items()
+                if (
+                    at == own
+                    if is_own
+                    else at and (torch, exporter, at) in self._taken and versions.opset_in(at, opset)
+                )
+            }
             if found:
                 good = {status in WORKS for status in found}
                 yield torch, good.pop() if len(good) == 1 else None, max(found, key=list(Status).index)
 
-    def _at_default(self, exporter: str) -> Callable[[str], Collection[int | None]]:
-        return lambda torch: (self._rows.opset(torch, exporter),)
 
-    def _at(self, exporter: str, opset: str) -> Callable[[str], Collection[int | None] | None]:
-        """The opsets that a claim names, else the release's own."""
-        if not opset or exporter == Exporter.DEFAULT.value:
-            return self._at_default(exporter)
-        taken = {number for number in self._rows.offered_opsets if versions.opset_in(number, opset)}
-        return lambda _: taken
-
-
-def _refused_by_torch(rows: Rows) -> Collection[tuple[str, str, str]]:
-    """Case, exporter and release where eager already failed. Of all cases: hardly dearer than of one, and kept."""
-    where = {"variant": (PLAIN,), "provider": ("cpu",), "stage": (Stage.EAGER.value,)}
-    if _REFUSED not in rows.beside:
-        rows.beside[_REFUSED] = frozenset(rows.distinct(("case", "exporter", "torch"), where))
-    kept: frozenset[tuple[str, str, str]] = rows.beside[_REFUSED]
-    return kept
+#: what torch itself refuses, and an opset that the exporter refuses by its own word, say nothing about an export
+_ENDS = f"""SELECT "case", exporter, torch, list(opset), list(status) FROM (
+        SELECT *, bool_or(stage = 'eager') OVER (PARTITION BY "case", exporter, torch) AS is_refused FROM cells
+        WHERE variant = 'plain' AND provider = 'cpu' AND exporter IS NOT NULL AND profile = $1
+            AND list_contains($2, "case") AND works(status) IS NOT NULL)
+    JOIN version USING (torch) WHERE NOT is_refused AND status <> '{Status.UNSUPPORTED.value}'
+    GROUP BY "case", exporter, torch, n ORDER BY n"""
 
 
 def _exporters(claim: Mapping[str, Any]) -> Iterable[str]:

@@ -104,7 +104,7 @@ def _refuse_others(folder: Path) -> None:
 def write_index(folder: Path) -> None:
     """Write the index of the search over the pages of cases and operators; tables of signs are left out."""
     line = [get_executable(), "--site", folder, "--glob", "{case,op}/*.html", "--root-selector", "main"]
-    line += ["--exclude-selectors", ".kept, .back, .signs, .chart, table.matrix, table.strip, table.beside-torch"]
+    line += ["--exclude-selectors", ".kept, .back, .signs, .chart, table.matrix, table.strip"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CaniexportError(f"the search could not be written: {done.stderr.strip() or done.stdout.strip()}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
@@ -18,7 +17,7 @@ from caniexport.answers.case import find
 from caniexport.answers.cell import NamedCase, Row, evidence, most_telling, rows_of
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import call_text
-from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
+from caniexport.answers.profile_differences import packages_beside
 from caniexport.answers.select import DEFAULT_OPSET, exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.home import NEWEST
@@ -108,16 +107,14 @@ def page(form: Form, kept: Kept) -> Page:
         variants = [one for one in known if any(cell.variant == one for cell in measured)] or [PLAIN]
         variant = form.tabs("variant", "Variant", variants, PLAIN, {PLAIN: "original"})
         given |= _chosen(form, kept, NamedCase(case, variant), exporters)
-    given["answer"] = answered(kept.answer(answer_case, NamedCase(case, variant).text))
-    given["other"] = PERIOD if kept.profile == NEWEST else kept.profile
-    differences = differences_beside_torch(newest.rows(), given["other"], {"case": (case,), "variant": (PLAIN,)})
-    given["beside"] = _alike_beside(differences)
-    installed = newest.rows().installed if differences else ()
-    given["installed"] = {(item.profile, item.torch): item.text for item in installed}
+    answer = kept.answer(answer_case, NamedCase(case, variant).text)
+    other = PERIOD if kept.profile == NEWEST else kept.profile
+    beside = newest.answer(packages_beside, case, other)
+    given["answer"] = answered(replace(answer, tables=(*answer.tables, *([beside] if beside.rows else []))))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
-    files += files_of("case", kept.answer(answer_case, NamedCase(case, variant).text))
+    files += files_of("case", answer)
     lead = f"{case} · {about.theme if about and about.theme else 'no theme'}"
     above = render("case_above.html", row=described, sources=kept.sources(case))
     title = about.title if about and about.title else case
@@ -177,26 +174,6 @@ def _call(row: Row) -> str:
     return (
         "default" if row["exporter"] == Exporter.DEFAULT.value else f"{call_text(row['torch'], row['exporter'])}{opset}"
     )
-
-
-class _EndsBeside(NamedTuple):
-    """Exporters and opsets that end alike with the packages of a profile, and otherwise with the newest ones."""
-
-    exporters: tuple[str, ...]
-    opsets: tuple[int | None, ...]
-    there: Status
-    newest: Status
-
-
-def _alike_beside(found: Iterable[ProfileDifference]) -> list[tuple[str, list[_EndsBeside]]]:
-    """By release: how it ends with other packages; exporters that end alike at the same opsets are one."""
-    made = []
-    for torch, mine in groupby(found, key=lambda item: item.torch):
-        alike: dict[tuple[tuple[int | None, ...], Status, Status], list[str]] = {}
-        for item in mine:
-            alike.setdefault((item.opsets, item.there, item.newest), []).append(item.exporter)
-        made.append((torch, [_EndsBeside(tuple(exporters), *ends) for ends, exporters in alike.items()]))
-    return made
 
 
 def _with_packages(form: Form, kept: Kept) -> Kept:
