@@ -27,8 +27,9 @@ def write(target: Path) -> None:
 
 def compare(source: Path, release: str) -> None:
     """Print what the list says against the rows of a release, in the dtype that each operator is told by."""
-    from caniexport import home as homes
     from caniexport.answers.torch_operators import TOLD, OperatorsSummary, name_keys
+
+    from caniexport import home as homes
     from caniexport.model.made_cases import OPERATORS
     from caniexport.operators import operator_key
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import re
 
+from caniexport.cli.grid import Grid, Styled
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
-
-from caniexport.cli.grid import Grid, Styled
 
 _TEXTS = st.text(st.sampled_from("abc é✗≠·漢字 -\n"), max_size=12)
 

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+from caniexport.answers.torch_operators import OperatorsSummary
 from click.testing import CliRunner
 from onnx_bytes import model, node
 from small_dataset import write
 
-from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.cli import main, output
 from caniexport.model.printable import printable
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from caniexport.answers.operator_at import calls_pass, line_end
+from caniexport.answers.operator_grid import told_lines
+from caniexport.answers.torch_operators import OperatorsSummary
 from click.testing import CliRunner
 from onnx_bytes import field, node, value
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import calls_pass, line_end
-from caniexport.answers.operator_grid import told_lines
-from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.cli import main
 from caniexport.model.made_cases import OPERATORS
 

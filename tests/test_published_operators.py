@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from caniexport import home as homes
 from caniexport.answers.operator_at import calls_pass, operator_at
 from caniexport.answers.operator_findings import read_findings
 from caniexport.answers.operator_score import read_used, scores
 from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
+from click.testing import CliRunner
+
+from caniexport import home as homes
 from caniexport.cli import main
 from caniexport.corpus.operator_table import listed_releases, table_path
 from caniexport.model import releases

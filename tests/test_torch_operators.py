@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-
-from caniexport import home as homes
-from caniexport.answers.answer import records
-from caniexport.answers.op import sample
 from caniexport.answers.operator_at import operator_at
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
 from caniexport.answers.torch_operators import OperatorsSummary
+
+from caniexport import home as homes
+from caniexport.answers.answer import records
+from caniexport.answers.op import sample
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.made_cases import DatabaseEntry
 from caniexport.publish.operators import summarised

@@ -25,12 +25,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
+
 from caniexport import versions
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
 from caniexport.answers.scope import Scope
 from caniexport.answers.select import Rows, load
-from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
 from caniexport.corpus.verdicts import works
 from caniexport.model.status import Exporter, Status
