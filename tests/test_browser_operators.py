@@ -9,15 +9,15 @@ import pytest
 from browser_fixtures import MARKS, served, visiting
 from dashboard_data import build
 from test_browser_pages import CONTRAST, barriers
-from test_torch_operators import ENTRIES, NEW, of_release
+from test_torch_operators import ENTRIES, NEW, TRACE, cell, of_release, write_samples
 
 from caniexport.model.made_cases import OPERATORS
 from caniexport.publish.operators import summarised
-from caniexport.store import writer
-from caniexport.store.schema import to_arrow
 
 pytestmark = MARKS
 #: what is known of operators beside their rows
+#: enough of them for a list that is narrowed
+MANY = [cell(f"op-made{number}", "float32-plain", TRACE, 20, "pass") for number in range(60)]
 CASES = Path(__file__).resolve().parents[1] / "cases" / OPERATORS
 
 
@@ -26,10 +26,7 @@ def operators(tmp_path_factory):
     """Where the app is served from rows with a summary of operators beside them."""
     home = build(tmp_path_factory.mktemp("home"))
     shutil.copytree(CASES, home / "cases" / OPERATORS)
-    folder = home / "results" / OPERATORS
-    folder.mkdir()
-    rows = summarised(NEW, of_release(False), ENTRIES)
-    writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
+    write_samples(home / "results", summarised(NEW, [*of_release(False), *MANY], ENTRIES))
     with served(home, tmp_path_factory.mktemp("log") / "server.log") as address:
         yield address
 

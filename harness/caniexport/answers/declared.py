@@ -60,7 +60,7 @@ def declared(
 ) -> Answer:
     """The operators of a release that were measured, those first that are registered and do not pass.
 
-    ``ops`` are the only operators that are wanted, none for all; ``words`` are parts of the name of an operator or a case.
+    ``ops`` are the only operators that are wanted, none for all; ``words`` are parts of an operator's or a case's name.
     Raises :class:`UnknownName`.
     """
     torch = Points(dataset).find({"torch": torch})[0].torch

@@ -12,7 +12,7 @@ from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
 from caniexport.answers.declared import registered, registered_for
 from caniexport.answers.point import call_text
-from caniexport.answers.samples import EXPORTERS, Sampled, Samples, last_run, read_sampled, shown_error
+from caniexport.answers.samples import EXPORTERS, Sampled, Samples, is_inner, last_run, read_sampled, shown_error
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Status
 from caniexport.operators import operator_key
@@ -100,7 +100,11 @@ def _used(ops: Collection[str]) -> dict[str, int]:
     file = homes.find().cases / OPERATORS / "used.json"
     models = json.loads(file.read_text(encoding="utf-8"))["operators"] if file.is_file() else {}
     by_key = {operator_key(name): count for name, count in models.items()}
-    return {op: max(by_key.get(operator_key(name), 0) for name in (op, op.rpartition(".")[0])) for op in ops}
+    return {
+        op: max(by_key.get(operator_key(name), 0) for name in (op, op.rpartition(".")[0]))
+        for op in ops
+        if not is_inner(op)
+    }
 
 
 def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> dict[tuple[str, str, str], dict[str, bool]]:

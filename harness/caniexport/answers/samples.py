@@ -205,9 +205,7 @@ class Samples:
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""
         called = _letters(name.rpartition(".")[2].rpartition("::")[2])
-        parts = op.split(".")
-        inner = any(part.startswith(("_", "native_")) for part in parts)
-        return op not in self._newest, called not in map(_letters, (*parts, _base(op))), inner
+        return op not in self._newest, called not in map(_letters, (*op.split("."), _base(op))), is_inner(op)
 
     def _became(self, name: str) -> list[str]:
         """Operators of whose files this is one of at most three operators."""
@@ -276,6 +274,11 @@ def last_run(works: Mapping[str, bool]) -> tuple[str, str]:
     """
     passing = [torch for torch, does in works.items() if does]
     return next(reversed(versions.runs(passing, list(works))), ("", ""))
+
+
+def is_inner(op: str) -> bool:
+    """Whether an operator is called by others of torch, not by people."""
+    return any(part.startswith(("_", "native_")) for part in op.split("."))
 
 
 def _letters(name: str) -> str:
