@@ -13,7 +13,7 @@ from caniexport.answers.point import Points, call_text
 from caniexport.answers.samples import EXPORTERS, Samples, name_keys
 from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys
-from caniexport.store import Dataset
+from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
 
 #: the table that lists what an exporter registers
@@ -125,39 +125,44 @@ def _measured(
     found: dict[tuple[str, str], _Measured] = defaultdict(_Measured)
     names: dict[str, str] = {}
 
-    def place(op: str, exporter: str) -> _Measured:
-        """An operator under the name that its samples have, else the first of its names."""
-        name = names.setdefault(operator_key(op), next(iter(samples.called(op)), op))
-        return found[name, exporter] if is_wanted(op, exporter) else _Measured()
+    def is_wanted(op: str) -> bool:
+        return not keys or operator_key(op) in keys
 
-    def is_wanted(op: str, exporter: str) -> bool:
-        return exporter in exporters and (not keys or operator_key(op) in keys)
+    def name(op: str) -> str:
+        """The name that its samples have, else the first of its names."""
+        return names.setdefault(operator_key(op), next(iter(samples.called(op)), op))
 
-    cases = views.fetch(
-        """SELECT exporter, op, list(DISTINCT opset) FILTER (works(status)), list(DISTINCT opset), list(DISTINCT "case")
-            FROM cells JOIN (SELECT "case", variant, unnest(aten_ops) AS op FROM original) USING ("case", variant)
-            WHERE profile = $1 AND torch = $2 AND opset IS NOT NULL AND stage NOT IN ('resolve', 'import', 'eager')
-            GROUP BY ALL""",
-        [dataset.profile, torch],
-    )
+    sampled = ", ".join(sql.literal(op) for op in samples.operators if is_wanted(op))
     plain = views.fetch(
-        """SELECT exporter, op, list(opset) FILTER (passing > 0), list(opset) FROM samples JOIN judged USING (op)
-            WHERE torch = $1 AND exporter IS NOT NULL AND form IS NULL AND dtype = first_dtype AND calls > 0
-            GROUP BY ALL""",
-        [torch],
+        f"""SELECT exporter, op, list(opset) FILTER (passing > 0), list(opset) FROM samples JOIN judged USING (op)
+            WHERE torch = $1 AND op IN ({sampled or "NULL"}) AND list_contains($2, exporter)
+                AND form IS NULL AND dtype = first_dtype AND calls > 0 GROUP BY ALL""",
+        [torch, list(exporters)],
     )
     for exporter, op, passing, tried in plain:
-        item = found[op, exporter] if is_wanted(op, exporter) else _Measured()
-        item.samples_pass.update(passing or ())
-        item.tried.update(tried)
-    for exporter, op, passing, tried, about in cases:
-        if "::" in op:
-            item = place(op, exporter)
+        found[op, exporter].samples_pass.update(passing or ())
+        found[op, exporter].tried.update(tried)
+    about = views.fetch("""SELECT "case", unnest(aten_ops) FROM original""")
+    ops: dict[str, list[str]] = defaultdict(list)
+    for case, op in about:
+        if "::" in op and is_wanted(op):
+            ops[case].append(op)
+    cases = views.fetch(
+        f"""SELECT exporter, "case", list(DISTINCT opset) FILTER (works(status)), list(DISTINCT opset) FROM cells
+            WHERE "case" IN ({", ".join(map(sql.literal, ops)) or "NULL"}) AND variant = 'plain'
+                AND profile = $1 AND torch = $2 AND list_contains($3, exporter) AND opset IS NOT NULL
+                AND works(status) IS NOT NULL AND stage NOT IN ('resolve', 'import', 'eager') GROUP BY ALL""",
+        [dataset.profile, torch, list(exporters)],
+    )
+    for exporter, case, passing, tried in cases:
+        for op in ops[case]:
+            item = found[name(op), exporter]
             item.cases_pass.update(passing or ())
             item.tried.update(tried)
-            item.cases.update(about)
+            item.cases.add(case)
     for exporter, op, opsets in _registry(views, torch):
-        place(op, exporter).registered.update(opsets)
+        if exporter in exporters and is_wanted(op):
+            found[name(op), exporter].registered.update(opsets)
     order = list(Agreement)
     known = sorted(found.items(), key=lambda one: (order.index(one[1].agreement), one[0]))
     return {key: item for key, item in known if item.tried}

@@ -94,8 +94,9 @@ def _ended(end: Mapping[str, Any]) -> Ended:
 
 
 def shown_error(signature: str | None) -> Message:
-    """The error of a signature without its stage and kind."""
-    return Message((signature or "").split("|", 2)[-1], signature or "")
+    """The error of a signature without its stage and kind; of a comparison without the place of the output."""
+    line = (signature or "").split("|", 2)[-1]
+    return Message(line.removeprefix("input set N, output N: "), signature or "")
 
 
 def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from caniexport.cli.options import answer_options, exporters_named, open_dataset, print_answer, several
+from caniexport.cli.options import exporters_named, json_option, open_dataset, print_answer, several
 
 
 @click.command("op")
@@ -14,7 +14,8 @@ from caniexport.cli.options import answer_options, exporters_named, open_dataset
 @click.option("--opset", type=int, metavar="N", help="Of a list: all samples pass at this opset, not at any.")
 @click.option("--dtype", metavar="NAME", default="", help="Of a list: this dtype, or all; else the first of each.")
 @several("--status", "statuses", metavar="STATUS", text="Of a list: what ends so: fail, mismatch, crash, ...")
-@answer_options
+@click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
+@json_option
 def command(
     name: str,
     torch: str,

@@ -42,7 +42,7 @@ def page(form: Form, kept: Kept) -> Page:
         asked = replace(form.mine.filters(), ops=(name,))
         table = kept.answer(ask, asked, By.TORCH, TableLines.CASES, form.mine.one("runtime"))
         files += files_of("op-cases", table)
-        body += answered(replace(table, tables=table.tables[:1]), "Documented cases")
+        body += answered(replace(table, tables=table.tables[:1]), "Cases by torch release")
         # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
         if not form.whole:
             body += answered(workarounds.ask(form, kept, scope(Views.of(kept), ops=(name,))), "Workarounds")
