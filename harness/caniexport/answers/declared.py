@@ -94,13 +94,10 @@ def declared_table(dataset: Dataset, torch: str, keys: Collection[str]) -> Table
 
 def registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
     """By exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
-    if f"registered {torch}" not in dataset.beside:
-        found: dict[tuple[str, str], set[int]] = defaultdict(set)
-        for exporter, op, opsets in _registry(Views.of(dataset), torch):
-            found[exporter, operator_key(op)].update(opsets)
-        dataset.beside[f"registered {torch}"] = {key: versions.opset_text(opsets) for key, opsets in found.items()}
-    rules: Mapping[tuple[str, str], str] = dataset.beside[f"registered {torch}"]
-    return rules
+    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for exporter, op, opsets in _registry(dataset, torch):
+        found[exporter, operator_key(op)].update(opsets)
+    return {key: versions.opset_text(opsets) for key, opsets in found.items()}
 
 
 def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
@@ -108,13 +105,17 @@ def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str)
     return ", ".join(dict.fromkeys(rules[exporter, key] for key in name_keys(op) if (exporter, key) in rules))
 
 
-def _registry(views: Views, torch: str) -> Iterable[tuple[str, str, list[int]]]:
-    rows = views.fetch(
-        """SELECT "by", split_part(op, '.', 1) AS op, flatten(list(listed_opsets(opsets))) FROM declared
-            WHERE "release" = $1 AND "by" IN ('torchscript', 'dynamo') GROUP BY ALL""",
-        [torch],
-    )
-    return ((_REGISTRIES[by], op, opsets) for by, op, opsets in rows)
+def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
+    """Exporter, operator and opsets of each entry of a release's registries, read once."""
+    if f"registry {torch}" not in dataset.beside:
+        rows = Views.of(dataset).fetch(
+            """SELECT "by", split_part(op, '.', 1) AS op, flatten(list(listed_opsets(opsets))) FROM declared
+                WHERE "release" = $1 AND "by" IN ('torchscript', 'dynamo') GROUP BY ALL""",
+            [torch],
+        )
+        dataset.beside[f"registry {torch}"] = [(_REGISTRIES[by], op, opsets) for by, op, opsets in rows]
+    entries: list[tuple[str, str, list[int]]] = dataset.beside[f"registry {torch}"]
+    return entries
 
 
 def _measured(
@@ -134,9 +135,10 @@ def _measured(
 
     sampled = ", ".join(sql.literal(op) for op in samples.operators if is_wanted(op))
     plain = views.fetch(
-        f"""SELECT exporter, op, list(opset) FILTER (passing > 0), list(opset) FROM samples JOIN judged USING (op)
-            WHERE torch = $1 AND op IN ({sampled or "NULL"}) AND list_contains($2, exporter)
-                AND form IS NULL AND dtype = first_dtype AND calls > 0 GROUP BY ALL""",
+        f"""SELECT exporter, op, list(opset) FILTER (passing > 0), list(opset)
+            FROM samples JOIN (FROM judged WHERE op IN ({sampled or "NULL"})) USING (op)
+            WHERE torch = $1 AND list_contains($2, exporter) AND form IS NULL AND dtype = first_dtype AND calls > 0
+            GROUP BY ALL""",
         [torch, list(exporters)],
     )
     for exporter, op, passing, tried in plain:
@@ -160,7 +162,7 @@ def _measured(
             item.cases_pass.update(passing or ())
             item.tried.update(tried)
             item.cases.add(case)
-    for exporter, op, opsets in _registry(views, torch):
+    for exporter, op, opsets in _registry(dataset, torch):
         if exporter in exporters and is_wanted(op):
             found[name(op), exporter].registered.update(opsets)
     order = list(Agreement)

@@ -43,20 +43,16 @@ def op(dataset: Dataset, name: str = "", asked: OperatorFilters = EVERY) -> Answ
     if any(sign in name for sign in "*?["):
         found = names.require_all("operator", (name,), samples.operators)
         return operators(dataset, replace(asked, ops=tuple(sorted(found))))
-    about = _cases(dataset, name)
     try:
         every = samples.named(name)
     except UnknownName:
-        if not about.rows and samples.operators:
+        about = replace(_cases(dataset, name), shown=12)
+        if about.rows:
+            said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
+            return Answer(said, AnswerOutcome.LISTED, (about,), more="caniexport case NAME tells of one.")
+        if samples.operators:
             raise
-        every = []
-    if not every and not about.rows:
-        raise UnknownName(f"no operator samples were measured here, and no case is about {name!r}")
-    if not every:
-        said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
-        return Answer(
-            said, AnswerOutcome.LISTED, (replace(about, shown=12),), more="caniexport case NAME tells of one."
-        )
+        raise UnknownName(f"no operator samples were measured here, and no case is about {name!r}") from None
     meant = [one for one in every if samples.likeness(one, name) == samples.likeness(every[0], name)]
     if len(meant) == 1 and asked == replace(EVERY, torch=asked.torch):
         return _one(samples, dataset, meant[0], samples.release(asked.torch))
