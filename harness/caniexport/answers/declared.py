@@ -144,11 +144,8 @@ def _measured(
     for exporter, op, passing, tried in plain:
         found[op, exporter].samples_pass.update(passing or ())
         found[op, exporter].tried.update(tried)
-    about = views.fetch("""SELECT "case", unnest(aten_ops) FROM original""")
-    ops: dict[str, list[str]] = defaultdict(list)
-    for case, op in about:
-        if "::" in op and is_wanted(op):
-            ops[case].append(op)
+    every = {case: [op for op in of if "::" in op and is_wanted(op)] for case, _, of, _ in samples.documented}
+    ops = {case: of for case, of in every.items() if of}
     cases = views.fetch(
         f"""SELECT exporter, "case", list(DISTINCT opset) FILTER (works(status)), list(DISTINCT opset) FROM cells
             WHERE "case" IN ({", ".join(map(sql.literal, ops)) or "NULL"}) AND variant = 'plain'

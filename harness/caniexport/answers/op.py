@@ -23,7 +23,6 @@ from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
 from caniexport.operators import operator_keys
 from caniexport.store import Dataset
-from caniexport.store.views import Views
 
 _NOTES = 3
 #: any release that takes ``dynamo=``, as texts that name none write calls
@@ -46,13 +45,12 @@ def op(dataset: Dataset, name: str = "", asked: OperatorFilters = EVERY) -> Answ
     try:
         every = samples.named(name)
     except UnknownName:
-        about = replace(_cases(dataset, name), shown=12)
+        about = replace(_cases(samples, name), shown=12)
         if about.rows:
             said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
             return Answer(said, AnswerOutcome.LISTED, (about,), more="caniexport case NAME tells of one.")
-        if samples.operators:
-            raise
-        raise UnknownName(f"no operator samples were measured here, and no case is about {name!r}") from None
+        known = {*samples.operators, *(op for _, _, ops, _ in samples.documented for op in ops)}
+        raise names.unknown("operator", name, sorted(known)) from None
     meant = [one for one in every if samples.likeness(one, name) == samples.likeness(every[0], name)]
     if len(meant) == 1 and asked == replace(EVERY, torch=asked.torch):
         return _one(samples, dataset, meant[0], samples.release(asked.torch))
@@ -127,7 +125,7 @@ def _one(samples: Samples, dataset: Dataset, name: str, until: str) -> Answer:
         *_registered(dataset, name, newest),
         *(f"Not measured in {dtype}: {why}." for dtype, why in left_out if dtype),
     )
-    about = _cases(dataset, name)
+    about = _cases(samples, name)
     tables = (
         _strip(name, first, by_call),
         _now("other dtypes", (row for row in here if row in plain and row.dtype != first), shown=8),
@@ -177,7 +175,7 @@ def _verdict(name: str, by_call: Lines, newest: str) -> tuple[str, AnswerOutcome
 
 def _run(along: Mapping[str, Sampled]) -> tuple[str, str]:
     """The first and the last of the newest releases in a row on which the samples pass; empty where they never do."""
-    return last_run({torch: bool(row.opsets) for torch, row in [*along.items()][::-1]})
+    return last_run({torch: (bool(row.opsets), row.given) for torch, row in [*along.items()][::-1]})
 
 
 def _how(row: Sampled) -> str:
@@ -290,16 +288,12 @@ def _onnxscript(op: str) -> Table:
     return Table("what onnxscript's own tests expect", ("test", "mark", "dtypes", "samples", "why"), rows, shown=0)
 
 
-def _cases(dataset: Dataset, name: str) -> Table:
+def _cases(samples: Samples, name: str) -> Table:
     """The documented cases about an operator, with the number of their workarounds."""
-    rows = Views.of(dataset).fetch(
-        """SELECT o."case", o.title, list_concat(o.aten_ops, o.onnx_ops), count(w.variant) FROM original o
-            LEFT JOIN workaround w ON w."case" = o."case" GROUP BY ALL ORDER BY o."case\""""
-    )
     keys = name_keys(name)
     made = tuple(
         (title, count, Link(case, "case", {"case": case}))
-        for case, title, ops, count in rows
-        if keys & operator_keys(ops or ())
+        for case, title, ops, count in samples.documented
+        if keys & operator_keys(ops)
     )
     return Table("documented cases", ("case", "workarounds", "name"), made, shown=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +21,8 @@ from caniexport.store import Dataset, sql
 #: every dtype, where not the first of each operator is asked for
 ALL_DTYPES = "all"
 _SHOWN = 20
+#: by operator, dtype and exporter, and by release, oldest first: whether all samples pass, and what they are given
+Works = Mapping[tuple[str, str, str], Mapping[str, tuple[bool, int]]]
 
 
 @dataclass(frozen=True)
@@ -107,26 +109,26 @@ def _used(ops: Collection[str]) -> dict[str, int]:
     }
 
 
-def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> dict[tuple[str, str, str], dict[str, bool]]:
+def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> Works:
     """By operator, dtype and exporter: in which releases up to one all samples pass at some opset, oldest first."""
     rows = samples.views.fetch(
-        f"""SELECT op, dtype, exporter, torch, bool_or(works(status)) FROM samples JOIN judged USING (op)
-            JOIN sampled_release USING (torch)
+        f"""SELECT op, dtype, exporter, torch, bool_or(works(status)), any_value(hash(arguments))
+            FROM samples JOIN judged USING (op) JOIN sampled_release USING (torch)
             WHERE exporter IS NOT NULL AND calls > 0 AND form IS NULL AND {taken} AND coalesce(opset = $1, true)
                 AND n <= (SELECT n FROM sampled_release WHERE torch = $2)
             GROUP BY ALL ORDER BY any_value(n)""",
         [opset, torch],
     )
-    found: dict[tuple[str, str, str], dict[str, bool]] = defaultdict(dict)
-    for op, dtype, exporter, torch, does in rows:
-        found[op, dtype, exporter][torch] = does
+    found: dict[tuple[str, str, str], dict[str, tuple[bool, int]]] = defaultdict(dict)
+    for op, dtype, exporter, release, does, given in rows:
+        found[op, dtype, exporter][release] = does, given
     return found
 
 
 def _row(
     line: Mapping[str, Sampled | None],
     key: tuple[str, str],
-    works: Mapping[tuple[str, str, str], Mapping[str, bool]],
+    works: Works,
     rules: Mapping[tuple[str, str], str],
 ) -> tuple[Cell, ...]:
     op, dtype = key
@@ -182,7 +184,7 @@ def _broken(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) 
 
 
 def _shares(
-    works: Mapping[tuple[str, str, str], Mapping[str, bool]],
+    works: Works,
     exporters: Sequence[str],
     used: Mapping[str, int],
     newest: str,
@@ -190,7 +192,7 @@ def _shares(
     """How many operators work in each release, newest first: of all, and of those that models call."""
     counts: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
     for (op, _, exporter), along in works.items():
-        for torch, does in along.items():
+        for torch, (does, _) in along.items():
             counts["all", exporter, torch].append(does)
             if used.get(op):
                 counts["called by models", exporter, torch].append(does)
@@ -207,9 +209,6 @@ def _shares(
 
 def _others(samples: Samples) -> Table:
     """The operators of documented cases that have no samples, with the number of these cases."""
-    rows = samples.views.fetch(
-        """SELECT op, count(*) FROM (SELECT unnest(list_distinct(list_concat(aten_ops, onnx_ops))) AS op FROM original)
-            GROUP BY op ORDER BY op"""
-    )
-    made = tuple((Link(op, "op", {"op": op}), count) for op, count in rows if not samples.called(op))
+    counted = Counter(op for _, _, ops, _ in samples.documented for op in dict.fromkeys(ops))
+    made = tuple((Link(op, "op", {"op": op}), counted[op]) for op in sorted(counted) if not samples.called(op))
     return Table("operators of documented cases alone", ("operator", "cases"), made, shown=0)

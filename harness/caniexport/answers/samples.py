@@ -49,6 +49,8 @@ class Sampled(NamedTuple):
     torch: str
     ends: tuple[Ended, ...]
     error: str | None
+    #: the same number where the samples are the same
+    given: int
 
     @property
     def opsets(self) -> list[int]:
@@ -113,13 +115,13 @@ def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:
 def read_sampled(views: Views, where: str, values: Sequence[object] = ()) -> list[Sampled]:
     """The lines that a condition on the view ``sampled`` takes, newest release first."""
     rows = views.fetch(
-        f"""SELECT op, dtype, form, exporter, torch, ends, error FROM sampled JOIN judged USING (op)
+        f"""SELECT op, dtype, form, exporter, torch, ends, error, given FROM sampled JOIN judged USING (op)
             WHERE {where} ORDER BY n DESC, dtype_rank(dtype), dtype, form NULLS FIRST""",
         values,
     )
     return [
-        Sampled(op, dtype, form, exporter, torch, tuple(map(_ended, ends)), error)
-        for op, dtype, form, exporter, torch, ends, error in rows
+        Sampled(op, dtype, form, exporter, torch, tuple(map(_ended, ends)), error, given)
+        for op, dtype, form, exporter, torch, ends, error, given in rows
     ]
 
 
@@ -155,7 +157,8 @@ class Samples:
         """
         if name in self._newest:
             return [name]
-        found = self.called(name) or sorted(self._became(name), key=lambda op: self.likeness(op, name))
+        became = self._by_onnx.get(name.lower(), ())
+        found = self.called(name) or sorted(became, key=lambda op: self.likeness(op, name))
         if not found:
             raise names.unknown("operator", name, self.operators)
         return found
@@ -193,6 +196,14 @@ class Samples:
             found[operator_key(op.rpartition(".")[2])].append(op)
         return dict(found)
 
+    @cached_property
+    def documented(self) -> list[tuple[str, str, list[str], int]]:
+        """Name, title, operators and number of workarounds of each documented case."""
+        return self.views.fetch(
+            """SELECT o."case", o.title, coalesce(list_concat(o.aten_ops, o.onnx_ops), []), count(w.variant)
+                FROM original o LEFT JOIN workaround w ON w."case" = o."case" GROUP BY ALL ORDER BY o."case\""""
+        )
+
     def meant(self, name: str) -> list[str]:
         """Those of :meth:`called` that a name means as much as the first: that alone where it is the very name. What
         works in place is meant by its own name alone: ``Resize`` is not ``resize_``.
@@ -208,11 +219,16 @@ class Samples:
         called = _letters(name.rpartition(".")[2].rpartition("::")[2])
         return op not in self._newest, called not in map(_letters, (*op.split("."), _base(op))), is_inner(op)
 
-    def _became(self, name: str) -> list[str]:
-        """Operators of whose files this is one of at most three operators."""
-        query = """SELECT DISTINCT op FROM samples WHERE len(string_split(ops, ' ')) <= 3
-            AND list_contains([split_part(item, '*', 1) for item in string_split(lower(ops), ' ')], $1) ORDER BY op"""
-        return [op for (op,) in self.views.fetch(query, [name.lower()])]
+    @cached_property
+    def _by_onnx(self) -> dict[str, list[str]]:
+        """By ONNX operator: the operators of whose files it is one of at most three."""
+        query = """SELECT DISTINCT split_part(item, '*', 1) AS became, op
+            FROM (SELECT DISTINCT op, unnest(string_split(lower(ops), ' ')) AS item FROM samples
+                WHERE len(string_split(ops, ' ')) <= 3) ORDER BY op"""
+        found: dict[str, list[str]] = defaultdict(list)
+        for became, op in self.views.fetch(query):
+            found[became].append(op)
+        return dict(found)
 
     def at(self, name: str, torch: str, exporter: str) -> tuple[Ended, ...]:
         """How the plain samples of an operator end, in the dtype that it is judged by, by opset."""
@@ -269,12 +285,14 @@ def _cell(end: Ended | None) -> Cell:
     return Mark(end.status, f"{end.passing} of {end.samples} pass")
 
 
-def last_run(works: Mapping[str, bool]) -> tuple[str, str]:
-    """The first and the last of the newest releases in a row on which samples pass, of those measured, oldest first;
-    empty where they do on none.
+def last_run(along: Mapping[str, tuple[bool, int]]) -> tuple[str, str]:
+    """The first and the last of the newest releases in a row on which samples pass, of those measured, oldest first,
+    with the samples of each; empty where they pass on none, or no longer and were others then.
     """
-    passing = [torch for torch, does in works.items() if does]
-    return next(reversed(versions.runs(passing, list(works))), ("", ""))
+    passing = [torch for torch, (works, _) in along.items() if works]
+    first, last = next(reversed(versions.runs(passing, list(along))), ("", ""))
+    is_alike = bool(last) and along[last][1] == along[list(along)[-1]][1]
+    return (first, last) if is_alike else ("", "")
 
 
 def is_inner(op: str) -> bool:
