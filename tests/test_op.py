@@ -58,9 +58,14 @@ def test_what_is_asked_of_a_list_makes_one_of_a_single_operator(results):
 
 
 def test_what_no_longer_passes_says_until_when_it_did(results):
-    found = caniexport.op(results, "sdpa")
+    found = caniexport.op(results, "cartesian_prod")
     assert found.outcome is AnswerOutcome.FAILS
-    assert found.verdict.endswith("exports in part at torch 2.15.0: 2 of 3 samples pass (all until 2.13).")
+    assert found.verdict == "cartesian_prod exports in part at torch 2.15.0: 1 of 2 samples pass (all until 2.10)."
+
+
+def test_what_passed_with_other_samples_is_not_said_to_have_passed(results):
+    """All samples of 2.13 pass; torch 2.14 has others."""
+    assert caniexport.op(results, "sdpa").verdict.endswith("exports in part at torch 2.15.0: 2 of 3 samples pass.")
 
 
 def test_dynamo_is_named_with_the_companion_packages_it_was_measured_with(results):

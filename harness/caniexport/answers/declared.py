@@ -11,6 +11,7 @@ from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Table
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.samples import EXPORTERS, Samples, name_keys
+from caniexport.home import NEWEST
 from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset, sql
@@ -32,11 +33,12 @@ class Agreement(StrEnum):
 
 @dataclass
 class _Measured:
-    """One operator by one exporter: opsets that are registered, tried, and at which a case or a sample passes."""
+    """One operator by one exporter: opsets that are registered, and at which cases and samples were tried and pass."""
 
     registered: set[int] = field(default_factory=set)
-    tried: set[int] = field(default_factory=set)
+    cases_tried: set[int] = field(default_factory=set)
     cases_pass: set[int] = field(default_factory=set)
+    samples_tried: set[int] = field(default_factory=set)
     samples_pass: set[int] = field(default_factory=set)
     cases: set[str] = field(default_factory=set)
 
@@ -47,7 +49,9 @@ class _Measured:
             return Agreement.UNREGISTERED if passing else Agreement.NEITHER
         if not passing:
             return Agreement.NOTHING_PASSES
-        return Agreement.AGREES if self.registered & self.tried <= passing else Agreement.FEWER
+        # a special case that passes nowhere says little of the operator
+        tried = (self.cases_tried if self.cases_pass else set()) | (self.samples_tried if self.samples_pass else set())
+        return Agreement.AGREES if self.registered & tried <= passing else Agreement.FEWER
 
 
 def declared(
@@ -108,12 +112,10 @@ def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str)
 def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
     """Exporter, operator and opsets of each entry of a release's registries, read once."""
     if f"registry {torch}" not in dataset.beside:
-        rows = Views.of(dataset).fetch(
-            """SELECT "by", split_part(op, '.', 1) AS op, flatten(list(listed_opsets(opsets))) FROM declared
-                WHERE "release" = $1 AND "by" IN ('torchscript', 'dynamo') GROUP BY ALL""",
-            [torch],
-        )
-        dataset.beside[f"registry {torch}"] = [(_REGISTRIES[by], op, opsets) for by, op, opsets in rows]
+        rows = dataset.of(NEWEST).records("declared", {"release": {torch}, "by": set(_REGISTRIES)})
+        dataset.beside[f"registry {torch}"] = [
+            (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _numbers(row["opsets"])) for row in rows
+        ]
     entries: list[tuple[str, str, list[int]]] = dataset.beside[f"registry {torch}"]
     return entries
 
@@ -143,7 +145,7 @@ def _measured(
     )
     for exporter, op, passing, tried in plain:
         found[op, exporter].samples_pass.update(passing or ())
-        found[op, exporter].tried.update(tried)
+        found[op, exporter].samples_tried.update(tried)
     every = {case: [op for op in of if "::" in op and is_wanted(op)] for case, _, of, _ in samples.documented}
     ops = {case: of for case, of in every.items() if of}
     cases = views.fetch(
@@ -157,14 +159,14 @@ def _measured(
         for op in ops[case]:
             item = found[name(op), exporter]
             item.cases_pass.update(passing or ())
-            item.tried.update(tried)
+            item.cases_tried.update(tried)
             item.cases.add(case)
     for exporter, op, opsets in _registry(dataset, torch):
         if exporter in exporters and is_wanted(op):
             found[name(op), exporter].registered.update(opsets)
     order = list(Agreement)
     known = sorted(found.items(), key=lambda one: (order.index(one[1].agreement), one[0]))
-    return {key: item for key, item in known if item.tried}
+    return {key: item for key, item in known if item.cases_tried or item.samples_tried}
 
 
 def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], shown: int = 0) -> Table:
@@ -180,6 +182,12 @@ def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], s
     )
     columns = ("operator", "call", "so", "registered at opset", "cases pass at", "samples pass at", "cases")
     return Table(title, columns, rows, shown=shown)
+
+
+def _numbers(text: str) -> list[int]:
+    """``7-9,11`` as numbers."""
+    ends = [part.split("-") for part in text.split(",")]
+    return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]
 
 
 def _opsets(opsets: Collection[int]) -> str:

@@ -96,15 +96,13 @@ class Views:
         cursor.execute(resources.files("caniexport.store").joinpath("views.sql").read_text(encoding="utf-8"))
 
     def _make_samples(self) -> None:
-        """Operator samples, which are published as their sums and of one profile, and the exporters' registries."""
+        """Operator samples, which are published as their sums and of one profile."""
         folder = self.dataset.published_beside(OPERATORS)
         file = folder / f"{OPERATORS}.parquet" if folder else None
         samples = f"FROM read_parquet({sql.literal(str(file))})" if file and file.is_file() else sql.empty(OPERATORS)
         self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW samples AS {samples}")
         releases = self._cursor.execute("SELECT DISTINCT torch FROM samples").fetchall()
         self._number("sampled_release", (torch for (torch,) in releases))
-        declared = self.dataset.of(NEWEST).relation("declared")
-        self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW declared AS {declared}")
 
     def _number(self, table: str, releases: Iterable[str]) -> None:
         """Make a table of releases with the number of each, the oldest first."""

@@ -1,5 +1,5 @@
 -- What answers ask: views over the rows that are taken (which_row.py), of every profile.
--- views.py makes the relations cells, replays, message (each with its profile), variants, samples, declared, and the
+-- views.py makes the relations cells, replays, message (each with its profile), variants, samples, and the
 -- tables places, version and sampled_release, first.
 
 -- whether a user's model works there; null where that was not measured
@@ -68,8 +68,3 @@ CREATE OR REPLACE TEMP VIEW sampled AS
         arg_max(signature, (passing, opset)) FILTER (NOT works(status)) AS error,
         any_value(hash(arguments)) AS given
     FROM samples JOIN sampled_release USING (torch) WHERE exporter IS NOT NULL AND calls > 0 GROUP BY ALL;
-
--- the opsets that a registry lists: 7-9,11
-CREATE OR REPLACE TEMP MACRO listed_opsets(text) AS flatten([
-    range(CAST(split_part(part, '-', 1) AS INTEGER), CAST(split_part(part, '-', -1) AS INTEGER) + 1)
-    for part in string_split(text, ',')]);
