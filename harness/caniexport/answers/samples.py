@@ -157,8 +157,7 @@ class Samples:
         """
         if name in self._newest:
             return [name]
-        became = self._by_onnx.get(name.lower(), ())
-        found = self.called(name) or sorted(became, key=lambda op: self.likeness(op, name))
+        found = self.called(name) or sorted(self._by_onnx.get(name.lower(), ()), key=lambda op: self.likeness(op, name))
         if not found:
             raise names.unknown("operator", name, self.operators)
         return found
