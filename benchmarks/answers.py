@@ -40,7 +40,8 @@ QUESTIONS: dict[str, list[str]] = {
     "workaround, everything": ["workaround"],
     "upgrade": ["upgrade", "--from", "torch=1.13.1", "--to", "torch=2.15.0"],
     "claims": ["claims"],
-    "declared": ["declared", "--torch", "2.8.0"],
+    "op, one operator": ["op", "grid_sample"],
+    "op, every operator": ["op"],
 }
 
 
@@ -128,7 +129,6 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     from caniexport.answers.matrix import By, table
 
     from caniexport import api
-    from caniexport.answers.declared import declared
     from caniexport.answers.documents import claims
     from caniexport.answers.filters import Filters
     from caniexport.store import Dataset
@@ -147,7 +147,7 @@ def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
         "workaround": lambda: api.workaround(dataset, case=cases, theme=themes),
         "upgrade": lambda: api.upgrade(dataset, given["--from"], given["--to"]),
         "claims": lambda: claims(dataset, asked),
-        "declared": lambda: declared(dataset, asked),
+        "op": lambda: api.op(dataset, "".join(rest)),
     }
     answers[command]()
     return best(answers[command], repeat, resource.RUSAGE_SELF)

@@ -26,22 +26,17 @@ def write(target: Path) -> None:
 
 
 def compare(source: Path, release: str) -> None:
-    """Print what the list says against the rows of a release, in the dtype that each operator is told by."""
-    from caniexport import home as homes
-    from caniexport.answers.torch_operators import TOLD, OperatorsSummary, name_keys
-    from caniexport.model.made_cases import OPERATORS
+    """Print what the list says against the samples in a release, in the dtype that each operator is judged by."""
+    from caniexport.answers.samples import name_keys, read_sampled
+    from caniexport.api import open as open_dataset
     from caniexport.operators import operator_key
+    from caniexport.store.views import Views
 
     told = json.loads(source.read_text(encoding="utf-8"))
     since = {operator_key(name): opset for name, opset in told["listed"].items()}
     unlisted = {operator_key(name) for name in told["unlisted"]}
-    rows = defaultdict(list)
-    summary = OperatorsSummary(homes.find().of_corpus(OPERATORS).published)
-    where = "torch = ? AND exporter = 'torchscript-trace' AND form IS NULL AND calls > 0 AND dtype = ?"
-    for dtype in TOLD:
-        for row in summary.rows(where, [release, dtype]):
-            if not rows[row.op] or rows[row.op][0].dtype == dtype:
-                rows[row.op].append(row)
+    where = "torch = $1 AND exporter = 'torchscript-trace' AND form IS NULL AND dtype = first_dtype"
+    rows = {row.op: row.ends for row in read_sampled(Views.of(open_dataset()), where, [release])}
     found = defaultdict(list)
     early: Counter[bool] = Counter()
     for op, own in sorted(rows.items()):
@@ -50,7 +45,7 @@ def compare(source: Path, release: str) -> None:
         end = 0 if any(row.works for row in own) else 1 if any(row.passing for row in own) else 2
         found[kind, _ENDS[end]].append(op)
         first = min((since[key] for key in keys if key in since), default=0)
-        early.update(row.works for row in own if (row.opset or 0) < first)
+        early.update(row.works for row in own if row.opset < first)
     for (kind, end), ops in sorted(found.items()):
         print(f"{kind}, {end}: {len(ops)}  {' '.join(ops) if (kind == 'listed') == (end == _ENDS[2]) else ''}")
     print(f"below the opset that the list says: {early[True]} of {early.total()} pass")

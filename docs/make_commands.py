@@ -49,6 +49,7 @@ EXAMPLES: dict[str, list[str]] = {
         "upgrade --from 1.13.1 --op grid_sample --op lstm",
     ],
     "alerts": ["alerts --baseline results --current results"],
+    "op": ["op F.grid_sample", "op --status mismatch --dtype float16"],
 }
 SHOWN: dict[str, str] = {
     "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",
@@ -57,7 +58,6 @@ SHOWN: dict[str, str] = {
     "publish": "publish",
     "workflow": "workflow > .github/workflows/nightly.yml",
     "dashboard": "dashboard --port 8501",
-    "op": "op F.grid_sample",
 }
 
 STATES: Mapping[AlertStage, str] = {

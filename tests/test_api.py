@@ -30,7 +30,7 @@ def test_every_command_that_answers_is_a_function(here):
     assert caniexport.case(here, "cross").verdict.startswith("Works at torch 2.15.0")
     assert caniexport.changes(here, "cross").tables
     assert caniexport.claims(here).counts is not None
-    assert caniexport.declared(here) == []
+    assert caniexport.declared(here).verdict.startswith("At torch 2.15.0 0 registered operators")
     assert caniexport.runtimes(here).verdict.startswith("Not measured")
     assert caniexport.compare_datasets(here, here).alerts == ()
 

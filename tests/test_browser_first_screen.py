@@ -136,20 +136,6 @@ def test_a_page_chosen_from_the_menu_of_a_phone_is_seen(visit, setting):
     until(page, "document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
 
 
-def test_the_operator_stays_beside_what_is_said_of_it_and_all_fits_a_tablet(visit):
-    page = visit("/declared", 390)
-    box, row = page.locator("#root .scroll"), page.locator("#root .declared tbody tr").first
-    verdict = row.locator(".badge").bounding_box()
-    assert verdict["x"] + verdict["width"] <= 390
-
-    at = row.locator("th").bounding_box()["x"]
-    assert box.evaluate("box => { box.scrollLeft = 200; return box.scrollLeft }") > 0
-    assert abs(row.locator("th").bounding_box()["x"] - at) < 2
-
-    box = visit("/declared", 720).locator("#root .scroll")
-    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
-
-
 def test_a_link_that_only_changes_what_is_shown_leaves_a_reader_where_they_are(visit):
     page = visit("/case?case=cross-no-symbolic&torch=2.8.0&opset=14")
     page.set_viewport_size({"width": 1440, "height": 400})

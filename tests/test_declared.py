@@ -8,8 +8,8 @@ import sys
 import pytest
 from small_dataset import append, cells, write
 
-from caniexport.answers.declared import Agreement, declared
-from caniexport.answers.filters import Filters
+from caniexport.answers.answer import records
+from caniexport.answers.declared import Agreement, declared, registered
 from caniexport.store import Dataset
 from caniexport.worker import declared as tables
 
@@ -33,30 +33,31 @@ def local(tmp_path):
     return folder
 
 
-def found(local, **filters):
-    dataset = Dataset.open(None, local)
-    return {(one.exporter, one.op): one for one in declared(dataset, Filters(**filters))}
+def found(local, torch):
+    """By call and operator: the row of the answer."""
+    answer = declared(Dataset.open(None, local), torch)
+    return {(row["call"], row["operator"]["op"]): row for table in answer.tables for row in records(table)}
 
 
-def test_a_rule_that_passes_later_than_it_is_declared_is_told_with_both_ranges(local):
-    one = found(local, torch=("2.8.0",))["torchscript-trace", "aten::grid_sampler"]
+def test_an_operator_that_passes_at_fewer_opsets_than_registered_is_told_with_both(local):
+    row = found(local, "2.8.0")["dynamo=False", "aten::grid_sampler"]
 
-    assert (one.declared, one.passing, one.agreement) == ("9-23", "16-23", Agreement.LATER)
+    assert (row["registered at opset"], row["cases pass at"], row["so"]) == ("9-23", "16-23", Agreement.FEWER.value)
 
 
 def test_overloads_of_an_operator_count_as_the_operator(local):
-    one = found(local, torch=("2.8.0",))["dynamo", "aten::cross"]
+    row = found(local, "2.8.0")["dynamo=True", "aten::cross"]
 
-    assert (one.declared, one.agreement) == ("18-27", Agreement.AGREES)
+    assert (row["registered at opset"], row["so"]) == ("18-27", Agreement.AGREES.value)
+    assert registered(Dataset.open(None, local), "2.8.0")["dynamo", "cross"] == "18-27"
 
 
-def test_what_passes_without_a_rule_of_its_own_is_told_apart_from_what_never_does(local):
-    new = found(local, torch=("2.8.0",))
-    old = found(local, torch=("1.12.1",))
+def test_what_passes_without_being_registered_is_told_apart_from_what_never_does(local):
+    new, old = found(local, "2.8.0"), found(local, "1.12.1")
 
     # exported by decomposition, or for this case baked into the file
-    assert new["dynamo", "aten::grid_sampler"].agreement is Agreement.UNDECLARED
-    assert old["torchscript-trace", "aten::cross"].agreement is Agreement.NEITHER
+    assert new["dynamo=True", "aten::grid_sampler"]["so"] == Agreement.UNREGISTERED.value
+    assert old["torch.onnx.export", "aten::cross"]["so"] == Agreement.NEITHER.value
 
 
 def test_a_case_that_torch_itself_refuses_has_asked_no_exporter(local):
@@ -69,20 +70,20 @@ def test_a_case_that_torch_itself_refuses_has_asked_no_exporter(local):
     rows = [row for row in cells("2.8.0") if (row["case"], row["variant"]) == ("cross", "plain")]
     append(local, *({**row, **refused} for row in rows))
 
-    new = found(local, torch=("2.8.0",))
+    new = found(local, "2.8.0")
 
-    assert new["torchscript-trace", "aten::cross"].agreement is Agreement.UNTRIED
-    assert new["torchscript-trace", "aten::cross"].declared == "7-23"
-    assert new["torchscript-trace", "aten::grid_sampler"].agreement is Agreement.LATER
+    assert ("dynamo=False", "aten::cross") not in new
+    assert new["dynamo=False", "aten::grid_sampler"]["so"] == Agreement.FEWER.value
 
 
-def test_a_release_without_a_table_is_left_out_and_differences_come_first(local):
+def test_differences_come_first_and_an_operator_is_asked_for_by_any_name(local):
     dataset = Dataset.open(None, local)
-    every = declared(dataset, Filters())
+    titles = [table.title for table in declared(dataset, "2.8.0").tables]
+    one = declared(dataset, "2.8.0", ops=("GridSample",))
 
-    assert {one.torch for one in every} == {"1.12.1", "2.8.0"}
-    ranks = [list(Agreement).index(one.agreement) for one in every]
-    assert ranks == sorted(ranks)
+    assert titles == [word.value for word in Agreement]
+    assert {row["operator"]["op"] for table in one.tables for row in records(table)} == {"aten::grid_sampler"}
+    assert one.verdict == "At torch 2.8.0 0 registered operators do not pass, 1 pass at fewer opsets."
 
 
 def test_a_file_that_cannot_be_read_takes_no_other_with_it(local):

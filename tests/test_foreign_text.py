@@ -14,9 +14,10 @@ from click.testing import CliRunner
 from onnx_bytes import model, node
 from small_dataset import write
 
-from caniexport.answers.torch_operators import OperatorsSummary
+from caniexport.answers.samples import Samples
 from caniexport.cli import main, output
 from caniexport.model.printable import printable
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 #: names the window, makes a link, turns colours on in seven and eight bits, turns the direction of letters
@@ -95,7 +96,7 @@ def test_a_file_of_many_brackets_is_an_error_that_names_it(run, tmp_path, name, 
 
 
 def test_many_names_of_operators_are_looked_up_within_seconds():
-    summary = OperatorsSummary(ROOT / "results" / "operators")
+    summary = Samples(Dataset.open(ROOT / "results", None))
     began = time.process_time()
     found = [summary.called(f"Op{number}") for number in range(50_000)]
     assert not any(found) and summary.called("GridSample")[0] == "nn.functional.grid_sample"

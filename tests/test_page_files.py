@@ -29,7 +29,7 @@ def rows(file):
         ("upgrade", {"from": "1.10.2", "to": "2.15.0"}, "table", ""),
         ("workarounds", {"torch": "1.10.2"}, "table", ""),
         ("claims", {"outcome": "reproduced"}, "outcome", "reproduced"),
-        ("declared", {"exporter": "trace"}, "exporter", "torchscript-trace"),
+        ("declared", {"exporter": "trace"}, "call", "dynamo=False"),
         ("alerts", {"torch": "2.0.1", "state": "open"}, "torch", "2.0.1"),
         ("op", {"op": "aten::cross", "exporter": "dynamo"}, "call", "dynamo=True"),
     ],

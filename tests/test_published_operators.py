@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import calls_pass, operator_at
-from caniexport.answers.operator_findings import read_findings
-from caniexport.answers.operator_score import read_used, scores
-from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
+from caniexport.answers.answer import records
+from caniexport.answers.op import op
+from caniexport.answers.samples import Samples
 from caniexport.cli import main
 from caniexport.corpus.operator_table import listed_releases, table_path
 from caniexport.model import releases
 from caniexport.model.made_cases import OPERATORS, read_entries
-from caniexport.model.status import WORKS
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 from caniexport.publish.operators import summarised
-from caniexport.store import writer
+from caniexport.store import Dataset, writer
 from caniexport.store.schema import to_arrow
 from caniexport.worker.opinfo import DTYPES
 
@@ -65,13 +64,13 @@ COUNTED = {
     ("2.13.0", 20): (702, 310, 334, 7, 7, 44),
 }
 
-#: the mean share of calls that pass of all operators, and by use in models, in per cent: docs/operators.md has them too
-SCORED = {
-    ("1.13.1", TRACE): (43.9, 88.7),
-    ("2.5.1", DYNAMO): (72.4, 96.6),
-    ("2.5.1", TRACE): (46.9, 91.2),
-    ("2.15.0", DYNAMO): (69.7, 94.2),
-    ("2.15.0", TRACE): (45.6, 90.5),
+#: operators that work at some opset, and those of them that models call: docs/operators.md has them too
+WORKING = {
+    ("1.13.1", TRACE): ((235, 599), (128, 180)),
+    ("2.5.1", DYNAMO): ((454, 648), (172, 190)),
+    ("2.5.1", TRACE): ((283, 648), (142, 190)),
+    ("2.15.0", DYNAMO): ((455, 659), (171, 192)),
+    ("2.15.0", TRACE): ((283, 659), (143, 192)),
 }
 
 
@@ -81,15 +80,17 @@ def names(tmp_path_factory):
     folder = tmp_path_factory.mktemp("operators")
     cells = [(f"op-{entry.name}", "float32-plain", TRACE, 20, "done", "pass", None, None) for entry in ENTRIES]
     rows = list(summarised("2.15.0", dict.fromkeys(cells), []))
-    writer.write(summary_path(folder), "operators", to_arrow("operators", rows))
-    return OperatorsSummary(folder)
+    writer.write(folder / OPERATORS / "operators.parquet", "operators", to_arrow("operators", rows))
+    return Samples(Dataset.open(folder, None))
 
 
 @pytest.fixture(scope="module")
-def published():
-    if not summary_path(HOME.published).is_file():
-        pytest.skip("the summary of operators is not published yet")
-    return OperatorsSummary(HOME.published)
+def published(results):
+    return Samples.of(results)
+
+
+def rows_of(published, where, values=(), columns="torch, op, dtype, exporter, status"):
+    return published.views.fetch(f"SELECT {columns} FROM samples LEFT JOIN judged USING (op) WHERE {where}", values)
 
 
 @pytest.fixture(scope="module")
@@ -116,19 +117,8 @@ def test_every_spelling_leads_to_the_operator(names, op, spelling):
         ("inverse", "linalg.inv"),
     ],
 )
-def test_of_two_operators_alike_the_one_of_this_name_is_told_where_the_newest_release_has_it(published, name, op):
-    found = operator_at(published, name, "2.15.0")
-
-    assert found is not None
-    assert found.op == op
-    assert found.told.startswith("On torch 2.15.0 ")
-
-
-def test_a_release_in_which_an_operator_was_not_measured_is_named_before_the_one_that_answers(published):
-    found = operator_at(published, "conv3d", "1.8.1")
-
-    assert found is not None
-    assert found.told.startswith("Torch 1.8.1 was not measured for it. On torch 2.2.2 torch's own calls")
+def test_of_two_operators_alike_the_one_of_this_name_is_meant(published, name, op):
+    assert published.called(name)[0] == op
 
 
 @pytest.mark.parametrize("spelling", ["Erfcx", "aten::fft_rfft", "torch.linalg.inv", "nn.GELU", "x.index_put", "sdpa"])
@@ -153,48 +143,52 @@ def test_twenty_releases_are_published(published):
 
 def test_a_release_that_is_published_has_a_row_for_every_entry(published):
     for release in set(published.releases) & set(LISTED):
-        have = {row.op for row in published.rows("torch = ? AND status <> ''", [release])}
+        have = {op for (op,) in rows_of(published, "torch = $1", [release], "DISTINCT op")}
         own = {entry.name for entry in ENTRIES if entry.holds(release)}
         assert len(own & have) >= 0.98 * len(own), release
 
 
 def test_a_float_minus_an_int64_tensor_fails_with_dynamo_from_2_13_on(published):
     """pytorch/pytorch#194381: 2.12.1 exports it, and every sample of torch's own database passes on both."""
-    where = "op = 'sub' AND dtype = 'int64' AND form = 'float-left' AND exporter = ?"
-    works = {row.torch: row.works for row in published.rows(where, [DYNAMO])}
+    where = "op = 'sub' AND dtype = 'int64' AND form = 'float-left' AND exporter = 'dynamo'"
+    status = dict(rows_of(published, where, columns="torch, status"))
 
-    assert works["2.12.1"]
-    assert not works["2.13.0"]
-    assert not works["2.15.0"]
-    rsub = published.rows("op = 'rsub' AND dtype = 'int64' AND form IS NULL AND torch = '2.13.0'")
-    assert all(row.works for row in rsub if row.exporter == DYNAMO)
+    assert (status["2.12.1"], status["2.13.0"], status["2.15.0"]) == ("pass", "fail", "fail")
+    rsub = "op = 'rsub' AND dtype = 'int64' AND form IS NULL AND torch = '2.13.0' AND exporter = 'dynamo'"
+    assert {status for (status,) in rows_of(published, rsub, columns="status")} == {"pass"}
+
+
+FINDINGS = tomllib.loads((HOME.cases / "findings.toml").read_text(encoding="utf-8"))["finding"]
+
+
+def is_about(finding, op, dtype, exporter):
+    return op in finding["operators"] and exporter == finding["exporter"] and dtype in finding.get("dtypes", [dtype])
 
 
 def test_what_is_wrong_in_the_newest_release_was_looked_at(published):
-    _, findings = read_findings(HOME.cases)
     torch = published.releases[-1]
     random = {entry.name for entry in ENTRIES if entry.random and entry.holds(torch)}
-    every = published.rows("torch = ? AND exporter IS NOT NULL", [torch])
-    rows = [row for row in every if row.status in ("mismatch", "crash", "timeout", "oom") and row.op not in random]
+    wrong = "torch = $1 AND exporter IS NOT NULL AND status IN ('mismatch', 'crash', 'timeout', 'oom')"
+    rows = {row[:3] for row in rows_of(published, wrong, [torch], "op, dtype, exporter") if row[0] not in random}
 
-    assert [row for row in rows if not any(finding.is_about(row) for finding in findings)] == []
+    assert len(rows) > 50
+    assert [row for row in rows if not any(is_about(finding, *row) for finding in FINDINGS)] == []
 
 
 def test_every_finding_is_about_an_operator_that_does_not_pass(published):
-    asked = published.rows("torch = '2.15.0' AND exporter IS NOT NULL AND calls > 0")
-    rows = [row for row in asked if not row.works]
-    for finding in read_findings(HOME.cases)[1]:
-        for op in finding.operators:
-            assert any(finding.is_about(row) and row.op == op for row in rows), (op, finding.exporter)
+    bad = "torch = '2.15.0' AND exporter IS NOT NULL AND calls > 0 AND NOT works(status)"
+    rows = set(rows_of(published, bad, (), "op, dtype, exporter"))
+    for finding in FINDINGS:
+        about = {op for op, *where in rows if is_about(finding, op, *where)}
+        assert set(finding["operators"]) <= about, finding["what"]
 
 
 @pytest.mark.parametrize(("release", "opset"), COUNTED)
 def test_the_plainest_calls_of_a_release_are_counted(published, release, opset):
-    if release not in published.releases:
-        pytest.skip(f"torch {release} is not published yet")
     own = [entry for entry in ENTRIES if entry.holds(release)]
-    rows = published.rows("torch = ? AND opset = ? AND exporter = ? AND form IS NULL", [release, opset, TRACE])
-    ended = {(row.op, row.dtype): how_the_plainest_ends(row) for row in rows}
+    where = "torch = $1 AND opset = $2 AND exporter = $3 AND form IS NULL"
+    rows = rows_of(published, where, [release, opset, TRACE], "op, dtype, status, sample, signature")
+    ended = {(op, dtype): how_the_plainest_ends(*row) for op, dtype, *row in rows}
     found = [ended[entry.name, first_dtype(entry)] if entry.calls else "no module" for entry in own]
 
     counts = [found.count(end) for end in ("works", "export", "compare", "runtime", "no module")]
@@ -203,46 +197,57 @@ def test_the_plainest_calls_of_a_release_are_counted(published, release, opset):
     assert f"| | plainest sample | {told} | 0 |" in (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("release", "exporter"), SCORED)
-def test_the_score_of_a_release_is_the_one_that_is_told(published, release, exporter):
-    by = {(item.torch, item.exporter): item for item in scores(published, read_used(HOME.cases))}
-    found = by[release, exporter]
+@pytest.mark.parametrize(("release", "exporter"), WORKING)
+def test_the_operators_that_work_in_a_release_are_counted(published, results, release, exporter):
+    tables = {table.title: table for table in op(results).tables}
+    series = ".".join(release.split(".")[:2])
+    calls = {TRACE: "dynamo=False", DYNAMO: "dynamo=True"}
+    found = tuple(
+        (row[series]["works"], row[series]["measured"])
+        for row in records(tables["operators that work"])
+        if row["call"] == calls[exporter]
+    )
+    passing = rows_of(
+        published,
+        "torch = $1 AND exporter = $2 AND form IS NULL AND dtype = first_dtype AND passing = calls AND calls > 0",
+        [release, exporter],
+        "count(DISTINCT op)",
+    )
 
-    assert (found.share, found.by_use) == SCORED[release, exporter]
+    assert found == WORKING[release, exporter]
+    assert passing == [(found[0][0],)]
     page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith(f"| {release} |"))
-    assert f"| {found.share} % | {found.by_use} % |" in line
+    assert "".join(f" {works} of {measured} |" for works, measured in found) in line
 
 
 def first_dtype(entry):
     return next(dtype for dtype in DTYPES if dtype in entry.calls)
 
 
-def how_the_plainest_ends(row: OperatorRow) -> str:
+def how_the_plainest_ends(status: str, sample: str, signature: str) -> str:
     """Its stage; the sample that is named is the first that does not pass, and the plainest comes first."""
-    if row.status in {status.value for status in WORKS} or row.sample != "plain":
+    if status in ("pass", "degraded") or sample != "plain":
         return "works"
-    stage = row.signature.partition("|")[0]
+    stage = signature.partition("|")[0]
     return "runtime" if stage in ("load", "run") else stage
 
 
 @pytest.mark.parametrize("name", ["prod", "softmax", "mean", "median", "var"])
-def test_an_operator_goes_before_the_masked_one_that_is_called_alike(name):
-    assert OperatorsSummary(HOME.published).called(f"aten::{name}")[0] == name
+def test_an_operator_goes_before_the_masked_one_that_is_called_alike(published, name):
+    assert published.called(f"aten::{name}")[0] == name
 
 
-def test_torchs_own_calls_say_of_an_operator_that_no_case_has_whether_it_passes():
-    summary = OperatorsSummary(HOME.published)
-
-    assert calls_pass(summary, "Erf", "2.15.0", DYNAMO, 18)
-    assert calls_pass(summary, "Erf", "2.15.0", TRACE, 17)
+def test_samples_say_of_an_operator_that_no_case_has_whether_it_passes(published):
+    assert published.pass_at("Erf", "2.15.0", DYNAMO, 18)
+    assert published.pass_at("Erf", "2.15.0", TRACE, 17)
     # all of these fail by trace at the oldest opset, some of softplus's at every one
-    assert not calls_pass(summary, "Erf", "2.15.0", TRACE, 8)
-    assert not calls_pass(summary, "Softplus", "2.15.0", TRACE, 17)
+    assert published.pass_at("Erf", "2.15.0", TRACE, 8) is False
+    assert published.pass_at("Softplus", "2.15.0", TRACE, 17) is False
     # no operator of torch is called so
-    assert not calls_pass(summary, "NonMaxSuppression", "2.15.0", DYNAMO, 18)
+    assert published.pass_at("NonMaxSuppression", "2.15.0", DYNAMO, 18) is None
     # a release that was not measured, beside one that was
-    assert not calls_pass(summary, "Erf", "1.9.9", TRACE, 14)
+    assert published.pass_at("Erf", "1.9.9", TRACE, 14) is None
 
 
 def test_an_operator_that_is_not_measured_is_a_dead_end_neither_of_op_nor_of_why():

@@ -79,7 +79,7 @@ def test_another_name_of_an_operator_leads_to_its_one_page(copy):
     assert f'content="0; url={told.name}"' in read_page(other)
     assert "This operator is told as aten::roll ." in words(other)
     assert "Also called aten::roll_" in words(told)
-    assert "By torch release" in words(told)
+    assert "Cases by torch release" in words(told)
 
 
 def test_an_upgrade_lists_what_is_folded_and_leads_to_the_case(copy):

@@ -1,4 +1,4 @@
-"""The pages of torch's operators: the table of all, the lists, one over the releases."""
+"""The pages of torch's operators: the list of all, one of them, what exporters register."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import re
 import shutil
 
 import pytest
-from test_torch_operators import ENTRIES, NEW, OLD, TRACE, cell, of_release
+from test_torch_operators import ENTRIES, NEW, OLD, TRACE, cell, of_release, write_samples
 
 from caniexport import home as homes
+from caniexport.answers.declared import Agreement
 from caniexport.model.made_cases import OPERATORS
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
-from caniexport.pages.views import torch_op
 from caniexport.publish.operators import summarised
-from caniexport.store import writer
-from caniexport.store.schema import to_arrow
 
 #: an operator that no case is about
 ZETA = cell("op-special.zeta", "float32-plain", TRACE, 20, "fail")
@@ -23,13 +21,11 @@ ZETA = cell("op-special.zeta", "float32-plain", TRACE, 20, "fail")
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """The published rows with a summary of three operators beside them."""
+    """The published rows with a summary of a few operators beside them."""
     folder = tmp_path_factory.mktemp("results") / "results"
     shutil.copytree(homes.find().published, folder, ignore=shutil.ignore_patterns("profiles", "runs", OPERATORS))
     cells = {release: [*of_release(release == OLD), ZETA] for release in (OLD, NEW)}
-    rows = [row for release, own in cells.items() for row in summarised(release, own, ENTRIES)]
-    (folder / OPERATORS).mkdir()
-    writer.write(folder / OPERATORS / "operators.parquet", "operators", to_arrow("operators", rows))
+    write_samples(folder, [row for release, own in cells.items() for row in summarised(release, own, ENTRIES)])
     return Kept.open(folder, None)
 
 
@@ -37,70 +33,65 @@ def body(kept, **asked):
     return str(page("op", asked, kept).body)
 
 
-def test_every_operator_is_in_the_table_with_the_words_that_narrow_it(kept):
+def test_the_list_has_every_operator_with_how_it_ends(kept):
     text = body(kept)
 
-    assert 'data-words="nn.functional.grid_sample gridsampler"' in text
-    assert 'data-words="fold ' in text
+    assert "At torch 2.13.0 2 of 5 operators work with dynamo=False, 1 of 3 with dynamo=True." in text
+    for name in ("nn.functional.grid_sample", "fold", "special.zeta"):
+        assert f">{name}</a>" in text
+    # an operator of cases that has no samples leads to its page, too
+    assert re.search(r'<a href="[^"]*op\?op=aten[^"]*lstm[^"]*">aten::lstm</a>', text)
 
 
-def test_the_share_of_calls_that_pass_is_a_picture_with_its_numbers(kept):
-    text = body(kept)
-
-    assert "Share of the calls that pass at the newest opset, in per cent, by torch release" in text
-    assert re.search(r'<th scope="row">dynamo, by use in models</th><td class="number">100</td>', text)
-
-
-def test_what_onnxscripts_tests_expect_is_a_list_with_what_is_measured(kept):
-    text = body(kept, list="onnxscript")
-
-    assert "expected to fail (onnxruntime): not measured" in text
-    assert "ops.aten.col2im" in text
+@pytest.mark.parametrize(
+    ("asked", "verdict"),
+    [
+        ({"status": "mismatch"}, "At torch 2.13.0 1 of 5 operators end with mismatch."),
+        ({"torch": "2.12.1"}, "At torch 2.12.1 3 of 5 operators work with dynamo=False, 3 of 3 with dynamo=True."),
+        ({"exporter": "dynamo"}, "At torch 2.13.0 1 of 3 operators work with dynamo=True."),
+        ({"dtype": "int64"}, "Not measured at torch 2.13.0: these operators."),
+    ],
+)
+def test_the_list_takes_a_release_a_status_a_dtype_and_an_exporter(kept, asked, verdict):
+    assert verdict in body(kept, **asked)
 
 
 def test_an_operator_that_no_case_is_about_has_a_page_over_the_releases(kept):
     shown = page("op", {"op": "torch.special.zeta"}, kept)
 
-    assert (shown.title, shown.warnings) == ("special.zeta", ())
+    assert (shown.title, shown.warnings) == ("torch.special.zeta", ())
     assert "special.zeta does not export at torch 2.13.0" in str(shown.body)
 
 
 @pytest.mark.parametrize("spelling", ["F.grid_sample", "aten::grid_sampler", "grid_sampler_2d", "GridSample"])
-def test_every_spelling_leads_to_the_page_with_the_cases_and_the_releases(kept, spelling):
+def test_every_spelling_leads_to_the_page_with_the_samples_and_the_cases(kept, spelling):
     text = body(kept, op=spelling)
 
     assert "grid-sample-bicubic" in text
     assert "grid_sample exports since" in text
-    assert text.index("grid_sample exports since") < text.index("documented failure")
+    assert text.index("grid_sample exports since") < text.index("<b>Cases by torch release</b>")
 
 
-@pytest.mark.parametrize(("which", "operator"), [("silent", "fold"), ("regressed", "nn.functional.grid_sample")])
-def test_a_list_names_its_operators(kept, which, operator):
-    assert f">{operator}</a>" in body(kept, list=which)
+def test_a_name_nobody_knows_is_answered_with_the_nearest_and_the_list(kept):
+    shown = page("op", {"op": "grid_samplee"}, kept)
+
+    assert "nearest: " in shown.warnings[0]
+    assert "operators work with" in str(shown.body)
 
 
-def test_a_list_says_what_stands_for_what_differs(kept):
-    assert "N stands for a whole number" in body(kept, list="silent")
-    assert re.search(
-        r'<p class="decision">\d+ operators? of torch, in some dtype \((dynamo|trace) \d', body(kept, list="silent")
-    )
-
-
-def test_declared_names_its_release_and_says_that_it_tells_of_documented_cases(kept):
+def test_what_is_registered_stands_beside_what_passes_by_how_they_agree(kept):
     text = str(page("declared", {}, kept).body)
 
-    assert f"Torch {kept.rows().torch[-1]}, the newest measured" in text
-    assert "no case passes" in text
+    assert f"At torch {kept.rows().torch[-1]} " in text
+    assert [word for word in Agreement if f": {word.value}</summary>" not in text] == []
+    one = str(page("declared", {"q": "index_put", "is": "fewer"}, kept).body)
+    assert "index_put" in one
+    assert Agreement.AGREES.value not in one
 
 
-def test_every_list_has_a_page(kept):
-    for which in torch_op.LISTS:
-        shown = page("op", {"list": which}, kept)
-        assert not shown.warnings
-        assert torch_op.LISTS[which] in shown.lead
+def test_without_samples_the_page_of_an_operator_has_its_cases(tmp_path):
+    shutil.copytree(homes.find().published, tmp_path / "results", ignore=shutil.ignore_patterns("profiles", OPERATORS))
+    bare = Kept.open(tmp_path / "results", None)
 
-
-def test_without_a_summary_the_page_has_the_cases_operators_alone(kept):
-    bare = Kept.open(homes.find().root / "nowhere", None)
-
-    assert torch_op.names(bare, "torch.sub") == ()
+    assert "documented cases about aten::cross." in body(bare, op="aten::cross")
+    assert body(bare) == ""

@@ -1,18 +1,16 @@
-"""The summary of operators, and what is answered from it."""
+"""Operator samples: the summary of them, and the list of operators that is answered from it."""
 
 from __future__ import annotations
 
 import pytest
 
-from caniexport import home as homes
 from caniexport.answers.answer import records
-from caniexport.answers.op import sample
-from caniexport.answers.operator_at import operator_at
-from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
-from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
-from caniexport.answers.torch_operators import OperatorsSummary
-from caniexport.model.errors import StoreError, UnknownName
-from caniexport.model.made_cases import DatabaseEntry
+from caniexport.answers.op import op, sample
+from caniexport.answers.operators import OperatorFilters
+from caniexport.answers.samples import Samples
+from caniexport.model.errors import UnknownName
+from caniexport.model.made_cases import OPERATORS, DatabaseEntry
+from caniexport.model.status import Status
 from caniexport.publish.operators import summarised
 from caniexport.store import Dataset, writer
 from caniexport.store.schema import to_arrow
@@ -53,50 +51,40 @@ ENTRIES = [
 ]
 
 
+def write_samples(published, rows):
+    """Write the sums of operator samples beside the rows of a dataset."""
+    writer.write(published / OPERATORS / "operators.parquet", "operators", to_arrow("operators", rows))
+    return Dataset.open(published, None)
+
+
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("operators")
+def dataset(tmp_path_factory):
     rows = [row for release in (OLD, NEW) for row in summarised(release, of_release(release == OLD), ENTRIES)]
-    writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
-    return OperatorsSummary(folder)
+    return write_samples(tmp_path_factory.mktemp("results"), rows)
 
 
-@pytest.fixture(scope="module")
-def dataset():
-    return Dataset.open(homes.find().published, None)
+def only(dataset, where):
+    """The values of the one row of a condition."""
+    columns = "calls, passing, status, exporter, sample, signature"
+    (row,) = Samples.of(dataset).views.fetch(f"SELECT {columns} FROM samples WHERE {where}")
+    return row
 
 
-def only(summary, **where):
-    found = [row for row in summary.rows("true") if all(getattr(row, name) == value for name, value in where.items())]
-    assert len(found) == 1
-    return found[0]
+def test_samples_of_a_place_are_counted_and_the_first_that_fails_is_named(dataset):
+    row = only(dataset, f"op = 'fold' AND torch = '{NEW}'")
+
+    assert row == (2, 1, "mismatch", TRACE, "plain", "compare|RuntimeError|words of op-fold")
 
 
-def test_calls_of_a_place_are_counted_and_the_first_that_fails_is_named(summary):
-    row = only(summary, op="fold", torch=NEW)
-
-    assert (row.calls, row.passing, row.status, row.sample) == (2, 1, "mismatch", "plain")
-    assert row.signature == "compare|RuntimeError|words of op-fold"
+def test_what_torch_itself_refuses_is_no_sample_of_the_exporter(dataset):
+    assert only(dataset, f"op = 'sub' AND dtype = 'bool' AND torch = '{NEW}'")[:3] == (0, 0, "skip")
 
 
-def test_what_torch_itself_refuses_is_no_call_of_the_exporter(summary):
-    row = only(summary, op="sub", dtype="bool", torch=NEW)
+def test_what_is_left_out_has_a_row_with_its_reason(dataset):
+    *_, status, exporter, _, why = only(dataset, f"op = 'arange' AND torch = '{NEW}'")
 
-    assert (row.calls, row.status, row.works) == (0, "skip", False)
-
-
-def test_a_call_of_another_dtype_says_so(tmp_path):
-    cells = [cell("op-fold", f"{dtype}-plain", TRACE, 20, "fail") for dtype in ("float32", "int64")]
-    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
-
-    found = {row.dtype: row.failing for row in OperatorsSummary(tmp_path).rows("true") if row.exporter}
-    assert found == {"float32": "f32[4], 2", "int64": "f32[4], 2 in int64"}
-
-
-def test_what_is_left_out_has_a_row_with_its_reason(summary):
-    row = only(summary, op="arange", torch=NEW)
-
-    assert (row.status, row.exporter, row.signature) == ("skip", None, "it has no sample with a tensor")
+    assert (status, exporter, why) == ("skip", None, "it has no sample with a tensor")
+    assert op(dataset, "arange").notes == ("it has no sample with a tensor",)
 
 
 @pytest.mark.parametrize(
@@ -107,194 +95,138 @@ def test_what_is_left_out_has_a_row_with_its_reason(summary):
         *("aten::grid_sampler_3d", "nn.functional.grid_sample"),
     ],
 )
-def test_every_spelling_of_an_operator_leads_to_it(summary, spelling):
-    assert summary.named(spelling) == ["nn.functional.grid_sample"]
+def test_every_spelling_of_an_operator_leads_to_it(dataset, spelling):
+    assert Samples.of(dataset).named(spelling) == ["nn.functional.grid_sample"]
 
 
 @pytest.mark.parametrize("name", ["nn.functional.grid_sampel", "grid_smple", "F.grid_smple", "torch.grid_smple"])
-def test_an_unknown_operator_is_refused_with_the_nearest(summary, name):
+def test_an_unknown_operator_is_refused_with_the_nearest(dataset, name):
     with pytest.raises(UnknownName, match=r"nearest: nn\.functional\.grid_sample"):
-        summary.named(name)
+        op(dataset, name)
 
 
-def test_an_empty_question_is_said_to_be_empty(summary):
+def test_an_empty_question_is_said_to_be_empty(dataset):
     with pytest.raises(UnknownName, match="the question is empty"):
-        summary.named(" ")
+        op(dataset, " ")
 
 
-@pytest.fixture(scope="module")
-def mended(tmp_path_factory):
-    """fold passes, breaks, passes again; abs passes and breaks."""
-    folder = tmp_path_factory.mktemp("mended")
-    ends = {"2.4.1": "pass", "2.5.1": "pass", "2.6.0": "fail", "2.7.1": "pass", "2.8.0": "pass"}
-    rows = []
-    for torch, status in ends.items():
-        gone = "pass" if torch < "2.6" else "fail"
-        made = [cell("op-fold", "float32-plain", TRACE, 20, status), cell("op-abs", "int64-plain", DYNAMO, 18, gone)]
-        rows += summarised(torch, made, ENTRIES)
-    writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
-    return OperatorsSummary(folder)
+def test_an_opset_that_was_not_tried_passes_where_its_neighbors_do(dataset):
+    """grid_sample fails at opset 14 and passes at 20 by TorchScript."""
+    samples = Samples.of(dataset)
+
+    assert [samples.pass_at("GridSample", NEW, TRACE, opset) for opset in (14, 17, 20, 23, None)] == [
+        *(False, False, True, True, True),
+    ]
+    assert samples.pass_at("GridSample", "2.0.1", TRACE, 20) is None
+    assert samples.pass_at("of_no_operator", NEW, TRACE, 20) is None
+
+
+def listed(dataset, **asked):
+    """The answer, and its operators with how they end by both calls."""
+    found = op(dataset, "", OperatorFilters(**asked))
+    rows = records(found.tables[0]) if found.tables else []
+    ends = {row["operator"]["op"]: (row.get("dynamo=False"), row.get("dynamo=True")) for row in rows}
+    return found, {
+        name: tuple(end["word"] if isinstance(end, dict) else end for end in row) for name, row in ends.items()
+    }
+
+
+def test_the_list_has_how_each_operator_ends_and_what_does_not_work_first(dataset):
+    found, ends = listed(dataset)
+
+    assert found.verdict == "At torch 2.13.0 2 of 4 operators work with dynamo=False, 1 of 3 with dynamo=True."
+    assert ends == {
+        "nn.functional.grid_sample": ("pass", "fail"),
+        "fold": ("mismatch", "not_run"),
+        "nn.functional.interpolate.area": ("fail", "fail"),
+        "nn.functional.interpolate.linear": ("pass", "pass"),
+    }
+    assert list(ends)[-1] == "nn.functional.interpolate.linear"
 
 
 @pytest.mark.parametrize(
-    ("which", "expected"),
+    ("asked", "names"),
     [
-        (OperatorList.SILENT, [("fold", TRACE)]),
-        (OperatorList.REGRESSED, [("nn.functional.grid_sample", DYNAMO), ("sub", DYNAMO)]),
-        (OperatorList.TORCHSCRIPT_ONLY, [("nn.functional.grid_sample", DYNAMO)]),
-        (OperatorList.DECLARED_FAILS, [("nn.functional.grid_sample", DYNAMO)]),
+        ({"statuses": {Status.MISMATCH}}, ["fold"]),
+        ({"statuses": {Status.FAIL}}, ["nn.functional.grid_sample", "nn.functional.interpolate.area"]),
+        ({"statuses": {Status.FAIL}, "exporters": (TRACE,)}, ["nn.functional.interpolate.area"]),
+        ({"opset": 14}, ["nn.functional.grid_sample"]),
+        ({"torch": OLD, "statuses": {Status.FAIL}}, []),
+        ({"dtype": "all", "ops": ("sub",)}, []),
     ],
 )
-def test_lists_name_the_operators_that_differ(summary, dataset, which, expected):
-    found = [(item.op, item.exporter) for item in listed(summary, dataset, which)]
-
-    assert [item for item in found if item in expected] == expected
-    if which is not OperatorList.DECLARED_FAILS:
-        assert found == expected
+def test_the_list_is_filtered(dataset, asked, names):
+    assert sorted(listed(dataset, **asked)[1]) == names
 
 
-TESTS = (
-    OperatorTest("F.grid_sample", ("nn.functional.grid_sample",), "xfail", some=True, why="onnxruntime"),
-    OperatorTest("grid_sampler", ("nn.functional.grid_sample",)),
-    OperatorTest("sub", ("sub",), "skip", ("int64", "int32"), why="other values"),
-    OperatorTest("roi_align", (), "skip", why="torch"),
-)
+def test_the_list_is_of_the_operators_of_a_glob(dataset):
+    rows = records(op(dataset, "*interpolate*").tables[0])
 
-
-def test_tests_of_onnxscript_stand_beside_what_dynamo_does(summary, dataset):
-    found = [
-        (item.op, item.dtype, item.opset, item.said)
-        for item in listed(summary, dataset, OperatorList.ONNXSCRIPT, None, TESTS)
+    assert [row["operator"]["op"] for row in rows] == [
+        "nn.functional.interpolate.area",
+        "nn.functional.interpolate.linear",
     ]
-
-    ends = f"0 of 1 pass; plain: export|RuntimeError|words of {GRID}"
-    assert found == [
-        ("nn.functional.grid_sample", "float32", 18, f"expected to fail (some samples, onnxruntime): {ends}"),
-        ("nn.functional.grid_sample", "float32", 18, f"expected to pass: {ends}"),
-        ("sub", "int64", None, "left out (other values): not measured"),
-        ("sub", "int32", None, "left out (other values): not measured"),
-        ("roi_align", "", None, "left out (torch): not in torch's database"),
-    ]
+    with pytest.raises(UnknownName, match="unknown dtype 'float61'"):
+        listed(dataset, dtype="float61")
 
 
-def test_a_test_of_onnxscript_without_a_mark_is_listed_where_a_call_fails(summary, dataset):
-    old = listed(summary, dataset, OperatorList.ONNXSCRIPT, OLD, TESTS[:2])
+def test_what_worked_in_the_release_before_is_listed_where_the_samples_are_the_same(dataset):
+    """interpolate.area fails too, and its sample is another one."""
+    tables = {table.title: table for table in listed(dataset, dtype="all")[0].tables}
+    lost = {(row["operator"]["op"], row["dtype"], row["opset"]) for row in records(tables["worked at torch 2.12.1"])}
 
-    assert [item.said for item in old] == ["expected to fail (some samples, onnxruntime): 1 of 1 pass"]
-
-
-def test_every_mark_of_onnxscript_is_read():
-    tests = read_tests(homes.find().of_corpus("operators").cases)
-    marked = [test.mark for test in tests if test.mark]
-
-    assert (marked.count("xfail"), marked.count("skip")) == (69, 101)
-    assert [test.name for test in tests if test.mark and not test.why] == []
+    assert lost == {("nn.functional.grid_sample", "float32", "18, 20"), ("sub", "float-left int64", "20")}
 
 
-def test_a_sample_says_how_it_ends_in_each_release_and_how_to_have_its_rows(summary, tmp_path):
-    found = sample(summary, Dataset.open(None, tmp_path), "promotion-sub/int64-float-left", {"exporter": "dynamo"})
+def test_the_list_counts_what_works_in_each_release(dataset):
+    tables = {table.title: table for table in listed(dataset)[0].tables}
+    _, dynamo, *_ = records(tables["operators that work"])
+
+    assert (dynamo["2.13"], dynamo["2.12"]) == ({"works": 1, "measured": 3}, {"works": 3, "measured": 3})
+
+
+def test_a_sample_says_how_it_ends_in_each_release_and_how_to_have_its_rows(dataset):
+    found = sample(dataset, "promotion-sub/int64-float-left", {"exporter": "dynamo"})
     (row,) = records(found.tables[0])
 
-    assert (row["2.12"]["word"], row["2.13"]) == ("pass", "fail")
+    assert (row["2.12"]["word"], row["2.13"]["word"]) == ("pass", "fail")
     assert found.more.endswith(f"--release {NEW} --case promotion-sub/int64-float-left")
 
 
-def test_a_sample_takes_a_release_and_an_opset(summary, tmp_path):
-    asked = {"torch": OLD, "opset": "14"}
-    found = sample(summary, Dataset.open(None, tmp_path), "op-nn.functional.grid_sample/float32-plain", asked)
+def test_a_sample_takes_a_release_and_an_opset(dataset):
+    found = sample(dataset, "op-nn.functional.grid_sample/float32-plain", {"torch": OLD, "opset": "14"})
 
-    assert [row["2.12"] for row in records(found.tables[0])] == ["fail"]
+    assert [row["2.12"]["word"] for row in records(found.tables[0])] == ["fail"]
 
 
-def test_an_unknown_sample_names_the_nearest(summary, tmp_path):
+def test_an_unknown_sample_names_the_nearest(dataset):
     for name, near in (("op-foldd", "op-fold"), ("op-fold/float32-plan", "float32-plain")):
         with pytest.raises(UnknownName, match=near):
-            sample(summary, Dataset.open(None, tmp_path), name, {})
+            sample(dataset, name, {})
 
 
-def test_without_a_summary_it_is_said_how_to_make_one(tmp_path):
-    with pytest.raises(StoreError, match="publish --corpus operators"):
-        OperatorsSummary(tmp_path)
+def test_without_samples_it_is_said_how_to_measure_them(tmp_path):
+    with pytest.raises(UnknownName, match="measure --corpus operators"):
+        op(Dataset.open(None, tmp_path))
 
 
 def test_the_summary_takes_few_bytes_a_row(tmp_path):
     cells = [(f"op-{at}", *item[1:]) for at in range(100) for item in of_release(passes=True)[:5]]
     rows = [row for number in range(40) for row in summarised(f"2.{number}.0", cells, [])]
-    path = tmp_path / "operators.parquet"
-    writer.write(path, "operators", to_arrow("operators", rows))
+    write_samples(tmp_path, rows)
 
     assert len(rows) == 16_000
-    assert path.stat().st_size / len(rows) < 5
+    assert (tmp_path / OPERATORS / "operators.parquet").stat().st_size / len(rows) < 5
 
 
-def test_the_score_of_a_release_counts_operators_alike_and_by_use(summary):
-    used = UsedOperators(3, {"gridsampler": 3, "col2im": 1, "relu": 9})
-    found = {(item.torch, item.exporter): item for item in scores(summary, used)}
-
-    # traced: grid_sample 2 of 2, fold 1 of 2, one interpolate of two
-    assert found[NEW, TRACE] == ReleaseScore(NEW, TRACE, 20, operators=4, share=62.5, used=2, by_use=87.5)
-    assert [(found[torch, DYNAMO].share, found[torch, DYNAMO].by_use) for torch in (OLD, NEW)] == [
-        (100, 100),
-        (33.3, 0),
-    ]
-
-
-def test_the_form_of_an_operator_counts_as_it_and_a_part_of_torch_does_not():
-    used = UsedOperators(1, {"sum": 1, "pad": 1})
-
-    assert [used.key(op) for op in ("sum", "nn.functional.pad.reflect", "masked.sum", "special.erfcx")] == [
-        *("sum", "pad", "", ""),
-    ]
-
-
-def test_operators_that_models_call_are_read():
-    used = read_used(homes.find().of_corpus("operators").cases)
-
-    assert used.operators["linear"] > used.models / 2
-    assert max(used.operators.values()) <= used.models
-
-
-def of_signature(signature, *others, status="mismatch"):
-    """A summary of one operator by dynamo at opset 20: a call that ends so, and others behind it."""
-    ends = [("plain", signature), *zip(("shape", "arguments"), others, strict=False)]
-    return [
-        (
-            "op-fold",
-            f"float16-{name}",
-            DYNAMO,
-            20,
-            said.partition("|")[0],
-            "fail" if "|Fail|" in said else status,
-            said,
-            None,
-        )
-        for name, said in ends
-    ]
-
-
-WRONG = {
-    "dtype float16 expected, onnxruntime gave float32": ("dtype", "gives float32 in place of float16"),
-    "shape [] expected, onnxruntime gave […]": ("shape", "gives another shape"),
-    "N of N values differ, most at []: expected -V onnxruntime gave V": ("values", "gives wrong values"),
-}
-
-
-def test_a_wrong_output_behind_a_call_that_ends_with_an_error_is_listed_without_the_error(tmp_path, dataset):
-    cells = of_signature("run|Fail|no such node", "compare|Mismatch|input set N, output N: N of N values differ")
-    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
-
-    (item,) = listed(OperatorsSummary(tmp_path), dataset, OperatorList.SILENT)
-    assert item.said == "0 of 2 pass; f32[2, 4], 2 in float16: gives another output than eager"
-
-
-def test_a_dtype_that_is_wrong_at_one_opset_is_told_as_that_where_another_passes(tmp_path):
-    bad = ("op-fold", "float16-plain", TRACE, 11, "compare", "mismatch")
+def test_a_dtype_that_is_wrong_at_one_opset_is_no_pass_there(tmp_path):
+    message = "compare|Mismatch|input set N, output N: dtype float16 expected, onnxruntime gave float32"
     cells = [
-        (*bad, "compare|Mismatch|input set N, output N: dtype float16 expected, onnxruntime gave float32", None),
+        ("op-fold", "float16-plain", TRACE, 11, "compare", "mismatch", message, None),
         cell("op-fold", "float16-plain", TRACE, 20, "pass"),
     ]
-    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
+    (row,) = records(op(write_samples(tmp_path, summarised(NEW, cells, ENTRIES)), "fold").tables[0])
 
-    assert operator_at(OperatorsSummary(tmp_path), "fold", NEW, opsets=(11,)).told.endswith(
-        "exports at opset 11, but gives float32 in place of float16, without an error (right at opset 20)."
-    )
+    assert (row["2.13"]["text"], row["2.13"]["at"]["mismatch"]) == ("20+", "11")
+    listing = op(Dataset.open(tmp_path, None), "", OperatorFilters(statuses=frozenset({Status.MISMATCH})))
+    assert listing.verdict == "At torch 2.13.0 1 of 1 operators end with mismatch."

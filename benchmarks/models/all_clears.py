@@ -28,9 +28,9 @@ from pathlib import Path
 from caniexport import versions
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
+from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
 from caniexport.answers.select import Rows, load
-from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
 from caniexport.corpus.verdicts import works
 from caniexport.model.status import Exporter, Status
@@ -112,7 +112,7 @@ class Drawer:
         return None if status is Status.UNSUPPORTED else works(status)
 
 
-def judged(rows: Rows, statuses: Moves, model: Model, operators: OperatorsSummary | None, *, hidden: bool) -> TouchWord:
+def judged(rows: Rows, statuses: Moves, model: Model, samples: Samples, *, hidden: bool) -> TouchWord:
     """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
     in the first line, and so is another exporter than the file's: no all-clear.
     """
@@ -121,7 +121,7 @@ def judged(rows: Rows, statuses: Moves, model: Model, operators: OperatorsSummar
     def status(case: str, variant: str, place: Point) -> Status | None:
         return None if case in own else statuses.status(case, variant, place)
 
-    found = TouchJudge(rows, model.graph, model.source, status, operators).at(model.target)
+    found = TouchJudge(rows, model.graph, model.source, status, samples).at(model.target)
     return TouchWord.NOT_KNOWN if found.word in _CLEAR and not found.is_seen else found.word
 
 
@@ -141,7 +141,7 @@ def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:
 def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[TouchWord, bool]]]:
     """By whether own rows are hidden: how often each word was said of models that fail and that do not."""
     dataset = Dataset.open(ROOT / "results", None)
-    rows, operators = load(dataset), operators_beside(dataset)
+    rows, samples = load(dataset), Samples.of(dataset)
     points = Points(dataset)
     statuses = Moves(points.views, points.find({})[0], [], Scope())
     drawer = Drawer(rows, points, statuses, seed)
@@ -151,7 +151,7 @@ def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[Tou
         if model is None:
             continue
         for hidden in (False, True):
-            word = judged(rows, statuses, model, operators, hidden=hidden)
+            word = judged(rows, statuses, model, samples, hidden=hidden)
             found[hidden][word, model.fails] += 1
             if model.fails and word in _CLEAR:
                 print("false, hidden:" if hidden else "false:", model.keys, model.source.text, "→", model.target.text)

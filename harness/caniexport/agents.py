@@ -121,11 +121,14 @@ class Agent:
         found = api.workaround(self.dataset, case, **asked)
         return self._answer(as_json(found), f"workaround {case}", asked, told)
 
-    def op(self, op: str) -> Told:
+    def op(self, op: str = "", torch: str = "", status: str = "", dtype: str = "") -> Told:
         """Say of an operator (aten::cross, F.grid_sample, an ONNX operator) since when it exports, in which dtypes, by
-        which exporter, at which opsets; `cases` are known failures about it, which `case` explains.
+        which exporter, at which opsets; `cases` are known failures about it, which `case` explains. Without `op`, with
+        a glob, or with `status` (fail, mismatch) or `dtype`: how each operator of torch ends.
         """
-        return self._answer(as_json(api.op(self.dataset, op)), f"op {op}", {}, "")
+        asked = {name: value for name, value in (("torch", torch), ("status", status), ("dtype", dtype)) if value}
+        line = "".join(f" --{name} {value}" for name, value in asked.items())
+        return self._answer(as_json(api.op(self.dataset, op, **asked)), f"op {op}".rstrip() + line, {}, "")
 
     def upgrade(self, after: str, before: str = "", ops: list[str] | None = None) -> Told:
         """Say what breaks, is fixed, needs a workaround or no longer does between two points.

@@ -27,7 +27,7 @@ from caniexport.alerts import expectations as listed
 from caniexport.alerts import report as compared
 from caniexport.answers import case as cases
 from caniexport.answers import changes as changed
-from caniexport.answers import declared as rules
+from caniexport.answers import declared as registries
 from caniexport.answers import documents
 from caniexport.answers import op as operators
 from caniexport.answers import runtimes as releases
@@ -39,16 +39,14 @@ from caniexport.answers.filters import FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model import upgrade_model
 from caniexport.answers.model_file import read_model
-from caniexport.answers.operator_findings import findings_by_operator
-from caniexport.answers.own_calls import declared_beside_calls
+from caniexport.answers.operators import OperatorFilters
 from caniexport.answers.point import Points, parse
+from caniexport.answers.samples import EXPORTERS
 from caniexport.answers.scope import named, scope
-from caniexport.answers.select import exporter_names
+from caniexport.answers.select import exporter_names, require_statuses
 from caniexport.answers.table import By, TableLines
 from caniexport.answers.table import table as what_passes
-from caniexport.answers.torch_operators import operators_beside
 from caniexport.model.errors import UnknownName
-from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
@@ -164,10 +162,29 @@ def workaround(
     return workarounds.workaround(dataset, asked, torch, number, exporter_names(_texts(exporter)))
 
 
-def op(dataset: Dataset, name: str) -> Answer:
-    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling."""
-    findings = findings_by_operator(home.find().cases / OPERATORS)
-    return operators.op(operators_beside(dataset), dataset, name, findings)
+def op(
+    dataset: Dataset,
+    name: str = "",
+    *,
+    torch: str = "",
+    exporter: str | Iterable[str] = (),
+    opset: int | str = "",
+    dtype: str = "",
+    status: str | Iterable[str] = (),
+) -> Answer:
+    """Since when an operator exports, by which call, at which opsets and in which dtypes; ``name`` is any spelling.
+
+    Without a name, with a glob (``fft.*``) or with filters: which operators work. ``dtype`` is ``all``, or one in place
+    of the first of each operator.
+    """
+    asked = OperatorFilters(
+        torch=torch,
+        exporters=exporter_names(_texts(exporter)),
+        opset=int(opset) if str(opset) else None,
+        dtype=dtype,
+        statuses=require_statuses(_texts(status)),
+    )
+    return operators.op(dataset, name, asked)
 
 
 def upgrade(
@@ -201,9 +218,11 @@ def claims(dataset: Dataset, source: str | Iterable[str] = (), **filters: Unpack
     return documents.claims(dataset, read_filters("claims", filters), _texts(source))
 
 
-def declared(dataset: Dataset, **filters: Unpack[FilterNames]) -> list[rules.Declared]:
-    """Torch's own operator tables against the measured cells, differences first; the newest release by default."""
-    return declared_beside_calls(dataset, rules.about_newest(dataset, read_filters("declared", filters)))
+def declared(
+    dataset: Dataset, torch: str = "", *, exporter: str | Iterable[str] = (), op: str | Iterable[str] = ()
+) -> Answer:
+    """What the exporters of a release register for operators, against what was measured."""
+    return registries.declared(dataset, torch, exporter_names(_texts(exporter)) or EXPORTERS, _texts(op))
 
 
 def runtimes(dataset: Dataset, corpus: str = "") -> Answer:

@@ -176,15 +176,6 @@ def runs(found: Collection[str], steps: Sequence[str]) -> list[tuple[str, str]]:
     return [(steps[first], steps[last]) for first, last in spans(places)]
 
 
-def runs_text(found: Collection[str], steps: Sequence[str]) -> str:
-    """``on torch 2.4.1 to 2.5.1, since torch 2.13.0``: the last step is the newest."""
-    parts = []
-    for first, last in runs(found, steps):
-        until = "" if first == last else f" to {last}"
-        parts.append(f"since torch {first}" if last == steps[-1] else f"on torch {first}{until}")
-    return ", ".join(parts)
-
-
 def spans(numbers: Iterable[int], steps: Iterable[int] | None = None) -> list[tuple[int, int]]:
     """``numbers`` as runs of neighbours, ``[(9, 11), (13, 13)]``; ``steps``: all the numbers there are."""
     wanted = sorted(set(numbers))

@@ -10,12 +10,13 @@ from typing import Any
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
 from caniexport.answers.cell import NamedCase, cell, evidence, rows_of
+from caniexport.answers.declared import registered
 from caniexport.answers.documents import all_claims
-from caniexport.answers.op import is_sample, opset_range, sample
+from caniexport.answers.op import is_sample, sample
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Points, call_text
+from caniexport.answers.samples import Samples, opset_range
 from caniexport.answers.scope import Scope
-from caniexport.answers.torch_operators import declared_rules, operators_beside
 from caniexport.answers.upstream import SourceState, source_address, upstream
 from caniexport.answers.workaround import workaround
 from caniexport.corpus.verdicts import Workaround
@@ -76,9 +77,8 @@ def case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = None) ->
     asked = asked or {}
     if is_sample(name):
         own = _samples_here(dataset, name)
-        summary = operators_beside(dataset)
-        if own is None and summary is not None:
-            return sample(summary, dataset, name, asked)
+        if own is None and Samples.of(dataset).operators:
+            return sample(dataset, name, asked)
         dataset = own or dataset
     views = Views.of(dataset)
     named = find(views, name)
@@ -379,18 +379,8 @@ def _elsewhere(views: Views, replayed: str) -> list[str]:
 def _registered(dataset: Dataset, about: Sequence[Mapping[str, Any]], torch: str) -> Table:
     """The opsets for which torch itself registers a symbolic or a translation of the operators of the case."""
     ops = [op for op in dict.fromkeys((about[0]["aten_ops"] if about else None) or ()) if "::" in op]
-    rules = declared_rules(dataset, torch) if ops else ()
-    rows = tuple(
-        (
-            op,
-            *(
-                ", ".join(dict.fromkeys(opsets for by, key, opsets in rules if by == name and key == operator_key(op)))
-                or "none"
-                for name in _CALLS
-            ),
-        )
-        for op in ops
-    )
+    rules = registered(dataset, torch) if ops else {}
+    rows = tuple((op, *(rules.get((name, operator_key(op)), "none") for name in _CALLS)) for op in ops)
     columns = ("operator", *(call_text(torch, name) for name in _CALLS))
     return Table(f"opsets for which torch {torch} registers the operators", columns, rows if rules else (), shown=0)
 

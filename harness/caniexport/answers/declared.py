@@ -1,192 +1,194 @@
-"""What torch's own operator tables promise, beside what was measured: a registered rule is not yet a passing export."""
+"""What each exporter registers for an operator, against what was measured: what is registered need not pass."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from caniexport import versions
-from caniexport.answers.defaults import BEFORE_EXPORT
-from caniexport.answers.filters import Filters
-from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import CatalogueEntry, load, select
-from caniexport.model.case import PLAIN
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Table
+from caniexport.answers.point import Points, call_text
+from caniexport.answers.samples import EXPORTERS, Samples, name_keys
+from caniexport.home import NEWEST
 from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys
-from caniexport.store import Dataset
+from caniexport.store import Dataset, sql
+from caniexport.store.views import Views
 
-#: the table that lists an exporter's rules
-TABLE_OF: dict[str, str] = {
-    Exporter.TRACE.value: "torchscript",
-    Exporter.SCRIPT.value: "torchscript",
-    Exporter.DYNAMO.value: "dynamo",
-}
+#: the table that lists what an exporter registers
+_REGISTRIES = {"torchscript": Exporter.TRACE.value, "dynamo": Exporter.DYNAMO.value}
 
 
 class Agreement(StrEnum):
-    """How a table and the measured cells stand to each other, for one operator."""
+    """How what an exporter registers and what was measured stand to each other, for one operator."""
 
-    NEVER_PASSES = "declared, no case passes"
-    LATER = "passes at fewer opsets than declared"
-    UNDECLARED = "passes, not declared"
-    OWN_CALLS = "declared, its cases fail, torch's own calls pass"
-    ONE_CASE = "declared, the one case fails"
+    NOTHING_PASSES = "registered, nothing passes"
+    FEWER = "passes at fewer opsets than registered"
+    UNREGISTERED = "passes, not registered"
     AGREES = "agrees"
-    NEITHER = "not declared, no case passes"
-    UNTRIED = "not tried: torch itself refuses its cases"
+    NEITHER = "not registered, nothing passes"
 
 
-@dataclass(frozen=True)
-class Declared:
-    """One operator of one release and exporter.
+@dataclass
+class _Measured:
+    """One operator by one exporter: opsets that are registered, and at which cases and samples were tried and pass."""
 
-    ``declared`` and ``passing`` are opsets as text (``9-14``, empty for none): those with a rule in the release's
-    table, and those at which the failing form of some case that uses the operator passes. ``cases`` are the cases
-    that were looked at. A case that torch itself refuses has not asked the exporter: it counts for neither, and where
-    there is no other the operator is ``UNTRIED``. ``calls`` says how torch's own calls end where no case passes
-    (:mod:`caniexport.answers.own_calls`).
-    """
-
-    torch: str
-    exporter: str
-    op: str
-    declared: str
-    passing: str
-    cases: tuple[str, ...]
-    agreement: Agreement
-    calls: str = ""
-
-
-def about_newest(dataset: Dataset, filters: Filters) -> Filters:
-    """The filters, about the newest measured release where they name none."""
-    return filters if filters.torch else replace(filters, torch=load(dataset).torch[-1:])
-
-
-def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
-    """The operators asked for, or all that the cases in the filters name, differences first.
-
-    Raises :class:`UnknownName`.
-    """
-    selection = select(load(dataset), filters)
-    plain = selection.in_order(selection.rows.cells(**{**selection.where(), "variant": (PLAIN,)}))
-    tables = _Tables.of(dataset, {cell.torch for cell in plain})
-    asked = operator_keys(filters.ops)
-    grouped: dict[tuple[str, str, str], list[MeasuredCell]] = defaultdict(list)
-    for cell in plain:
-        if cell.exporter in TABLE_OF and cell.opset is not None:
-            for op in _torch_ops(selection.catalogue[cell.case, cell.variant]):
-                if not asked or operator_key(op) in asked:
-                    grouped[cell.torch, cell.exporter, op].append(cell)
-    found = [_compared(*key, cells, tables) for key, cells in grouped.items() if tables.has(key[0], key[1])]
-    return differences_first(found)
-
-
-def differences_first(found: Iterable[Declared]) -> list[Declared]:
-    """The same in the order in which they are told."""
-    order = list(Agreement)
-    return sorted(
-        found, key=lambda item: (order.index(item.agreement), versions.parse(item.torch), item.exporter, item.op)
-    )
-
-
-def of_case(dataset: Dataset, entry: CatalogueEntry, releases: Iterable[str]) -> list[Declared]:
-    """What the tables of these releases say of a case's operators, whatever was measured."""
-    return of_operators(dataset, _torch_ops(entry), releases, (entry.case,))
-
-
-def of_operators(
-    dataset: Dataset, ops: Sequence[str], releases: Iterable[str], cases: tuple[str, ...] = ()
-) -> list[Declared]:
-    """What the tables of these releases say of some operators of torch (``aten::cross``), whatever was measured."""
-    tables = _Tables.of(dataset, releases)
-    return [
-        Declared(torch, exporter, op, _text(tables.opsets(torch, exporter, op)), "", cases, Agreement.NEITHER)
-        for torch in tables.releases
-        for exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value)
-        for op in ops
-        if tables.has(torch, exporter)
-    ]
-
-
-class _Tables:
-    """The declared opsets of some releases by exporter's table and operator, overloads taken together."""
-
-    @classmethod
-    def of(cls, dataset: Dataset, releases: Iterable[str]) -> _Tables:
-        """Those of these releases, kept for the next question about them."""
-        wanted = versions.ordered(releases)
-        name = f"declared {' '.join(wanted)}"
-        if name not in dataset.beside:
-            dataset.beside[name] = cls(dataset, wanted)
-        kept: _Tables = dataset.beside[name]
-        return kept
-
-    def __init__(self, dataset: Dataset, releases: Iterable[str]) -> None:
-        rows = dataset.records("declared", {"release": set(releases), "by": set(TABLE_OF.values())})
-        self._opsets: dict[tuple[str, str, str], set[int]] = defaultdict(set)
-        self._known: set[tuple[str, str]] = set()
-        for row in rows:
-            self._known.add((row["release"], row["by"]))
-            self._opsets[row["release"], row["by"], row["op"].split(".")[0]] |= _numbers(row["opsets"])
+    registered: set[int] = field(default_factory=set)
+    cases_tried: set[int] = field(default_factory=set)
+    cases_pass: set[int] = field(default_factory=set)
+    samples_tried: set[int] = field(default_factory=set)
+    samples_pass: set[int] = field(default_factory=set)
+    cases: set[str] = field(default_factory=set)
 
     @property
-    def releases(self) -> list[str]:
-        return versions.ordered({release for release, _ in self._known})
-
-    def has(self, torch: str, exporter: str) -> bool:
-        return (torch, TABLE_OF[exporter]) in self._known
-
-    def opsets(self, torch: str, exporter: str, op: str) -> set[int]:
-        return self._opsets.get((torch, TABLE_OF[exporter], op), set())
-
-
-def _torch_ops(entry: CatalogueEntry) -> list[str]:
-    return [op for op in entry.ops if "::" in op]
+    def agreement(self) -> Agreement:
+        passing = self.cases_pass | self.samples_pass
+        if not self.registered:
+            return Agreement.UNREGISTERED if passing else Agreement.NEITHER
+        if not passing:
+            return Agreement.NOTHING_PASSES
+        # a special case that passes nowhere says little of the operator
+        tried = (self.cases_tried if self.cases_pass else set()) | (self.samples_tried if self.samples_pass else set())
+        return Agreement.AGREES if self.registered & tried <= passing else Agreement.FEWER
 
 
-def _compared(torch: str, exporter: str, op: str, cells: Sequence[MeasuredCell], tables: _Tables) -> Declared:
-    promised = tables.opsets(torch, exporter, op)
-    asked = [cell for cell in cells if cell.stage not in BEFORE_EXPORT]
-    if not asked:
-        refused = tuple(dict.fromkeys(cell.case for cell in cells))
-        return Declared(torch, exporter, op, _text(promised), "", refused, Agreement.UNTRIED)
-    cells = asked
-    tried = {cell.opset for cell in cells if cell.opset is not None}
-    passing = {cell.opset for cell in cells if cell.works and cell.opset is not None}
-    cases = tuple(dict.fromkeys(cell.case for cell in cells))
-    agreement = _agreement(promised & tried, passing)
-    return Declared(torch, exporter, op, _text(promised), _text(passing), cases, agreement)
+def declared(
+    dataset: Dataset,
+    torch: str = "",
+    exporters: Collection[str] = EXPORTERS,
+    ops: Collection[str] = (),
+    agreements: Collection[Agreement] = tuple(Agreement),
+    words: str = "",
+) -> Answer:
+    """The operators of a release that were measured, those first that are registered and do not pass.
+
+    ``ops`` are the only operators that are wanted, none for all; ``words`` are parts of an operator's or a case's name.
+    Raises :class:`UnknownName`.
+    """
+    torch = Points(dataset).find({"torch": torch})[0].torch
+    found = {
+        (name, exporter): item
+        for (name, exporter), item in _measured(dataset, torch, exporters, operator_keys(ops)).items()
+        if item.agreement in agreements and all(_has(word, name, item) for word in words.casefold().split())
+    }
+    by = {word: [key for key, item in found.items() if item.agreement is word] for word in agreements}
+    tables = tuple(
+        _table(word.value, torch, {key: found[key] for key in keys}, shown=12 if words or len(agreements) == 1 else 0)
+        for word, keys in by.items()
+    )
+    never, fewer = len(by.get(Agreement.NOTHING_PASSES, ())), len(by.get(Agreement.FEWER, ()))
+    said = f"At torch {torch} {never} registered operators do not pass, {fewer} pass at fewer opsets."
+    notes = (
+        "An operator passes where a documented case or an operator sample of it does. One that is registered and has "
+        "neither is left out. Each operator counts once for each exporter.",
+    )
+    return Answer(said, AnswerOutcome.LISTED, tables, notes)
 
 
-def _agreement(promised: set[int], passing: set[int]) -> Agreement:
-    match bool(promised), bool(passing):
-        case True, False:
-            return Agreement.NEVER_PASSES
-        case False, True:
-            return Agreement.UNDECLARED
-        case False, False:
-            return Agreement.NEITHER
-        case _:
-            return Agreement.AGREES if promised <= passing else Agreement.LATER
+def _has(word: str, op: str, item: _Measured) -> bool:
+    return word in f"{op} {' '.join(item.cases)}".casefold() or operator_key(word) == operator_key(op)
 
 
-def counts(found: Iterable[Declared]) -> Mapping[Agreement, int]:
-    """How many operators stand how."""
-    tally = dict.fromkeys(Agreement, 0)
-    for item in found:
-        tally[item.agreement] += 1
-    return tally
+def declared_table(dataset: Dataset, torch: str, keys: Collection[str]) -> Table:
+    """The same of the operators that have one of these keys."""
+    return _table("registered by torch", torch, _measured(dataset, torch, EXPORTERS, keys))
 
 
-def _numbers(text: str) -> set[int]:
-    found: set[int] = set()
-    for part in text.split(","):
-        low, _, high = part.partition("-")
-        found |= set(range(int(low), int(high or low) + 1))
-    return found
+def registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
+    """By exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
+    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for exporter, op, opsets in _registry(dataset, torch):
+        found[exporter, operator_key(op)].update(opsets)
+    return {key: versions.opset_text(opsets) for key, opsets in found.items()}
 
 
-def _text(opsets: Iterable[int]) -> str:
-    return versions.opset_text(opsets, ",")
+def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
+    """The opsets of :func:`registered` for an operator that has samples; empty for none."""
+    return ", ".join(dict.fromkeys(rules[exporter, key] for key in name_keys(op) if (exporter, key) in rules))
+
+
+def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
+    """Exporter, operator and opsets of each entry of a release's registries, read once."""
+    if f"registry {torch}" not in dataset.beside:
+        rows = dataset.of(NEWEST).records("declared", {"release": {torch}, "by": set(_REGISTRIES)})
+        dataset.beside[f"registry {torch}"] = [
+            (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _numbers(row["opsets"])) for row in rows
+        ]
+    entries: list[tuple[str, str, list[int]]] = dataset.beside[f"registry {torch}"]
+    return entries
+
+
+def _measured(
+    dataset: Dataset, torch: str, exporters: Collection[str], keys: Collection[str] = ()
+) -> dict[tuple[str, str], _Measured]:
+    """By operator and exporter: what was measured. ``keys`` are those of the operators wanted, none for all."""
+    samples, views = Samples.of(dataset), Views.of(dataset)
+    found: dict[tuple[str, str], _Measured] = defaultdict(_Measured)
+    names: dict[str, str] = {}
+
+    def is_wanted(op: str) -> bool:
+        return not keys or operator_key(op) in keys
+
+    def name(op: str) -> str:
+        """The name that its samples have, else the first of its names."""
+        return names.setdefault(operator_key(op), next(iter(samples.called(op)), op))
+
+    sampled = ", ".join(sql.literal(op) for op in samples.operators if is_wanted(op))
+    plain = views.fetch(
+        f"""SELECT exporter, op, list(opset) FILTER (passing > 0), list(opset)
+            FROM samples JOIN (FROM judged WHERE op IN ({sampled or "NULL"})) USING (op)
+            WHERE torch = $1 AND list_contains($2, exporter) AND form IS NULL AND dtype = first_dtype AND calls > 0
+            GROUP BY ALL""",
+        [torch, list(exporters)],
+    )
+    for exporter, op, passing, tried in plain:
+        found[op, exporter].samples_pass.update(passing or ())
+        found[op, exporter].samples_tried.update(tried)
+    every = {case: [op for op in of if "::" in op and is_wanted(op)] for case, _, of, _ in samples.documented}
+    ops = {case: of for case, of in every.items() if of}
+    cases = views.fetch(
+        f"""SELECT exporter, "case", list(DISTINCT opset) FILTER (works(status)), list(DISTINCT opset) FROM cells
+            WHERE "case" IN ({", ".join(map(sql.literal, ops)) or "NULL"}) AND variant = 'plain'
+                AND profile = $1 AND torch = $2 AND list_contains($3, exporter) AND opset IS NOT NULL
+                AND works(status) IS NOT NULL AND stage NOT IN ('resolve', 'import', 'eager') GROUP BY ALL""",
+        [dataset.profile, torch, list(exporters)],
+    )
+    for exporter, case, passing, tried in cases:
+        for op in ops[case]:
+            item = found[name(op), exporter]
+            item.cases_pass.update(passing or ())
+            item.cases_tried.update(tried)
+            item.cases.add(case)
+    for exporter, op, opsets in _registry(dataset, torch):
+        if exporter in exporters and is_wanted(op):
+            found[name(op), exporter].registered.update(opsets)
+    order = list(Agreement)
+    known = sorted(found.items(), key=lambda one: (order.index(one[1].agreement), one[0]))
+    return {key: item for key, item in known if item.cases_tried or item.samples_tried}
+
+
+def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], shown: int = 0) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            Link(op, "op", {"op": op}),
+            call_text(torch, exporter),
+            item.agreement.value,
+            *map(_opsets, (item.registered, item.cases_pass, item.samples_pass)),
+            tuple(Link(case, "case", {"case": case}) for case in sorted(item.cases)),
+        )
+        for (op, exporter), item in found.items()
+    )
+    columns = ("operator", "call", "so", "registered at opset", "cases pass at", "samples pass at", "cases")
+    return Table(title, columns, rows, shown=shown)
+
+
+def _numbers(text: str) -> list[int]:
+    """``7-9,11`` as numbers."""
+    ends = [part.split("-") for part in text.split(",")]
+    return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]
+
+
+def _opsets(opsets: Collection[int]) -> str:
+    return versions.opset_text(opsets) or "none"

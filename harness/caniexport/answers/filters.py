@@ -76,7 +76,6 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "reproduce": _OF_A_CASE,
     "workaround": _ALL,
     "claims": ("case", "status", "theme", "op"),
-    "declared": ("case", "torch", "opset", "exporter", "provider", "theme", "op"),
 }
 
 

@@ -59,14 +59,19 @@ class VersionDifference:
 
 
 def installations(dataset: Dataset) -> list[Installed]:
-    """The newest good environment of each release of one profile, oldest release first."""
+    """The newest good environment of each release of one profile, oldest release first; read once."""
+    if "installations" in dataset.beside:
+        kept: list[Installed] = dataset.beside["installations"]
+        return kept
     counted = dict(dataset.counted(("torch",), {"cells": "sum(cells)"}))
     found: dict[str, tuple[str, Installed]] = {}
     for row in dataset.records("environments"):
         torch, at = row["torch"], str(row["measured_at"] or "")
         if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
             found[torch] = at, _installed(dataset.profile, row, counted.get(torch, 0))
-    return [found[torch][1] for torch in versions.ordered(found)]
+    made = [found[torch][1] for torch in versions.ordered(found)]
+    dataset.beside["installations"] = made
+    return made
 
 
 def _installed(profile: str, row: Mapping[str, str], cells: int) -> Installed:

@@ -8,9 +8,9 @@ from caniexport.answers.answer import Answer, AnswerOutcome, Code, Link, Mark, T
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
+from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
 from caniexport.answers.select import load
-from caniexport.answers.torch_operators import operators_beside
 from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
 from caniexport.corpus.verdicts import works
 from caniexport.names import plural
@@ -60,7 +60,7 @@ def model_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Seque
     points = Points(dataset)
     own = Point(source.torch, source.exporter, source.opset, source.own, profile=source.profile)
     moves = Moves(points.views, source, [own, *targets], Scope())
-    return TouchJudge(load(dataset), file.graph, source, moves.status, operators_beside(dataset))
+    return TouchJudge(load(dataset), file.graph, source, moves.status, Samples.of(dataset))
 
 
 def _is_clear(found: ModelStanding) -> bool:

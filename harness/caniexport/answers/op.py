@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from caniexport import home as homes
 from caniexport import names, versions
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.declared import declared_table, registered, registered_for
 from caniexport.answers.installed import installations
+from caniexport.answers.operators import EVERY, OperatorFilters, operators
 from caniexport.answers.point import call_text
+from caniexport.answers.samples import EXPORTERS, Sampled, Samples, last_run, name_keys, read_sampled, shown_error
 from caniexport.answers.select import require_exporter
-from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, declared_rules, name_keys
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OF_PYTHON, OPERATORS
@@ -18,81 +23,38 @@ from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
 from caniexport.operators import operator_keys
 from caniexport.store import Dataset
-from caniexport.store.views import Views
 
-_CALLS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
-#: releases with a column on the first screen
-_COLUMNS = 12
 _NOTES = 3
-#: any release that takes ``dynamo=``, as the answers about the newest release write calls
-_NEWEST = "2.15"
+#: any release that takes ``dynamo=``, as texts that name none write calls
+_ANY = "2.15"
+#: by exporter and release, newest first
+Lines = Mapping[str, Mapping[str, Sampled]]
 
 
-@dataclass(frozen=True)
-class SamplesAt:
-    """How the samples of an operator end at a release, in one dtype and form, by one exporter."""
+def op(dataset: Dataset, name: str = "", asked: OperatorFilters = EVERY) -> Answer:
+    """What is known of the operators of a name, up to a release; without one, of a glob or with filters the list.
 
-    rows: tuple[OperatorRow, ...]
-
-    @property
-    def passing(self) -> list[int]:
-        """The measured opsets at which all of them pass."""
-        return sorted(row.opset for row in self.rows if row.works and row.opset is not None)
-
-    @property
-    def best(self) -> OperatorRow:
-        """The opset at which most of them pass."""
-        return max(self.rows, key=lambda row: (row.passing, row.opset or 0))
-
-    @property
-    def mark(self) -> Mark:
-        """``16+``, ``8-17``, ``2/3``, or the sign of how they end."""
-        if self.passing:
-            return Mark(Status.PASS, opset_range(self.passing, [row.opset or 0 for row in self.rows]))
-        best = self.best
-        return Mark(Status(best.status), f"{best.passing}/{best.calls}" if best.passing else "")
-
-
-def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:
-    """``16+``: from the first on at all that were measured; else the runs of neighbors, ``8-14, 20``."""
-    runs = versions.spans(passing, asked)
-    first, last = runs[-1]
-    if len(runs) == 1 and last == max(asked):
-        return f"{first}+"
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
-
-
-def op(
-    summary: OperatorsSummary | None, dataset: Dataset, name: str, findings: Mapping[str, tuple[str, ...]]
-) -> Answer:
-    """What is known of the operators of a name. Raises :class:`UnknownName` with the nearest."""
-    about = _cases(dataset, name)
+    Raises :class:`UnknownName`.
+    """
+    samples = Samples.of(dataset)
+    if not name:
+        return operators(dataset, asked)
+    if any(sign in name for sign in "*?["):
+        found = names.require_all("operator", (name,), samples.operators)
+        return operators(dataset, replace(asked, ops=tuple(sorted(found))))
     try:
-        every = summary.named(name) if summary else []
+        every = samples.named(name)
     except UnknownName:
-        if not about.rows:
-            raise
-        every = []
-    if not every and not about.rows:
-        raise UnknownName(f"no operator samples were measured here, and no case is about {name!r}")
-    if not summary or not every:
-        said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
-        return Answer(
-            said, AnswerOutcome.LISTED, (replace(about, shown=12),), more="caniexport case NAME tells of one."
-        )
-    first = summary.likeness(every[0], name)
-    meant = [one for one in every if summary.likeness(one, name) == first]
-    if len(meant) == 1:
-        return _one(summary, dataset, meant[0], findings.get(meant[0], ()))
-    ends = {one: _one(summary, dataset, one, ()) for one in meant}
-    bad = {one: answer for one, answer in ends.items() if answer.outcome is not AnswerOutcome.WORKS}
-    said = f"{len(bad)} of {len(meant)} operators of this name do not export with every call."
-    if not bad:
-        said = f"All {len(meant)} operators of this name export with every call."
-    rows = tuple((one, *(_newest_of(answer, call) for call in _CALLS)) for one, answer in ends.items())
-    columns = ("operator", *(call_text(summary.releases[-1], call) for call in _CALLS))
-    outcome = AnswerOutcome.FAILS if bad else AnswerOutcome.WORKS
-    return Answer(said, outcome, (Table("", columns, rows),), more=f"caniexport op {meant[0]} tells more of one.")
+        about = replace(_cases(samples, name), shown=12)
+        if about.rows:
+            said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
+            return Answer(said, AnswerOutcome.LISTED, (about,), more="caniexport case NAME tells of one.")
+        known = {*samples.operators, *(op for _, _, ops, _ in samples.documented for op in ops)}
+        raise names.unknown("operator", name, sorted(known)) from None
+    meant = [one for one in every if samples.likeness(one, name) == samples.likeness(every[0], name)]
+    if len(meant) == 1 and asked == replace(EVERY, torch=asked.torch):
+        return _one(samples, dataset, meant[0], samples.release(asked.torch))
+    return operators(dataset, replace(asked, ops=tuple(meant)))
 
 
 def is_sample(case: str) -> bool:
@@ -100,141 +62,139 @@ def is_sample(case: str) -> bool:
     return case.startswith(("op-", "promotion-"))
 
 
-def sample(summary: OperatorsSummary, dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
+def sample(dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
     """How the samples of an operator in one dtype and form end: ``op-cross/float32-plain``; without these the operator.
 
     Raises :class:`UnknownName`.
     """
+    samples = Samples.of(dataset)
     case, _, variant = name.partition("/")
     kind, _, operator = case.partition("-")
     operator = OF_PYTHON.get(operator, operator) if kind == "promotion" else operator
-    if operator not in summary.operators:
-        raise names.unknown("case", case, [f"op-{known}" for known in summary.operators])
+    if operator not in samples.operators:
+        raise names.unknown("case", case, [f"op-{known}" for known in samples.operators])
+    until = samples.release(asked.get("torch", ""))
     if not variant:
-        return _one(summary, dataset, operator, ())
-    dtype, _, form = variant.partition("-")
-    rows = [row for row in summary.of_operator(operator) if row.exporter and row.calls]
-    known = dict.fromkeys(f"{row.dtype}-{row.form or 'plain'}" for row in rows)
+        return _one(samples, dataset, operator, until)
+    rows = _up_to(samples, operator, until)
+    known = {f"{row.dtype}-{row.form or 'plain'}": (row.dtype, row.form) for row in rows}
     if variant not in known:  # the form of a sample has further words before it
+        dtype, _, form = variant.partition("-")
         variant = names.require(f"variant of {case}", f"{dtype}-{form.partition('-')[2] or form}", known)
-    rows = [row for row in rows if f"{row.dtype}-{row.form or 'plain'}" == variant]
-    until = versions.resolve(asked.get("torch") or "latest", summary.releases)
-    rows = [row for row in rows if versions.parse(row.torch) <= versions.parse(until)]
+    rows = [row for row in rows if (row.dtype, row.form) == known[variant]]
     if "exporter" in asked:
         rows = [row for row in rows if row.exporter == require_exporter(asked["exporter"])]
     if "opset" in asked:
-        rows = [row for row in rows if str(row.opset) == asked["opset"]]
+        rows = [at for row in rows if (at := row.at(int(asked["opset"])))]
     measure = f"caniexport measure --corpus {OPERATORS} --release {until} --case {name}"
-    if not any(row.torch == until for row in rows):
+    if not rows or rows[0].torch != until:
         return Answer(
             f"Not measured: {name} at torch {until}.", AnswerOutcome.NOT_MEASURED, more=f"{measure} measures it."
         )
-    releases = versions.ordered(row.torch for row in rows)[::-1]
-    by_call = {exporter: _along(rows, rows[0].dtype, exporter) for exporter in _CALLS}
-    verdict, outcome = _verdict(f"{operator} {variant}", by_call, releases[0])
-    tables = (_strip(variant, by_call, releases), replace(_failing(rows, releases[0]), shown=8))
+    by_call = _by_call(rows)
+    verdict, outcome = _verdict(f"{operator} {variant}", by_call, until)
+    tables = (_strip(operator, variant, by_call), _failing(samples, operator, until, known[variant]))
     return Answer(verdict, outcome, tables, more=measure)
 
 
-def _newest_of(answer: Answer, exporter: str) -> Cell:
-    """How an operator ends in the newest release by a call, as the first table of its answer has it."""
-    rows = answer.tables[0].rows if answer.tables else ()
-    return next((row[1] for row in rows if row[0] == call_text(_NEWEST, exporter)), Mark(Status.NOT_RUN))
+def _up_to(samples: Samples, op: str, torch: str) -> list[Sampled]:
+    """The lines of an operator in a release and those before it, newest first."""
+    where = "op = $1 AND n <= (SELECT n FROM sampled_release WHERE torch = $2)"
+    return read_sampled(samples.views, where, [op, torch])
 
 
-def _one(summary: OperatorsSummary, dataset: Dataset, name: str, findings: Iterable[str]) -> Answer:
-    rows = [row for row in summary.of_operator(name) if row.exporter and row.dtype and row.calls]
-    releases = versions.ordered(row.torch for row in rows)[::-1]
-    if not rows:
-        why = next((row.signature for row in summary.of_operator(name) if row.signature), "no sample can be a module")
-        return Answer(f"Not measured: torch.{name}.", AnswerOutcome.NOT_MEASURED, notes=(why or "",))
-    newest = releases[0]
-    plain = [row for row in rows if not row.form] or rows
-    dtypes = dict.fromkeys(row.dtype for row in sorted(plain, key=_rank))
-    dtype = next(iter(dtypes))
-    by_call = {exporter: _along(plain, dtype, exporter) for exporter in _CALLS}
-    verdict, outcome = _verdict(name.removeprefix("nn.functional."), by_call, newest)
-    notes = (
-        *_companions(dataset, by_call[Exporter.DYNAMO.value], newest),
-        *_becomes(rows, dtype, newest),
-        *_declared(dataset, name, newest),
-        *findings,
-        *_left_out(summary, name),
+def _one(samples: Samples, dataset: Dataset, name: str, until: str) -> Answer:
+    rows = _up_to(samples, name, until)
+    left_out = samples.views.fetch(
+        """SELECT DISTINCT dtype, signature FROM samples WHERE op = $1 AND exporter IS NULL AND signature IS NOT NULL
+            ORDER BY ALL""",
+        [name],
     )
+    if not rows:
+        why = next((why for _, why in left_out), "no sample can be a module")
+        return Answer(f"Not measured: torch.{name}.", AnswerOutcome.NOT_MEASURED, notes=(why,))
+    newest = rows[0].torch
+    plain = [row for row in rows if not row.form] or rows
+    first = plain[0].dtype
+    by_call = _by_call(row for row in plain if row.dtype == first)
+    verdict, outcome = _verdict(name.removeprefix("nn.functional."), by_call, newest)
+    here = [row for row in rows if row.torch == newest]
+    notes = (
+        *_companions(dataset, by_call[Exporter.DYNAMO.value]),
+        *_becomes(samples, name, newest, first),
+        *_registered(dataset, name, newest),
+        *(f"Not measured in {dtype}: {why}." for dtype, why in left_out if dtype),
+    )
+    about = _cases(samples, name)
     tables = (
-        _strip(dtype or "", by_call, releases),
-        _now("other dtypes", [row for row in plain if row.dtype != dtype], newest, "dtype", shown=8),
-        _now("other forms", [row for row in rows if row.form], newest, "form", shown=0),
-        _failing(rows, newest),
-        _cases(dataset, name),
+        _strip(name, first, by_call),
+        _now("other dtypes", (row for row in here if row in plain and row.dtype != first), shown=8),
+        _now("other forms", (row for row in here if row.form), shown=0),
+        _failing(samples, name, newest),
+        declared_table(dataset, newest, name_keys(name)),
+        _findings(name),
+        _onnxscript(name),
+        about,
         Table("notes", ("",), tuple((note,) for note in notes[_NOTES:]), shown=0),
     )
-    about = len(tables[-2].rows)
-    more = f"{plural(about, 'documented case')} about it: caniexport table --op {name}" if about else ""
+    documented = plural(len(about.rows), "documented case")
+    more = f"{documented} about it: caniexport table --op {name}" if about.rows else ""
     return Answer(verdict, outcome, tables, notes[:_NOTES], more=more or "--all lists forms, messages and notes.")
 
 
-def _rank(row: OperatorRow) -> tuple[int, str]:
-    return TOLD.index(row.dtype) if row.dtype in TOLD else len(TOLD), row.dtype or ""
-
-
-def _along(rows: Iterable[OperatorRow], dtype: str | None, exporter: str) -> dict[str, SamplesAt]:
-    found: dict[str, list[OperatorRow]] = {}
+def _by_call(rows: Iterable[Sampled]) -> Lines:
+    found: dict[str, dict[str, Sampled]] = {exporter: {} for exporter in EXPORTERS}
     for row in rows:
-        if row.dtype == dtype and row.exporter == exporter:
-            found.setdefault(row.torch, []).append(row)
-    return {torch: SamplesAt(tuple(mine)) for torch, mine in found.items()}
+        found[row.exporter][row.torch] = row
+    return found
 
 
-def _verdict(name: str, by_call: Mapping[str, Mapping[str, SamplesAt]], newest: str) -> tuple[str, AnswerOutcome]:
+def _verdict(name: str, by_call: Lines, newest: str) -> tuple[str, AnswerOutcome]:
     """``grid_sample exports since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+).``"""
+    here = {exporter: along[newest] for exporter, along in by_call.items() if newest in along}
     calls: list[str] = []
-    for exporter, along in by_call.items():
-        since = _since(along, newest)
-        if since:
-            opsets = f"{'' if calls else 'opset '}{along[newest].mark.text}"
-            calls.append(f"{since} ({call_text(newest, exporter)}, {opsets})")
-    ends = {exporter: along[newest].best for exporter, along in by_call.items() if newest in along}
-    missing = [_how(row, newest) for exporter, row in ends.items() if not by_call[exporter][newest].passing]
+    for exporter, row in here.items():
+        if row.opsets:
+            opsets = f"{'' if calls else 'opset '}{row.range}"
+            calls.append(f"{_run(by_call[exporter])[0]} ({call_text(newest, exporter)}, {opsets})")
+    missing = [_how(row) for row in here.values() if not row.opsets]
     if calls:
         rest = f", {' and '.join(missing)}" if missing else ""
         outcome = AnswerOutcome.FAILS if missing else AnswerOutcome.WORKS
         return f"{name} exports since {' and '.join(calls)}{rest}.", outcome
-    worked = versions.newest(torch for along in by_call.values() for torch, here in along.items() if here.passing)
+    worked = versions.newest(until for along in by_call.values() if (until := _run(along)[1]))
     until = f" (all until {_series(worked)})" if worked else ""
-    if any(row.passing for row in ends.values()):
-        best = max(ends.values(), key=lambda row: row.passing)
-        share = f"{best.passing} of {best.calls} samples pass"
+    best = max((row.best for row in here.values()), key=lambda end: end.passing)
+    if best.passing:
+        share = f"{best.passing} of {best.samples} samples pass"
         return f"{name} exports in part at torch {newest}: {share}{until}.", AnswerOutcome.FAILS
-    wrong = any(row.status == Status.MISMATCH.value for row in ends.values())
-    how = "gives wrong values" if wrong else "does not export"
+    is_wrong = any(row.best.status is Status.MISMATCH for row in here.values())
+    how = "gives wrong values" if is_wrong else "does not export"
     return f"{name} {how} at torch {newest}{until}.", AnswerOutcome.FAILS
 
 
-def _how(row: OperatorRow, newest: str) -> str:
+def _run(along: Mapping[str, Sampled]) -> tuple[str, str]:
+    """The first and the last of the newest releases in a row on which the samples pass; empty where they never do."""
+    return last_run({torch: (bool(row.opsets), row.given) for torch, row in [*along.items()][::-1]})
+
+
+def _how(row: Sampled) -> str:
     """``not with dynamo=False``, ``in part with dynamo=True``, ``wrong values with dynamo=True``."""
-    how = "wrong values" if row.status == Status.MISMATCH.value else "in part" if row.passing else "not"
-    return f"{how} with {call_text(newest, row.exporter or '')}"
+    best = row.best
+    how = "wrong values" if best.status is Status.MISMATCH else "in part" if best.passing else "not"
+    return f"{how} with {call_text(row.torch, row.exporter)}"
 
 
-def _since(along: Mapping[str, SamplesAt], newest: str) -> str:
-    """The first of the newest releases in a row at which the samples pass; empty where they do not in the newest."""
-    first = ""
-    for torch in versions.ordered(along)[::-1]:
-        if not along[torch].passing:
-            break
-        first = torch
-    return first if newest in along else ""
-
-
-def _strip(dtype: str, by_call: Mapping[str, Mapping[str, SamplesAt]], releases: Sequence[str]) -> Table:
-    """The releases, newest first; those that a screen has no room for are folded."""
+def _strip(op: str, title: str, by_call: Lines) -> Table:
+    """The releases, newest first."""
+    releases = versions.ordered({torch for along in by_call.values() for torch in along})[::-1]
     rows = tuple(
-        (call_text(releases[0], exporter), *(_cell(along.get(torch)) for torch in releases))
+        (Link(op, "op", {"op": op}), call_text(releases[0], exporter), *(_mark(along.get(torch)) for torch in releases))
         for exporter, along in by_call.items()
         if along
     )
-    return Table("", (dtype, *map(_series, releases)), rows, folded=tuple(map(_series, releases[_COLUMNS:])))
+    columns = ("operator", "call", *map(_series, releases))
+    return Table(title, columns, rows, folded=("operator",), axis="torch", heads=2)
 
 
 def _series(torch: str) -> str:
@@ -242,82 +202,98 @@ def _series(torch: str) -> str:
     return ".".join(torch.split(".")[:2])
 
 
-def _cell(found: SamplesAt | None) -> Cell:
-    return found.mark if found else Mark(Status.NOT_RUN)
+def _mark(row: Sampled | None) -> Cell:
+    return row.mark if row else Mark(Status.NOT_RUN)
 
 
-def _now(title: str, rows: Iterable[OperatorRow], newest: str, by: str, shown: int) -> Table:
-    """How samples end in the newest release, a line for each dtype or form."""
-    lines: dict[str, dict[str, list[OperatorRow]]] = {}
+def _now(title: str, rows: Iterable[Sampled], shown: int) -> Table:
+    """How samples end in a release, a line for each dtype and form."""
+    lines: dict[str, dict[str, Sampled]] = {}
+    torch = _ANY
     for row in rows:
-        if row.torch == newest and row.exporter:
-            key = row.dtype if by == "dtype" else f"{row.form} {row.dtype}"
-            lines.setdefault(key or "", {}).setdefault(row.exporter, []).append(row)
-    made = tuple(
-        (key, *(_cell(SamplesAt(tuple(line[name])) if name in line else None) for name in _CALLS))
-        for key, line in sorted(lines.items())
+        lines.setdefault(" ".join(filter(None, (row.form, row.dtype))), {})[row.exporter] = row
+        torch = row.torch
+    made = tuple((key, *(_mark(line.get(name)) for name in EXPORTERS)) for key, line in sorted(lines.items()))
+    return Table(title, ("dtype", *(call_text(torch, name) for name in EXPORTERS)), made, shown=shown)
+
+
+def _failing(samples: Samples, op: str, torch: str, line: tuple[str, str | None] | None = None) -> Table:
+    """Why samples do not pass in a release, each message once."""
+    rows = samples.views.fetch(
+        """SELECT signature, list(DISTINCT (dtype, exporter)), arg_min(sample, opset), arg_min(arguments, opset)
+            FROM samples WHERE op = $1 AND torch = $2 AND calls > 0 AND NOT works(status) AND signature IS NOT NULL
+                AND ($3 IS NULL OR (dtype, form) IS NOT DISTINCT FROM ($3, $4)) GROUP BY ALL ORDER BY min(opset)""",
+        [op, torch, *(line or (None, None))],
     )
-    return Table(title, (by, *(call_text(newest, name) for name in _CALLS)), made, shown=shown)
-
-
-def _failing(rows: Iterable[OperatorRow], newest: str) -> Table:
-    """Why samples do not pass in the newest release, each message once."""
-    found: dict[str, list[OperatorRow]] = {}
-    for row in rows:
-        if row.torch == newest and not row.works and row.signature:
-            found.setdefault(row.signature, []).append(row)
     made = tuple(
         (
-            ", ".join(dict.fromkeys(f"{row.dtype or ''} {call_text(newest, row.exporter or '')}" for row in mine)),
-            Message(signature),
-            mine[0].failing,
+            ", ".join(sorted(f"{dtype} {call_text(torch, exporter)}" for dtype, exporter in where)),
+            shown_error(signature),
+            dict(given.split(": ", 1) for given in (arguments or "").splitlines()).get(first, first),
         )
-        for signature, mine in found.items()
+        for signature, where, first, arguments in rows
     )
-    return Table("what fails", ("dtype and call", "error", "the first sample that fails"), made, shown=0)
+    return Table("what fails", ("dtype and call", "error", "the first sample that fails"), made, shown=8 * bool(line))
 
 
-def _companions(dataset: Dataset, along: Mapping[str, SamplesAt], newest: str) -> list[str]:
+def _companions(dataset: Dataset, along: Mapping[str, Sampled]) -> list[str]:
     """The companion packages with which dynamo first exports it: an older onnxscript has fewer translations."""
-    since = _since(along, newest)
+    since, until = _run(along)
+    is_now = bool(along) and until == next(iter(along))
     own = [item.text for item in installations(dataset.of(NEWEST)) if item.torch == since and item.text]
-    return [f"dynamo=True was measured at torch {since} with {own[0]}."] if since and own else []
+    return [f"dynamo=True was measured at torch {since} with {own[0]}."] if is_now and own else []
 
 
-def _becomes(rows: Iterable[OperatorRow], dtype: str | None, newest: str) -> list[str]:
-    files = [row for row in rows if row.ops and row.torch == newest and row.dtype == dtype and not row.form]
-    ops = dict.fromkeys(item.partition("*")[0] for row in files for item in (row.ops or "").split())
-    return [f"ONNX operators in its file: {', '.join(ops)}."] if ops else []
-
-
-def _declared(dataset: Dataset, name: str, newest: str) -> list[str]:
-    """The opsets for which the newest release registers a symbolic or a translation."""
-    keys = name_keys(name)
-    found: dict[str, list[str]] = {}
-    for exporter, key, opsets in declared_rules(dataset, newest):
-        if key in keys and opsets not in found.setdefault(exporter, []):
-            found[exporter].append(opsets)
-    rules = "; ".join(
-        f"{call_text(newest, exporter)} at opset {', '.join(opsets)}" for exporter, opsets in found.items()
+def _becomes(samples: Samples, op: str, torch: str, dtype: str) -> list[str]:
+    rows = samples.views.fetch(
+        """SELECT DISTINCT unnest([split_part(item, '*', 1) for item in string_split(ops, ' ')]) AS becomes FROM samples
+            WHERE op = $1 AND torch = $2 AND dtype = $3 AND form IS NULL AND ops <> '' ORDER BY becomes""",
+        [op, torch, dtype],
     )
-    return [f"Registered by torch {newest}: {rules}."] if rules else []
+    return [f"ONNX operators in its file: {', '.join(name for (name,) in rows)}."] if rows else []
 
 
-def _left_out(summary: OperatorsSummary, name: str) -> list[str]:
-    missing = {row.dtype or "": row.signature or "" for row in summary.of_operator(name) if not row.exporter}
-    return [f"Not measured in {dtype}: {why}." for dtype, why in missing.items() if dtype and why]
+def _registered(dataset: Dataset, op: str, torch: str) -> list[str]:
+    rules = registered(dataset, torch)
+    found = {exporter: opsets for exporter in EXPORTERS if (opsets := registered_for(rules, op, exporter))}
+    told = " and ".join(f"{call_text(torch, exporter)} at opset {opsets}" for exporter, opsets in found.items())
+    return [f"Registered by torch {torch}: {told}."] if told else []
 
 
-def _cases(dataset: Dataset, name: str) -> Table:
+def _findings(op: str) -> Table:
+    """What looking by hand at wrong values found, with the call of ``differs`` (of the file) that shows it."""
+    file = homes.find().cases / OPERATORS / "findings.toml"
+    found = tomllib.loads(file.read_text(encoding="utf-8"))["finding"] if file.is_file() else ()
+    rows = tuple(
+        (
+            call_text(_ANY, item["exporter"]),
+            item["what"],
+            Code(f"differs({item['call']}, {call_text(_ANY, item['exporter'])}, opset={item.get('opset', 20)})"),
+        )
+        for item in found
+        if op in item["operators"]
+    )
+    return Table("looked at by hand", ("call", "finding", "shown by"), rows, shown=0)
+
+
+def _onnxscript(op: str) -> Table:
+    """What the tests of onnxscript (dynamo's translations) expect of an operator, where they mark it."""
+    file = homes.find().cases / OPERATORS / "onnxscript.json"
+    tests = json.loads(file.read_text(encoding="utf-8"))["tests"] if file.is_file() else ()
+    rows = tuple(
+        (item["name"], item["mark"], ", ".join(item.get("dtypes", ())), bool(item.get("some")) * "some", item["why"])
+        for item in tests
+        if op in item.get("operators", ()) and item.get("mark")
+    )
+    return Table("what onnxscript's own tests expect", ("test", "mark", "dtypes", "samples", "why"), rows, shown=0)
+
+
+def _cases(samples: Samples, name: str) -> Table:
     """The documented cases about an operator, with the number of their workarounds."""
-    rows = Views.of(dataset).fetch(
-        """SELECT o."case", o.title, list_concat(o.aten_ops, o.onnx_ops), count(w.variant) FROM original o
-            LEFT JOIN workaround w ON w."case" = o."case" GROUP BY ALL ORDER BY o."case\""""
-    )
     keys = name_keys(name)
     made = tuple(
         (title, count, Link(case, "case", {"case": case}))
-        for case, title, ops, count in rows
-        if keys & operator_keys(ops or ())
+        for case, title, ops, count in samples.documented
+        if keys & operator_keys(ops)
     )
     return Table("documented cases", ("case", "workarounds", "name"), made, shown=0)

@@ -11,12 +11,12 @@ from caniexport import names as known
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Message, Share, Table
 from caniexport.answers.contributed import contributed_runs
-from caniexport.answers.node_tests import OperatorLine, operators
 from caniexport.answers.provider_runs import ProviderEnd, elsewhere, place_of, provider_runs
 from caniexport.bundles import node_tests, probes
 from caniexport.corpus.refusals import refusal
 from caniexport.model.status import WORKS
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 
 @dataclass(frozen=True)
@@ -267,28 +267,31 @@ def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus:
 
 
 def on_operators(dataset: Dataset, patterns: Sequence[str], names: Sequence[str] = ()) -> Answer:
-    """How many of ONNX's own node tests of some operators pass on each runtime, by the opset of their files."""
-    lines = operators(dataset, patterns)
-    taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
-    lines = [line for line in lines if not names or line.runtime in taken]
-    columns = list(dict.fromkeys((line.operator, line.opset) for line in lines))
-    rows: dict[tuple[str, str, str], dict[tuple[str, int], OperatorLine]] = {}
-    for line in lines:
-        rows.setdefault((line.runtime, line.version, line.provider), {})[line.operator, line.opset] = line
+    """How many of ONNX's own node tests of some operators pass on each runtime, by the opset of their files.
+
+    Raises :class:`UnknownName` for an operator that has no test.
+    """
+    found = Views.of(dataset).fetch(
+        """SELECT split_part(variant, '-', 1), CAST(split_part(variant, '-', 2) AS INTEGER),
+            runtime, coalesce(runtime_version, ''), provider, count(*) FILTER (works(status)), count(*)
+            FROM replays WHERE corpus = $1 AND NOT contains(variant, '.') GROUP BY ALL ORDER BY ALL""",
+        [node_tests.CORPUS],
+    )
+    wanted = known.require_all("operator", tuple(patterns), dict.fromkeys(operator for operator, *_ in found))
+    found = [row for row in found if row[0] in wanted]
+    taken = known.require_all("runtime", names, dict.fromkeys(row[2] for row in found))
+    rows: dict[tuple[str, str, str], dict[tuple[str, int], Share]] = defaultdict(dict)
+    for operator, opset, *place, passed, tests in found:
+        if not names or place[0] in taken:
+            rows[place[0], place[1], place[2]][operator, opset] = Share(passed, tests)
+    columns = sorted({of for shares in rows.values() for of in shares}, reverse=True)
     order = sorted(rows, key=lambda key: versions.parse(key[1] or "0"), reverse=True)
     order.sort(key=lambda key: (key[0] != "onnxruntime", key[0], key[2]))
-    made = tuple(
-        (
-            Code(f"{key[0]} {key[1]}"),
-            key[2],
-            *(Share(at.passed, at.tests) if (at := rows[key].get(of)) else None for of in columns[::-1]),
-        )
-        for key in order
-    )
-    first = list(rows[order[0]].values())
-    passed, tests = sum(line.passed for line in first), sum(line.tests for line in first)
+    made = tuple((Code(f"{key[0]} {key[1]}"), key[2], *map(rows[key].get, columns)) for key in order)
+    first = rows[order[0]].values()
+    passed, tests = sum(share.works for share in first), sum(share.measured for share in first)
     verdict = f"{order[0][0]} {order[0][1]} passes {passed} of {tests} of ONNX's own tests of these operators."
-    heads = ("runtime", "on", *(f"{operator} {opset}" for operator, opset in columns[::-1]))
+    heads = ("runtime", "on", *(f"{operator} {opset}" for operator, opset in columns))
     note = "Tests of random values, of types that numpy has not and of sequences are not counted."
     tables = (Table("", heads, made, _SHOWN, axis="operator", heads=2),)
     return Answer(verdict, AnswerOutcome.LISTED, tables, (note,))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from caniexport import names
 from caniexport.answers.reading import load
-from caniexport.answers.torch_operators import operators_beside
+from caniexport.answers.samples import Samples
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
@@ -73,8 +73,7 @@ def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), o
 
 def _is_declared(dataset: Dataset, op: str) -> bool:
     """Whether torch's own tests or tables have an operator."""
-    summary = operators_beside(dataset)
-    return bool(summary and summary.called(op)) or operator_key(op) in operator_keys(load(dataset).declared)
+    return bool(Samples.of(dataset).called(op)) or operator_key(op) in operator_keys(load(dataset).declared)
 
 
 def require_cases(found: Scope) -> None:

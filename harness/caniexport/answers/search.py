@@ -18,8 +18,8 @@ from caniexport import names
 from caniexport.answers.answer import Answer, AnswerOutcome, Link, Message, Table
 from caniexport.answers.filters import read_filters
 from caniexport.answers.reading import load
+from caniexport.answers.samples import Samples
 from caniexport.answers.select import cases_about, refuse_uncovered, select
-from caniexport.answers.torch_operators import operators_beside
 from caniexport.answers.wanted import what_is_named
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -105,8 +105,7 @@ def read_input(dataset: Dataset, text: str, names: Collection[str]) -> SearchInp
     if named:
         return SearchInput(InputKind.CASE, rest, filters, named)
     about = cases_about(rest, rows)
-    summary = operators_beside(dataset)
-    if about or (summary is not None and summary.called(rest)):
+    if about or Samples.of(dataset).called(rest):
         return SearchInput(InputKind.OPERATOR, rest, filters, about)
     return SearchInput(InputKind.WORDS, rest, filters)
 
@@ -195,8 +194,7 @@ def _documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str
             keys |= operator_keys(entry.ops)
             operators = " ".join((*entry.ops, *spellings(entry.ops)))
             yield True, case, entry.title, operators, "\n".join(notes[case]), "\n".join(messages[case])
-    summary = operators_beside(dataset)
-    for op in summary.operators if summary else ():
+    for op in Samples.of(dataset).operators:
         if keys.isdisjoint(operator_keys((op,))):
             yield False, op, "", " ".join(spellings((op,))), "", ""
 

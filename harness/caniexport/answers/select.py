@@ -101,7 +101,7 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
         _torch(filters.torch, rows.torch),
         frozenset(exporter_names(filters.exporters)),
         names.require_all("provider", filters.providers, rows.providers),
-        _statuses(filters.statuses),
+        require_statuses(filters.statuses),
     )
 
 
@@ -137,7 +137,8 @@ def require_exporter(asked: str, *, named: bool = False) -> str:
     return names.require("exporter", exporter_name(asked), known)
 
 
-def _statuses(asked: Iterable[str]) -> frozenset[Status]:
+def require_statuses(asked: Iterable[str]) -> frozenset[Status]:
+    """The statuses of these names, or globs. Raises :class:`UnknownName`."""
     words = ["unsupported" if text.casefold() == "refused" else text for text in asked]
     return frozenset(Status(item) for item in names.require_all("status", words, [status.value for status in Status]))
 

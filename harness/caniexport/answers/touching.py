@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from caniexport.answers.operator_at import calls_pass
 from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
 from caniexport.answers.point import Point
 from caniexport.answers.runtime_limits import refusal_by_version, written_versions
+from caniexport.answers.samples import Samples
 from caniexport.answers.select import CatalogueEntry, Rows
-from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.corpus.verdicts import works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -133,13 +132,13 @@ class TouchJudge:
         graph: Graph,
         source: Point,
         status: StatusAt,
-        operators: OperatorsSummary | None = None,
+        samples: Samples | None = None,
     ) -> None:
         self._rows = rows
         self._model, self._values = pattern(graph), value_pattern(graph)
         self._source = source
         self._status = status
-        self._operators = operators
+        self._samples = samples
         self._others: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
     def at(self, target: Point) -> ModelStanding:
@@ -187,13 +186,13 @@ class TouchJudge:
         return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
     def _unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
-        """The operators of the model that are in none of the graphs that were measured, nor among torch's own calls
-        that pass there.
+        """The operators of the model that are in none of the graphs that were measured, and whose samples do not all
+        pass there.
         """
         seen = {op for key in measured for op in self._working[key].ops}
         point = (target.torch, target.exporter, target.opset)
         left = sorted(set(self._model.ops) - seen) if seen else []
-        return tuple(op for op in left if not calls_pass(self._operators, op, *point))
+        return tuple(op for op in left if not (self._samples and self._samples.pass_at(op, *point)))
 
     def _may_be_wrong(self, target: Point) -> tuple[Touch, ...]:
         """Cases that give wrong values at both points, and whose operators on values lie in the model; those of which

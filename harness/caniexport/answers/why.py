@@ -13,9 +13,8 @@ from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code
 from caniexport.answers.fix_code import code_to_copy
 from caniexport.answers.helping import Helping, helping
 from caniexport.answers.op import op as answer_operator
-from caniexport.answers.op import opset_range
 from caniexport.answers.point import Point, Points, call_text
-from caniexport.answers.torch_operators import operators_beside
+from caniexport.answers.samples import Samples, opset_range
 from caniexport.corpus.verdicts import works
 from caniexport.match.causes import find_cause
 from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, match_error
@@ -273,9 +272,8 @@ def _place(point: Point) -> dict[str, str]:
 
 def _samples(dataset: Dataset, operator: str) -> list[str]:
     """What the operator samples of an operator come to."""
-    summary = operators_beside(dataset) if operator else None
-    names = summary.called(operator) if summary else ()
-    if summary is None or not names:
+    names = Samples.of(dataset).called(operator) if operator else ()
+    if not names:
         return []
-    said = answer_operator(summary, dataset, names[0], {}).verdict
+    said = answer_operator(dataset, names[0]).verdict
     return [f"Operator samples: {said} caniexport op {names[0]} tells more."]

@@ -62,6 +62,11 @@ class ProbedVersion:
         return self.status in ("pass", "degraded")
 
     @property
+    def first(self) -> str:
+        """The first line of its message."""
+        return next(iter(self.message.strip().splitlines()), "")
+
+    @property
     def text(self) -> str:
         """``fail at export``; ``pass, opset 18 by dynamo`` where a file came of it."""
         if not self.status:

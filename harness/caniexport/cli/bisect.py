@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from caniexport import home as homes
+from caniexport.answers.answer import Answer, AnswerOutcome, Mark, Message, Table
 from caniexport.cli import output
 from caniexport.cli.options import disk_option, json_option, open_dataset
-from caniexport.cli.output import grid
+from caniexport.model.status import Status
 
 if TYPE_CHECKING:
-    from caniexport.bisect.probe import ProbedVersion
     from caniexport.bisect.run import Bisection
     from caniexport.cli.output import Console
 
@@ -49,30 +48,32 @@ def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> No
 
 
 def show(found: Bisection, console: Console) -> None:
-    """Print the interval, both rows and what is known of the cause."""
+    """Print the interval, what was looked at and what is known of the cause."""
+    from caniexport.render.terminal import show as show_answer
+
     asked, ends = found.asked, found.interval
     opset = "" if asked.opset is None else f", opset {asked.opset}"
     held = f", torch {asked.torch}" if asked.torch else ""
-    console.print(f"{asked.case}/{asked.variant}, {asked.exporter}{opset}{held}")
-    made = grid(asked.axis, "outcome", "from")
-    for step in found.steps:
-        made.add_row(step.version, step.text, step.origin)
-    console.print(made)
-    console.print()
-    console.print(f"The first change is in {asked.axis} ({ends.good}, {ends.bad}]", style="bold")
-    if ends.between:
-        console.print(f"- not known, because they could not be measured: {', '.join(ends.between)}", soft_wrap=True)
-    _row(asked.axis, found.good, console)
-    _row(asked.axis, found.bad, console)
-    console.print(f"- what changed: {found.changed}")
-    if found.cause:
-        console.print(f"- cause: {found.cause}", soft_wrap=True)
-    if found.differing:
-        console.print(f"- besides {asked.axis} differ: {', '.join(found.differing)}", soft_wrap=True)
-
-
-def _row(axis: str, one: ProbedVersion, console: Console) -> None:
-    console.print(f"  {axis} {one.version}: {one.text}", soft_wrap=True)
-    first = one.message.strip().splitlines()[:1]
-    if first:
-        console.print(textwrap.indent(textwrap.shorten(first[0], 300), "      "), soft_wrap=True)
+    rows = tuple(
+        (one.version, Mark(Status(one.status), one.text) if one.status else one.text, one.origin, Message(one.first))
+        for one in found.steps
+    )
+    notes = (
+        *[f"Not known, because they could not be measured: {', '.join(ends.between)}."] * bool(ends.between),
+        f"What changed: {found.changed}.",
+        *[f"Cause: {found.cause}."] * bool(found.cause),
+        *[f"Besides {asked.axis} differ: {', '.join(found.differing)}."] * bool(found.differing),
+    )
+    answer = Answer(
+        f"The first change is in {asked.axis} ({ends.good}, {ends.bad}].",
+        AnswerOutcome.LISTED,
+        (
+            Table(
+                f"{asked.case}/{asked.variant}, {asked.exporter}{opset}{held}",
+                (asked.axis, "outcome", "from", "message"),
+                rows,
+            ),
+        ),
+        notes,
+    )
+    show_answer(answer, console)

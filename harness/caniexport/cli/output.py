@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console as Console
     from rich.text import Text
 
-    from caniexport.cli.grid import Grid, Styled
-
 _Answer = TypeVar("_Answer")
 #: columns of a pipe or a file, where there is no terminal to ask
 WIDTH = 100
@@ -99,33 +97,4 @@ def styled(text: str, sign: Sign) -> Text:
     """Text in the colour of a sign; what was not measured is dim."""
     from rich.text import Text
 
-    return Text(text, style=_style(sign))
-
-
-def _style(sign: Sign) -> str:
-    return "dim" if sign.colour == "white" else sign.colour
-
-
-def legend(signs: Iterable[tuple[str, Sign]], width: int) -> str:
-    """The signs explained, ``✓ pass   ✗ fail: with an error``, in lines that break between them only."""
-    lines = [""]
-    for name, item in signs:
-        text = f"{item.sign} {name}" + (f" ({item.meaning})" if item.meaning else "")
-        if lines[-1] and len(lines[-1]) + 3 + len(text) > width:
-            lines.append("")
-        lines[-1] += f"   {text}" if lines[-1] else text
-    return "\n".join(lines)
-
-
-def grid(*columns: str, gap: int = 2) -> Grid:
-    """A table with these headings, ``gap`` spaces between columns, whose cells are never cut."""
-    from caniexport.cli.grid import Grid
-
-    return Grid(columns, gap)
-
-
-def marked(text: str, sign: Sign) -> Styled:
-    """Text of a cell of a grid in the colour of a sign; what was not measured is dim."""
-    from caniexport.cli.grid import Styled
-
-    return Styled(text, _style(sign))
+    return Text(text, style="dim" if sign.colour == "white" else sign.colour)

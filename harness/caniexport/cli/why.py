@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport import home as homes
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import TAKEN
 from caniexport.cli.options import (
@@ -25,7 +24,6 @@ from caniexport.cli.options import (
 )
 from caniexport.cli.project import is_setting
 from caniexport.model.errors import UnknownName
-from caniexport.model.made_cases import OPERATORS
 
 if TYPE_CHECKING:
     from caniexport.answers.answer import Answer
@@ -114,10 +112,8 @@ def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[
 def _operator(dataset: Dataset, name: str) -> Answer:
     """What is known of an operator."""
     from caniexport.answers.op import op
-    from caniexport.answers.operator_findings import findings_by_operator
-    from caniexport.answers.torch_operators import operators_beside
 
-    return op(operators_beside(dataset), dataset, name, findings_by_operator(homes.find().cases / OPERATORS))
+    return op(dataset, name)
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:

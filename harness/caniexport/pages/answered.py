@@ -17,14 +17,17 @@ from caniexport.render.plain import as_csv
 
 #: rows of a table, and cells of one with an axis, that a page draws; its file has all
 _DRAWN, _CELLS = 1000, 7000
+#: rows from which on a table is narrowed by what its reader types
+_LONG = 60
 #: what a page of a case, operator or table can be asked for
 _ASKED = ("torch", "opset", "exporter", "provider")
 
 
-def answered(answer: Answer) -> Markup:
-    """The answer as HTML."""
+def answered(answer: Answer, heading: str = "") -> Markup:
+    """The answer as HTML; one with a ``heading`` is folded under it, behind that of the page."""
     matrices = {at: _matrix(table) for at, table in enumerate(answer.tables) if table.axis and table.rows}
-    return render("answer.html", answer=answer, drawn=_DRAWN, matrices=matrices)
+    given = {"drawn": _DRAWN, "long": _LONG, "matrices": matrices}
+    return render("answer.html", answer=answer, heading=heading, **given)
 
 
 def _matrix(table: Table) -> dict[str, object]:

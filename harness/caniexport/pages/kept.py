@@ -11,7 +11,6 @@ from caniexport.answers.reading import move_to_runtime
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
-from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
@@ -123,10 +122,6 @@ class Kept(Dataset):
     def all_sources(self) -> dict[str, tuple[SourceState, ...]]:
         """By case: its sources with what became of them; read in one pass."""
         return cast("dict[str, tuple[SourceState, ...]]", self._once("all sources", lambda: upstream(self)))
-
-    def operators(self) -> OperatorsSummary | None:
-        """The summary of torch's operators that lies beside the published rows, where there is one."""
-        return operators_beside(self)
 
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""

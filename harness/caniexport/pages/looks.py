@@ -148,24 +148,15 @@ STATE: Mapping[AlertStage, Look] = {
     AlertStage.ACKNOWLEDGED: Look("◐ acknowledged", "s-timeout", "open, and somebody has noted it (alerts.toml)"),
     AlertStage.RESOLVED: Look("✓ resolved", "s-pass", "all of its cells were good in two releases in a row since"),
 }
-#: torch's own tables beside what was measured
+#: what exporters register, against what was measured
 AGREEMENT: Mapping[Agreement, Look] = {
-    Agreement.NEVER_PASSES: Look(
-        "✗ no case passes",
-        "s-fail",
-        "torch has a rule; no measured case with it passes, nor what was measured of torch's own calls",
+    Agreement.NOTHING_PASSES: Look(
+        "✗ nothing passes", "s-fail", "it is registered, and no documented case or operator sample of it passes"
     ),
-    Agreement.LATER: Look("~ fewer opsets", "s-degraded", "passes at fewer opsets than torch has a rule for"),
-    Agreement.UNDECLARED: Look("+ undeclared", "s-timeout", "passes without a rule of its own: torch decomposes it"),
-    Agreement.OWN_CALLS: Look(
-        "○ its cases alone", "s-unsupported", "no documented case with it passes, and torch's own calls of it do"
-    ),
-    Agreement.ONE_CASE: Look(
-        "· one case", "s-not-run", "the one documented case with it fails; torch's own calls were not measured"
-    ),
-    Agreement.AGREES: Look("✓ agrees", "s-pass", "passes wherever torch has a rule"),
-    Agreement.NEITHER: Look("· neither", "s-unsupported", "no rule, and no case passes"),
-    Agreement.UNTRIED: Look("· not tried", "s-not-run", "torch itself refuses the cases: no exporter was asked"),
+    Agreement.FEWER: Look("~ fewer opsets", "s-degraded", "it passes at fewer of the tried opsets than registered"),
+    Agreement.UNREGISTERED: Look("+ not registered", "s-timeout", "it passes all the same: torch decomposes it"),
+    Agreement.AGREES: Look("✓ agrees", "s-pass", "it passes at every tried opset for which it is registered"),
+    Agreement.NEITHER: Look("· neither", "s-unsupported", "it is not registered, and nothing of it passes"),
 }
 
 

@@ -64,9 +64,9 @@ if (!window.caniexport) {
   const narrow = input => {
     const parts = input.value.toLowerCase().split(/\s+/).filter(Boolean)
     const line = input.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
-    const every = [...rows, ...document.querySelectorAll('#root ul.ops li')]
-    for (const row of every) row.hidden = !parts.every(part => (row.dataset.words ?? row.textContent.toLowerCase()).includes(part))
-    const told = every.every(row => row.hidden) ? 'nothing of this name' : `${rows.filter(row => !row.hidden).length} of ${rows.length}`
+    for (const row of rows) row.hidden = !parts.every(part => row.textContent.toLowerCase().includes(part))
+    const shown = rows.filter(row => !row.hidden).length, told = shown ? `${shown} of ${rows.length}` : 'nothing of this name'
+    for (const fold of line.parentElement.querySelectorAll('details:has(table.narrowed)')) fold.open = parts.length > 0
     line.querySelector('[role=status]').textContent = parts.length ? told : ''
   }
   document.addEventListener('input', event => {

@@ -10,10 +10,9 @@ from pathlib import Path, PurePosixPath
 
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Link, Mark, Place, Table, words
-from caniexport.answers.operator_at import operator_at
 from caniexport.answers.point import Points, call_text
+from caniexport.answers.samples import EXPORTERS, Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.torch_operators import operators_beside
 from caniexport.answers.workaround import ADVICE, Standing, standings
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Exporter, FixKind
@@ -245,10 +244,10 @@ class _Judge:
 
     def _samples_work(self, op: str) -> bool:
         """Whether a registered symbolic, which stands for all calls, is judged by more than its cases."""
-        summary, torch = operators_beside(self._dataset), self._asked.torch
-        opsets = (self._asked.opset,) if self._asked.opset else ()
-        at = operator_at(summary, op, torch, self._asked.exporters, opsets) if summary else None
-        return at is None or at.torch != torch or all(end.passing for end in at.ends)
+        samples = Samples.of(self._dataset)
+        exporters = [name for name in self._asked.exporters if name in EXPORTERS] or EXPORTERS
+        ends = (samples.pass_at(op, self._asked.torch, name, self._asked.opset) for name in exporters)
+        return all(end is not False for end in ends)
 
     def _over(self, item: Standing) -> _Verdict:
         """The verdict over all releases: one that the oldest needs stays."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Self
 
 from caniexport import versions
 from caniexport.home import NEWEST
+from caniexport.model.made_cases import OPERATORS
 from caniexport.store import sql
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Views:
 
     def hold(self) -> None:
         """Hold all rows in memory, for whoever asks about every case."""
-        for view, order in (("cells", '"case"'), ("replays", "bundle"), ("message", "message_id")):
+        for view, order in (("cells", '"case"'), ("replays", "bundle"), ("message", "message_id"), ("samples", "op")):
             self.fetch(f"CREATE OR REPLACE TEMP TABLE held_{view} AS SELECT * FROM {view} ORDER BY {order}")
             self.fetch(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM held_{view}")
 
@@ -90,9 +91,20 @@ class Views:
             f"SELECT *, {sql.literal(name)} AS profile FROM ({dataset.places()})" for name, dataset in every.items()
         )
         cursor.execute(f"CREATE OR REPLACE TEMP TABLE places AS {' UNION ALL BY NAME '.join(counted)}")
-        releases = versions.ordered(torch for (torch,) in self.dataset.distinct(("torch",)) if torch)
-        cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE version AS SELECT unnest($1) AS torch, unnest(range(len($1))) AS n",
-            [releases],
-        )
+        self._number("version", (torch for (torch,) in self.dataset.distinct(("torch",)) if torch))
+        self._make_samples()
         cursor.execute(resources.files("caniexport.store").joinpath("views.sql").read_text(encoding="utf-8"))
+
+    def _make_samples(self) -> None:
+        """Operator samples, which are published as their sums and of one profile."""
+        folder = self.dataset.published_beside(OPERATORS)
+        file = folder / f"{OPERATORS}.parquet" if folder else None
+        samples = f"FROM read_parquet({sql.literal(str(file))})" if file and file.is_file() else sql.empty(OPERATORS)
+        self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW samples AS {samples}")
+        releases = self._cursor.execute("SELECT DISTINCT torch FROM samples").fetchall()
+        self._number("sampled_release", (torch for (torch,) in releases))
+
+    def _number(self, table: str, releases: Iterable[str]) -> None:
+        """Make a table of releases with the number of each, the oldest first."""
+        query = f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT unnest($1) AS torch, unnest(range(len($1))) AS n"
+        self._cursor.execute(query, [versions.ordered(releases)])

@@ -1,5 +1,6 @@
 -- What answers ask: views over the rows that are taken (which_row.py), of every profile.
--- views.py makes the relations cells, replays, message (each with its profile), variants, and the table places, first.
+-- views.py makes the relations cells, replays, message (each with its profile), variants, samples, and the
+-- tables places, version and sampled_release, first.
 
 -- whether a user's model works there; null where that was not measured
 CREATE OR REPLACE TEMP MACRO works(status) AS CASE
@@ -48,3 +49,22 @@ CREATE OR REPLACE TEMP TABLE call AS
         row_number() OVER (PARTITION BY taken.profile, taken.torch, taken.exporter
             ORDER BY abs(taken.opset - coalesce(own.opset, release.opset, 99)), taken.opset) = 1 AS is_own
     FROM taken LEFT JOIN own USING (profile, torch, exporter) LEFT JOIN release USING (profile, torch);
+
+-- operator samples: torch's own test inputs of its operators. An operator is judged by the first dtype that it has in
+-- the newest release
+CREATE OR REPLACE TEMP MACRO dtype_rank(dtype) AS
+    coalesce(list_position(['float32', 'int64', 'bool', 'complex64'], dtype), 5);
+CREATE OR REPLACE TEMP VIEW judged AS
+    SELECT op, arg_min(dtype, (form IS NOT NULL, -n, dtype_rank(dtype), dtype)) AS first_dtype
+    FROM samples JOIN sampled_release USING (torch) WHERE exporter IS NOT NULL AND calls > 0 GROUP BY op;
+
+-- how the samples of an operator, dtype and form end by an exporter in a release. opsets: those at which all of them
+-- pass; ends: how many pass at each that was tried; error: of the opset at which most pass and one does not; given: the
+-- same number where the samples are the same
+CREATE OR REPLACE TEMP VIEW sampled AS
+    SELECT op, dtype, form, exporter, torch, n,
+        list(opset ORDER BY opset) FILTER (works(status)) AS opsets,
+        list({opset: opset, status: status, passing: passing, samples: calls} ORDER BY opset) AS ends,
+        arg_max(signature, (passing, opset)) FILTER (NOT works(status)) AS error,
+        any_value(hash(arguments)) AS given
+    FROM samples JOIN sampled_release USING (torch) WHERE exporter IS NOT NULL AND calls > 0 GROUP BY ALL;

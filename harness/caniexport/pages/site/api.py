@@ -15,14 +15,13 @@ from caniexport import home as homes
 from caniexport.answers.answer import as_json
 from caniexport.answers.case import case
 from caniexport.answers.op import op
-from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.plain import plain
+from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
 from caniexport.answers.signs import STATUS
 from caniexport.answers.support import Support
 from caniexport.answers.upgrade import ladder
 from caniexport.home.data_package import read_version
-from caniexport.model.made_cases import OPERATORS
 from caniexport.model.rows import SCHEMA_VERSION
 from caniexport.model.status import Exporter
 from caniexport.pages import overview
@@ -86,9 +85,10 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     supports = kept.all_supports()
     for entry in cases:
         yield badge_address(entry.case), _badge(entry.case, supports.get(entry.case, ()))
-    findings = findings_by_operator(homes.find().cases / OPERATORS)
     for name in ops:
-        yield op_address(name), _answer(f"op {name}", as_json(op(kept.operators(), kept, name, findings)))
+        yield op_address(name), _answer(f"op {name}", as_json(op(kept, name)))
+    if Samples.of(kept).operators:
+        yield "operators.json", _answer("op", as_json(op(kept)))
     for release in kept.rows().torch:
         found = as_json(ladder(kept, {"torch": release}, Scope()))
         yield torch_address(release), _answer(f"upgrade --from {release}", found)

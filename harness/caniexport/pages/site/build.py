@@ -27,9 +27,10 @@ from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads
-from caniexport.pages.site.paths import FEED, list_file, upgrade_file
+from caniexport.pages.site.paths import FEED, upgrade_file
 from caniexport.pages.site.writer import SEARCH, TABLES, PageWriter
-from caniexport.pages.views import alerts, torch_op, upgrade
+from caniexport.pages.views import alerts, upgrade
+from caniexport.pages.views.op import names_of_one
 from caniexport.store.views import Views
 
 _HERE = Path(__file__).resolve().parent
@@ -129,8 +130,7 @@ class _Copy:
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
         cases = [entry.case for entry in overview.cases(self._kept)]
-        documented = {op for entry in overview.cases(self._kept) for op in entry.ops}
-        ops = sorted(documented.union(torch_op.page_names(self._kept, documented).values()))
+        ops = sorted(self._kept.answer(names_of_one))
         upgrades = [upgrade_file(asked["from"], asked.get("profile", "")) for asked in upgrade.starts(self._kept)]
         parts = [*_parts("upgrades", upgrades), *_parts("operators", ops), *_parts("cases", cases)]
         parts += _parts("releases", self._kept.rows().torch)
@@ -143,8 +143,6 @@ class _Copy:
             for name in PAGES:
                 file = "index.html" if name == "search" else f"{name}.html"
                 self._writer.write_page(file, name, _ASKED.get(name, {}))
-            for name in torch_op.LISTS if self._kept.operators() else ():
-                self._writer.write_page(list_file(name), "op", {"list": name})
             self._feed()
             api.write(self._kept, self._folder)
             for write in reversed(written):
@@ -237,8 +235,6 @@ def _read_all(kept: Kept) -> None:
     Views.of(kept).hold()
     kept.all_supports()
     kept.all_sources()
-    if summary := kept.operators():
-        summary.read_all()
 
 
 #: in a process beside: the dataset and what writes its pages

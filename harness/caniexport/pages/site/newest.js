@@ -43,7 +43,8 @@ addEventListener('input', event => {
   if (!event.target.matches('input.narrow')) return
   const parts = event.target.value.toLowerCase().split(/\s+/).filter(Boolean)
   const line = event.target.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
-  for (const row of rows) row.hidden = !parts.every(part => row.dataset.words.includes(part))
+  for (const row of rows) row.hidden = !parts.every(part => row.textContent.toLowerCase().includes(part))
+  for (const fold of line.parentElement.querySelectorAll('details:has(table.narrowed)')) fold.open = parts.length > 0
   const shown = rows.filter(row => !row.hidden).length
   line.querySelector('[role=status]').textContent = shown ? parts.length ? `${shown} of ${rows.length}` : '' : 'nothing of this name'
 })

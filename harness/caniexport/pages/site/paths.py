@@ -27,11 +27,6 @@ def op_file(op: str) -> str:
     return f"op/{slug(op)}.html"
 
 
-def list_file(name: str) -> str:
-    """The file of a list of operators."""
-    return f"op-list/{name}.html"
-
-
 def release_file(torch: str) -> str:
     """The file of a torch release."""
     return f"torch/{torch}.html"
@@ -59,8 +54,6 @@ def addressing(file: str) -> Addressing:
             return "#" if target == file else f"{up}{target}"
         if name == "upgrade" and "from" in asked:
             return up + upgrade_file(asked["from"], asked.get("profile", ""))
-        if name == "op" and "list" in asked:
-            return up + list_file(asked["list"])
         if name == "op" and "op" in asked:
             return up + op_file(asked["op"])
         if name == "matrix" and asked.get("by") == "exporter" and "torch" in asked:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from caniexport.answers.operators import EVERY
+from caniexport.answers.samples import Samples
 from caniexport.answers.search import (
     FullText,
     InputKind,
@@ -26,8 +28,9 @@ from caniexport.pages.overview import EXPORTERS, Overview, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
-from caniexport.pages.views import alerts, matrix, torch_op, upgrade, workarounds
+from caniexport.pages.views import alerts, matrix, upgrade, workarounds
 from caniexport.pages.views.hits import SHOWN, tell_hit
+from caniexport.pages.views.op import ask_op
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
 _LABEL = "A case, an operator, or your error"
@@ -111,9 +114,8 @@ def _of_name(kept: Kept, read: SearchInput) -> dict[str, object]:
     entries = [rows.catalogue[case, PLAIN] for case in read.cases]
     why = "its name" if read.kind is InputKind.CASE else "operator"
     variant = read.text.partition("/")[2] if read.kind is InputKind.CASE else ""
-    ops = torch_op.names(kept, read.text) if read.kind is InputKind.OPERATOR else ()
+    is_sampled = read.kind is InputKind.OPERATOR and Samples.of(kept).called(read.text)
     return {
         "hits": [tell_hit(kept, entry, why, variant) for entry in entries[:SHOWN]],
-        "ops": ops,
-        "told": {op: torch_op.answer_of(kept, op).verdict for op in ops},
+        "told": kept.answer(ask_op, read.text, EVERY).verdict if is_sampled else "",
     }

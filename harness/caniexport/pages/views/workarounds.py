@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
 from caniexport.answers.answer import Answer
-from caniexport.answers.scope import Scope, named, scope
+from caniexport.answers.scope import Scope, named
 from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.workaround import workaround
 from caniexport.model.errors import UnknownName
 from caniexport.pages.answered import answered, files_of
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.render import render
 from caniexport.pages.sheet import File
 from caniexport.pages.undecided import undecided
 from caniexport.pages.unfound import unfound
@@ -36,15 +33,9 @@ def page(form: Form, kept: Kept) -> Page:
     elif (asked := _scope(kept, query)) is None:
         body = unfound(form, kept, "workarounds", "workaround", query)
     else:
-        found = _at(form, kept, asked)
+        found = ask(form, kept, asked)
         body, files = answered(found), files_of("workarounds", found)
     return form.page(TITLE, _LEAD, body, about=(query,), folds=True, searches=True, files=files)
-
-
-def of_operator(form: Form, kept: Kept, op: str) -> Markup:
-    """The workarounds of the cases about an operator, folded; empty where there are none."""
-    found = _at(form, kept, scope(Views.of(kept), ops=(op,)))
-    return render("op_fixes.html", answer=found, body=answered(found)) if found.tables else Markup()
 
 
 def _scope(kept: Kept, query: str) -> Scope | None:
@@ -58,7 +49,7 @@ def _scope(kept: Kept, query: str) -> Scope | None:
         return Scope(frozenset(cases)) if cases else None
 
 
-def _at(form: Form, kept: Kept, asked: Scope) -> Answer:
+def ask(form: Form, kept: Kept, asked: Scope) -> Answer:
     """The answer at the reader's release, opset and exporters."""
     opsets = [text for text in form.mine.of("opset") if text.isdigit()]
     opset = int(opsets[-1]) if opsets else None
