@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import click
 from click.testing import CliRunner
 
+from caniexport.alerts.alert import AlertKind, AlertStage
 from caniexport.alerts.expectations import Trouble
-from caniexport.alerts.group import AlertKind
-from caniexport.alerts.lifecycle import AlertStage
 from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, WORKAROUND
 from caniexport.cli import COMMANDS, main

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from caniexport.alerts.group import AlertKind
-from caniexport.alerts.lifecycle import AlertStage
+from caniexport.alerts.alert import AlertKind
 from caniexport.answers import signs
 from caniexport.answers.answer import Mark, Share, words
 from caniexport.answers.declared import Agreement
@@ -141,12 +140,6 @@ KIND: Mapping[AlertKind, Look] = {
     AlertKind.SUSPECT: Look(
         "T too slow", "s-timeout", "runs out of time or memory; counts when a second run confirms it"
     ),
-}
-#: what became of an alert
-STATE: Mapping[AlertStage, Look] = {
-    AlertStage.OPEN: Look("● open", "s-fail", "still so in the newest release, or good in one release only so far"),
-    AlertStage.ACKNOWLEDGED: Look("◐ acknowledged", "s-timeout", "open, and somebody has noted it (alerts.toml)"),
-    AlertStage.RESOLVED: Look("✓ resolved", "s-pass", "all of its cells were good in two releases in a row since"),
 }
 #: torch's own tables beside what was measured
 AGREEMENT: Mapping[Agreement, Look] = {
