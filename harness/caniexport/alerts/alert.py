@@ -23,14 +23,12 @@ _LONGEST = 200
 
 
 class AlertKind(StrEnum):
-    """What an alert says, worst first. The first six stop a build."""
+    """What an alert says, worst first. The first four stop a build."""
 
     REGRESSED_SILENT = "regressed-silent"
     REGRESSED_CRASH = "regressed-crash"
     REGRESSED = "regressed"
     WITHDRAWN = "withdrawn"
-    WORKAROUND_BROKEN = "workaround-broken"
-    WORKAROUND_HARMFUL = "workaround-harmful"
     DEGRADED = "degraded"
     CHANGED_FAILURE = "changed-failure"
     WORKAROUND_NEEDED = "workaround-needed"

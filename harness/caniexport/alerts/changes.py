@@ -14,10 +14,8 @@ from caniexport.store import sql
 from caniexport.store.elsewhere import BEFORE_RUNTIME
 from caniexport.store.views import Views
 
+#: what follows for a workaround; that one fails which worked is an alert of its own
 _MOVES: dict[tuple[Workaround, Workaround], AlertKind] = {
-    (Workaround.NEEDED, Workaround.BROKEN): AlertKind.WORKAROUND_BROKEN,
-    (Workaround.NEEDED, Workaround.HARMFUL): AlertKind.WORKAROUND_HARMFUL,
-    (Workaround.OBSOLETE, Workaround.HARMFUL): AlertKind.WORKAROUND_HARMFUL,
     (Workaround.NEEDED, Workaround.OBSOLETE): AlertKind.WORKAROUND_OBSOLETE,
     (Workaround.OBSOLETE, Workaround.NEEDED): AlertKind.WORKAROUND_NEEDED,
     (Workaround.HARMFUL, Workaround.NEEDED): AlertKind.WORKAROUND_NEEDED,

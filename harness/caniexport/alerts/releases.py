@@ -35,7 +35,7 @@ def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence
     )
     named = dict(pairwise(releases)), {torch: torch for torch in releases[1:]}
     pairs = pair(views, *(side(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named))
-    worse = [change for change in changes(views, pairs) if change.kind.stops and not change.kind.is_of_workaround]
+    worse = [change for change in changes(views, pairs) if change.kind.stops]
     news = [change for change in worse if not is_expected(change, entries)]
     works, by, noted = _works(views, grid), _reasons(views, pairs), {item.id: item for item in known}
     alerts = []

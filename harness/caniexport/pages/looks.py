@@ -126,12 +126,6 @@ KIND: Mapping[AlertKind, Look] = {
     AlertKind.REGRESSED_CRASH: Look("! crashes", "s-crash", "kills the process, and did not before; stops a build"),
     AlertKind.REGRESSED: Look("✗ breaks", "s-fail", "worked, and fails with an error; stops a build"),
     AlertKind.WITHDRAWN: Look("⊘ withdrawn", "s-fail", "worked, and is refused; stops a build"),
-    AlertKind.WORKAROUND_BROKEN: Look(
-        "✗ fix broken", "w-broken", "a fix that was needed does not help any more; stops a build"
-    ),
-    AlertKind.WORKAROUND_HARMFUL: Look(
-        "≠ fix harmful", "w-harmful", "a fix fails where the failing form works; stops a build"
-    ),
     AlertKind.DEGRADED: Look("~ not as asked", "s-degraded", "works, no longer as asked"),
     AlertKind.CHANGED_FAILURE: Look("✗ other error", "s-unsupported", "still does not work, in another way"),
     AlertKind.WORKAROUND_NEEDED: Look("! fix needed", "w-needed", "a fix is needed again"),
