@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from caniexport import pages
-from caniexport.alerts.group import AlertKind
+from caniexport.alerts.alert import AlertKind
 from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, word
 from caniexport.cli import main

@@ -25,7 +25,8 @@ from caniexport.corpus.verdicts import Verdict
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import Status
 from caniexport.pages.kept import Kept
-from caniexport.pages.site import build as copy
+from caniexport.pages.page import page
+from caniexport.pages.views import alerts
 from caniexport.store import Dataset, writer
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -155,20 +156,14 @@ def test_the_runs_of_a_release_stand_beside_the_whole_where_there_are_several(ho
         between(opened(home), "2.8.1", "2.8.0")
 
 
-def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, tmp_path, monkeypatch):
+def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, monkeypatch):
     monkeypatch.setenv("CANIEXPORT_HOME", str(home))
-    texts = []
-    for name in ("one", "two"):
-        copy(Kept.open(home / "results", None), tmp_path / name)
-        texts.append((tmp_path / name / "alerts.atom").read_text(encoding="utf-8"))
+    texts = [alerts.feed(Kept.open(home / "results", None)) for _ in range(2)]
 
-    feed = ElementTree.fromstring(texts[0])
-    found = along(opened(home))
+    ids = [item.findtext(f"{ATOM}id") for item in ElementTree.fromstring(texts[0]).findall(f"{ATOM}entry")]
     assert texts[0] == texts[1]
-    assert [item.findtext(f"{ATOM}id") for item in feed.findall(f"{ATOM}entry")] == [
-        f"urn:caniexport:alert:{item.id}" for item in found.alerts
-    ]
-    assert HOSTILE not in (tmp_path / "one" / "alerts.html").read_text(encoding="utf-8")
+    assert ids == [f"urn:caniexport:alert:{item.id}" for item in along(opened(home)).alerts] != []
+    assert HOSTILE not in str(page("alerts", {}, Kept.open(home / "results", None), whole=True).body)
 
 
 def test_a_release_against_the_one_before_is_asked_by_its_name(home, monkeypatch):

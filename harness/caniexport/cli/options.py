@@ -130,6 +130,12 @@ def disk_option(text: str) -> Callable[[_Command], _Command]:
     return click.option("--disk-budget", type=size, default=20.0, show_default=True, help=text, callback=read)
 
 
+def refuse_unused(given: Mapping[str, bool], needed: str) -> None:
+    """Raise :class:`click.UsageError` for the first option that is given and that only ``needed`` takes."""
+    for option in (name for name, is_given in given.items() if is_given):
+        raise click.UsageError(f"{option} goes with {needed}")
+
+
 def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """What an option's value is turned into, as click asks for it."""
     return lambda _, __, given: read(given)
