@@ -47,14 +47,12 @@ EXAMPLES: dict[str, list[str]] = {
         "upgrade --from 2.5 --to 2.9,exporter=dynamo --op grid_sample --op sdpa --op lstm --op index_put",
         "upgrade --from 1.13.1 --op grid_sample --op lstm",
     ],
-    "alerts": ["alerts --baseline results --current results"],
+    "alerts": ["alerts --torch all", "alerts --baseline results --current results"],
 }
 SHOWN: dict[str, str] = {
     "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",
     "check": "check my_model:make --release 1.13.1 --release 2.15.0",
-    "audit": "audit --cells 300 --seed 18 --save",
-    "publish": "publish",
-    "workflow": "workflow > .github/workflows/nightly.yml",
+    "publish": "publish --audit 300 --seed 18 --save",
     "dashboard": "dashboard --port 8501",
     "op": "op F.grid_sample",
 }

@@ -174,11 +174,7 @@ def command(
     if runtimes:
         _measure_replays(releases, runtimes, provider, as_json, asked)
         return
-    cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
-    if sample:
-        cells = _sample(home, _releases(releases), sample, seed)
-    if held_back:
-        cells = _held_back(home, _releases(releases))
+    cells = _cells(home, _releases(releases), cells_file, sample, seed, held_back)
     if corpus == OPERATORS:
         _list_operators(home, _releases(releases), asked["rolling"])
     options = MeasureOptions(
@@ -234,6 +230,17 @@ def _print_matrix(names: Sequence[str], hours: float) -> None:
     chosen = [item for name in names or ("newest",) for item in every.get(name) or (releases.find(name),)]
     # one line: a step's output has no others
     output.echo(json.dumps(matrix(dict.fromkeys(chosen), home.read_cases(), open_dataset(home), hours)))
+
+
+def _cells(
+    home: Home, releases: tuple[str, ...], file: TextIO | None, sample: int | None, seed: int, held_back: bool
+) -> frozenset[str]:
+    """The cells that are asked for by name; none where releases are."""
+    if held_back:
+        return _held_back(home, releases)
+    if sample:
+        return _sample(home, releases, sample, seed)
+    return cell_names(home, file) if file is not None else frozenset()
 
 
 def _check_asked(
