@@ -16,6 +16,7 @@ from small_dataset import append, cell, environment, write
 
 from caniexport.alerts import alert, expectations, known, webhook
 from caniexport.cli import main
+from caniexport.corpus.verdicts import Verdict
 from caniexport.store import Dataset, writer
 from caniexport.store.schema import to_arrow
 from caniexport.store.views import Views
@@ -248,8 +249,8 @@ def test_a_workaround_that_became_obsolete_is_news_and_stops_nothing(home):
     append(home / "results-local", *rows)
 
     assert run().exit_code == 0
-    assert "workaround-obsolete (1)" in run().output
-    assert {row["variant"] for row in kinds(data())["workaround-obsolete"]} == {"stack_rewrite"}
+    assert "obsolete (1)" in run().output
+    assert {row["variant"] for row in kinds(data())["obsolete"]} == {"stack_rewrite"}
 
 
 def write_expectations(home, **changes):
@@ -473,7 +474,7 @@ def test_expectations_depend_on_the_day(home):
 
 
 def test_the_file_of_alerts_is_read_as_it_was_written(tmp_path):
-    change = alert.Change(alert.AlertKind.REGRESSED, "", alert.Place("c", "plain", TORCH, "default", None, "cpu"))
+    change = alert.Change(Verdict.REGRESSED, "", alert.CellPlace("c", "plain", TORCH, "default", None, "cpu"))
     told = {"since": "2026-11-29", "note": 'said "no" \x7f \\ 😀', "good": ("2026-11-30",), "is_new": False}
     item = alert.Alert("id", change.kind, "cause\n|", (change,), **told)
     (tmp_path / "alerts.toml").write_text(known.text([item]), encoding="utf-8")

@@ -14,9 +14,9 @@ from small_dataset import append, cell, environment, write
 
 from caniexport.alerts import expectations
 from caniexport.answers.filters import Filters
-from caniexport.answers.reading import load
 from caniexport.answers.table import table
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 TESTS = Path(__file__).resolve().parent
 TORCH = "2.8.0"
@@ -118,8 +118,8 @@ def test_a_case_that_is_expected_to_crash_and_passes_is_reported(tmp_path):
     path = tmp_path / "expectations.toml"
     path.write_text('[[expect]]\ncase = "cross"\nallowed = ["crash"]\nreason = "x"\nreview = 2999-01-01\n')
 
-    rows = load(Dataset.open(tmp_path / "results", None))
-    (finding,) = expectations.judge(expectations.read(path), rows, date(2026, 11, 22))
+    views = Views.of(Dataset.open(tmp_path / "results", None))
+    (finding,) = expectations.judge(expectations.read(path), views, date(2026, 11, 22))
     assert finding.trouble is expectations.Trouble.UNEXPECTED_PASS
 
     readers = [

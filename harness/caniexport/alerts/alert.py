@@ -4,47 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from caniexport import versions
 from caniexport.answers.outcomes import short_cause
-from caniexport.corpus.verdicts import CHANGES, Verdict
+from caniexport.corpus.verdicts import CHANGES, Verdict, Workaround
 from caniexport.model.case import PLAIN
 from caniexport.names import plural
 from caniexport.store import Dataset
 
 #: what the newest nightly build of each side is called, so that one night is compared with another
 NIGHTLY = "nightly"
+#: verdicts that should stop a build, the worst first; a workaround that stops helping has one of its own
+STOPS = (Verdict.REGRESSED_SILENT, Verdict.REGRESSED_CRASH, Verdict.REGRESSED, Verdict.WITHDRAWN)
+#: verdicts that say that something got better: they have no error, and the variant is their cause
+BETTER = CHANGES[CHANGES.index(Verdict.FIXED) :]
+#: what is news: how a cell ends otherwise, or what that makes of a workaround
+Kind = Verdict | Workaround
+_WORST: tuple[Kind, ...] = (*STOPS, Workaround.NEEDED, Workaround.OBSOLETE, *CHANGES)
 #: characters of a message's line
 _LONGEST = 200
-
-
-class AlertKind(StrEnum):
-    """What an alert says, worst first. The first four stop a build."""
-
-    REGRESSED_SILENT = "regressed-silent"
-    REGRESSED_CRASH = "regressed-crash"
-    REGRESSED = "regressed"
-    WITHDRAWN = "withdrawn"
-    DEGRADED = "degraded"
-    CHANGED_FAILURE = "changed-failure"
-    WORKAROUND_NEEDED = "workaround-needed"
-    WORKAROUND_OBSOLETE = "workaround-obsolete"
-    FIXED = "fixed"
-    SUSPECT = "suspect"
-
-    @property
-    def stops(self) -> bool:
-        """Whether a new alert of this kind should stop a build."""
-        return list(AlertKind).index(self) < list(AlertKind).index(AlertKind.DEGRADED)
-
-    @property
-    def is_of_workaround(self) -> bool:
-        """Whether it follows from how the original and the workaround end."""
-        return self.value.startswith("workaround")
 
 
 class AlertStage(StrEnum):
@@ -55,20 +37,7 @@ class AlertStage(StrEnum):
     RESOLVED = "resolved"
 
 
-#: verdicts that are news, and what an alert calls them
-KINDS: dict[Verdict, AlertKind] = {
-    **{verdict: AlertKind(verdict.value) for verdict in CHANGES if verdict.value in list(AlertKind)},
-    **dict.fromkeys(
-        (Verdict.NEWLY_FAILING, Verdict.NOW_FAILS_CLEANLY, Verdict.NOW_DECLARED), AlertKind.CHANGED_FAILURE
-    ),
-    Verdict.CHANGED_FAILURE_SUSPECT: AlertKind.SUSPECT,
-    **dict.fromkeys(
-        (Verdict.FIXED_DEGRADED, Verdict.FIXED_SUSPECT, Verdict.NEWLY_SUPPORTED, Verdict.RESTORED), AlertKind.FIXED
-    ),
-}
-
-
-class Place(NamedTuple):
+class CellPlace(NamedTuple):
     """Where a change is. ``torch`` is :data:`NIGHTLY` for a development build, ``opset`` ``None`` for the default."""
 
     case: str
@@ -91,9 +60,9 @@ class Change:
     Both are empty where only the file of alerts knows the cell.
     """
 
-    kind: AlertKind
+    kind: Kind
     cause: str
-    place: Place
+    place: CellPlace
     before: str = ""
     after: str = ""
     message_id: str | None = None
@@ -109,7 +78,7 @@ class Alert:
     """
 
     id: str
-    kind: AlertKind
+    kind: Kind
     cause: str
     changes: tuple[Change, ...]
     text: str = ""
@@ -121,14 +90,19 @@ class Alert:
     good: tuple[str, ...] = ()
 
     @property
-    def places(self) -> frozenset[Place]:
+    def places(self) -> frozenset[CellPlace]:
         """Its cells."""
         return frozenset(change.place for change in self.changes)
 
     @property
+    def is_worse(self) -> bool:
+        """Whether it is of a kind that should stop a build."""
+        return self.kind in STOPS
+
+    @property
     def stops(self) -> bool:
         """Whether it should stop a build."""
-        return self.kind.stops and self.is_new
+        return self.is_worse and self.is_new
 
     @property
     def torch(self) -> str:
@@ -157,31 +131,21 @@ def release_order(torch: str) -> tuple[bool, object]:
     return torch == NIGHTLY, "" if torch == NIGHTLY else versions.parse(torch)
 
 
-def group(changes: Iterable[Change], *, by_release: bool = False) -> list[Alert]:
-    """One alert for each kind and cause, and for each release where that is a part of it: the newest first, then the
-    worst.
+def group(dataset: Dataset, changes: Sequence[Change], *, by_release: bool = False) -> list[Alert]:
+    """One alert for each kind and cause, and for each release where that is a part of it.
+
+    The newest release comes first, then the worst kind; so do the cells of an alert.
     """
-    grouped: dict[tuple[AlertKind, str], list[Change]] = defaultdict(list)
-    for change in changes:
+    grouped: dict[tuple[Kind, str], list[Change]] = defaultdict(list)
+    for change in sorted(changes, key=lambda change: str(change.place)):
         release = f"torch {change.place.torch}\n" if by_release else ""
         grouped[change.kind, release + change.cause].append(change)
-    alerts = [
-        Alert(
-            hashlib.sha256(f"{kind.value}\n{cause}".encode()).hexdigest()[:12],
-            kind,
-            found[0].cause,
-            tuple(sorted(found, key=lambda change: (release_order(change.place.torch), str(change.place)))),
-        )
-        for (kind, cause), found in grouped.items()
-    ]
-    worst = list(AlertKind)
-    alerts.sort(key=lambda alert: (worst.index(alert.kind), -len(alert.changes), alert.cause))
+    texts = dataset.messages(change.message_id for change in changes)
+    alerts = []
+    for (kind, cause), found in grouped.items():
+        found.sort(key=lambda change: release_order(change.place.torch), reverse=True)
+        name = hashlib.sha256(f"{kind.value}\n{cause}".encode()).hexdigest()[:12]
+        text = next((texts[change.message_id] for change in found if change.message_id in texts), "")
+        alerts.append(Alert(name, kind, found[0].cause, tuple(found), text))
+    alerts.sort(key=lambda alert: (_WORST.index(alert.kind), -len(alert.changes), alert.cause))
     return sorted(alerts, key=lambda alert: release_order(alert.torch), reverse=True)
-
-
-def with_texts(dataset: Dataset, alerts: Iterable[Alert]) -> list[Alert]:
-    """The alerts, each with the message of the first of its cells that has one."""
-    alerts = list(alerts)
-    texts = dataset.messages(change.message_id for alert in alerts for change in alert.changes)
-    found = (next((c.message_id for c in alert.changes if c.message_id in texts), None) for alert in alerts)
-    return [replace(a, text=texts[m]) if m else a for a, m in zip(alerts, found, strict=True)]

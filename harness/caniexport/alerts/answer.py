@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from caniexport import versions
-from caniexport.alerts.alert import Alert, AlertStage, Change, Place
+from caniexport.alerts.alert import Alert, AlertStage, CellPlace, Change
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Link, Mark, Message, Range, Table
 from caniexport.answers.table import CALLS
@@ -29,13 +29,13 @@ def alerts_answer(found: Comparison, about: str = "") -> Answer:
 
     ``about`` is what the alerts were filtered by: that none is left then says nothing of the dataset.
     """
-    worse = [alert for alert in found.alerts if alert.kind.stops]
+    worse = [alert for alert in found.alerts if alert.is_worse]
     new = [alert for alert in worse if alert.is_new]
     ids = {alert.id for alert in found.alerts}
     known = [*worse, *(item for item in found.known if item.id not in ids)]
     still = [item for item in known if not item.is_new and item.stage is not AlertStage.RESOLVED]
     resolved = [*(item for item in worse if item.stage is AlertStage.RESOLVED), *found.resolved]
-    others = [alert for alert in found.alerts if not alert.kind.stops]
+    others = [alert for alert in found.alerts if not alert.is_worse]
     unmet = tuple((item.trouble.value, item.entry.text, item.says, "; ".join(item.cells)) for item in found.findings)
     tables = (
         _alerts("new regressions", new),
@@ -68,7 +68,7 @@ def _verdict(found: Comparison, new: Sequence[Alert], still: Sequence[Alert], ab
             named.pop()
         return f"{said}: {', '.join(named)}." if named else f"{said}.", AnswerOutcome.FAILS
     if found.findings:
-        return f"{plural(len(found.findings), 'expectation')} not true any more: review the list.", AnswerOutcome.FAILS
+        return f"Review expectations.toml: {plural(len(found.findings), 'finding')}.", AnswerOutcome.FAILS
     if about:
         said = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
         return f"{said[: LONGEST - 1]}.", AnswerOutcome.LISTED
@@ -104,7 +104,7 @@ def _row(alert: Alert) -> tuple[Cell, ...]:
         Range(versions.opset_text(opsets), opsets),
         ", ".join(alert.by),
         len(alert.changes),
-        alert.stage.value if alert.kind.stops else "",
+        alert.stage.value if alert.is_worse else "",
         alert.since,
         alert.note,
         alert.id,
@@ -112,10 +112,10 @@ def _row(alert: Alert) -> tuple[Cell, ...]:
 
 
 def _word(change: Change) -> Enum:
-    return Workaround(change.after) if change.kind.is_of_workaround else Status(change.after)
+    return Workaround(change.after) if isinstance(change.kind, Workaround) else Status(change.after)
 
 
-def _link(place: Place, name: str) -> Link:
+def _link(place: CellPlace, name: str) -> Link:
     asked = {"case": place.case, "torch": place.torch, "exporter": place.exporter}
     asked |= {"variant": place.variant} if place.variant != PLAIN else {}
     return Link(name, "case", asked | {"opset": "default" if place.opset is None else str(place.opset)})
@@ -124,7 +124,7 @@ def _link(place: Place, name: str) -> Link:
 def _cells(alerts: Iterable[Alert]) -> Table:
     changed = [(alert.id, alert.kind.value, change) for alert in alerts for change in alert.changes]
     rows = tuple((name, kind, *change.place, change.before, change.after) for name, kind, change in changed)
-    return Table("every cell", ("id", "kind", *Place._fields, "before", "after"), rows, shown=0)
+    return Table("every cell", ("id", "kind", *CellPlace._fields, "before", "after"), rows, shown=0)
 
 
 def _counts(counts: Mapping[Verdict, int]) -> Table:

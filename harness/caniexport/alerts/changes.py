@@ -6,20 +6,22 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import product
 
-from caniexport.alerts.alert import KINDS, AlertKind, Change, Place
-from caniexport.corpus.verdicts import ComparedCell, Verdict, Workaround, compare
+from caniexport.alerts.alert import BETTER, CellPlace, Change, Kind
+from caniexport.corpus.verdicts import CHANGES, ComparedCell, Verdict, Workaround, compare
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import Status
 from caniexport.store import sql
 from caniexport.store.elsewhere import BEFORE_RUNTIME
 from caniexport.store.views import Views
 
-#: what follows for a workaround; that one fails which worked is an alert of its own
-_MOVES: dict[tuple[Workaround, Workaround], AlertKind] = {
-    (Workaround.NEEDED, Workaround.OBSOLETE): AlertKind.WORKAROUND_OBSOLETE,
-    (Workaround.OBSOLETE, Workaround.NEEDED): AlertKind.WORKAROUND_NEEDED,
-    (Workaround.HARMFUL, Workaround.NEEDED): AlertKind.WORKAROUND_NEEDED,
+#: what follows for a workaround, from its verdicts before and after
+_MOVES = {
+    (Workaround.NEEDED, Workaround.OBSOLETE),
+    (Workaround.OBSOLETE, Workaround.NEEDED),
+    (Workaround.HARMFUL, Workaround.NEEDED),
 }
+_NEWS = ", ".join(sql.literal(verdict.value) for verdict in CHANGES)
+_BETTER = ", ".join(sql.literal(verdict.value) for verdict in BETTER)
 _KEY = 'torch, exporter, at_opset, provider, "case", variant'
 #: canaries are the gate's; a workaround known to be wrong is no news, and rows of one that its case lost are history
 _COUNTED = f"""NOT starts_with("case", '{CANARY}-') AND ("case" NOT IN (SELECT "case" FROM variants)
@@ -48,21 +50,21 @@ def pair(views: Views, left: str, right: str) -> str:
     Wrong values all read alike: of these each variant is a cause of its own.
     """
     return views.keep(
-        f"""WITH decision(before, after, is_same, verdict, kind) AS (VALUES {_decisions()}),
+        f"""WITH decision(before, after, is_same, verdict) AS (VALUES {_decisions()}),
         both_sides AS (SELECT {_KEY}, b.status AS before, a.status AS after, a.opset, b.opset AS opset_before,
                 b.signature IS NOT DISTINCT FROM a.signature AS is_same,
                 coalesce(b.case_hash <> a.case_hash, false) AS is_other_code,
                 a.stage, a.message_id, b.runtime_version AS runtime_before, a.runtime_version AS runtime,
                 CASE WHEN a.status <> 'mismatch' THEN nullif(a.signature, '') END AS signature
             FROM ({left}) b FULL JOIN ({right}) a USING ({_KEY})),
-        judged AS (SELECT * EXCLUDE (verdict, kind),
+        judged AS (SELECT * EXCLUDE (verdict),
                 CASE WHEN is_other_code THEN '{Verdict.REBASELINED}' ELSE verdict END AS verdict,
-                CASE WHEN NOT is_other_code THEN kind END AS kind
+                CASE WHEN NOT is_other_code AND verdict IN ({_NEWS}) THEN verdict END AS kind
             FROM both_sides JOIN decision d ON d.is_same = both_sides.is_same
                 AND d.before IS NOT DISTINCT FROM both_sides.before AND d.after IS NOT DISTINCT FROM both_sides.after)
         SELECT {_KEY}, before, after, opset, opset_before, stage, runtime_before, runtime, verdict, kind,
             CASE WHEN kind IS NOT NULL THEN message_id END AS message_id,
-            CASE WHEN kind IS NOT NULL THEN CASE WHEN kind = '{AlertKind.FIXED}' OR signature IS NULL
+            CASE WHEN kind IS NOT NULL THEN CASE WHEN kind IN ({_BETTER}) OR signature IS NULL
                 THEN "case" || '/' || variant ELSE signature END
                 || CASE WHEN stage IN ({_BEFORE_RUNTIME}) THEN '' ELSE {_ON} END END AS cause
         FROM judged"""
@@ -74,9 +76,8 @@ def _decisions() -> str:
     rows = []
     for before, after, same in product((*Status, None), (*Status, None), (True, False)):
         verdict = compare(ComparedCell(before, "a"), ComparedCell(after, "a" if same else "b"))
-        words = (before and before.value, after and after.value, verdict.value, KINDS.get(verdict))
-        one, other, *rest = ("NULL" if word is None else sql.literal(word) for word in words)
-        rows.append(f"({', '.join((one, other, str(same), *rest))})")
+        one, other = ("NULL" if status is None else sql.literal(status.value) for status in (before, after))
+        rows.append(f"({one}, {other}, {same}, '{verdict}')")
     return ", ".join(rows)
 
 
@@ -90,20 +91,24 @@ def counts(views: Views, pairs: str) -> dict[str, Counter[Verdict]]:
 
 def changes(views: Views, pairs: str) -> list[Change]:
     """The cells that changed, and the workarounds that did what another verdict says."""
-    moves = ", ".join(f"('{before}', '{after}', '{kind}')" for (before, after), kind in _MOVES.items())
+    moves = ", ".join(f"('{before}', '{after}')" for before, after in sorted(_MOVES))
     rows = views.fetch(
         f"""SELECT kind, cause, "case", variant, torch, exporter, opset, provider, before, after, message_id
         FROM {pairs} WHERE kind IS NOT NULL UNION ALL
-        SELECT m.kind, "case" || '/' || w.variant || {_ON}, "case", w.variant, torch, exporter,
+        SELECT m.after, "case" || '/' || w.variant || {_ON}, "case", w.variant, torch, exporter,
             w.opset, provider, m.before, m.after, NULL
         FROM {pairs} w JOIN workaround USING ("case", variant)
         JOIN {pairs} o USING (torch, exporter, at_opset, provider, "case")
-        JOIN (VALUES {moves}) m(before, after, kind)
+        JOIN (VALUES {moves}) m(before, after)
             ON m.before = verdict(o.before, w.before) AND m.after = verdict(o.after, w.after)
         WHERE o.variant = 'plain' AND (o.kind IS NOT NULL OR w.kind IS NOT NULL)
         ORDER BY ALL"""
     )
     return [
-        Change(AlertKind(kind), cause, Place(*cell), before, after, message)
+        Change(_kind(kind), cause, CellPlace(*cell), before, after, message)
         for kind, cause, *cell, before, after, message in rows
     ]
+
+
+def _kind(word: str) -> Kind:
+    return Workaround(word) if word in list(Workaround) else Verdict(word)

@@ -9,11 +9,11 @@ from datetime import date
 from typing import NamedTuple
 
 from caniexport import names, versions
-from caniexport.alerts.alert import NIGHTLY, Alert, AlertStage, Place, group, with_texts
+from caniexport.alerts.alert import NIGHTLY, Alert, AlertStage, CellPlace, group
 from caniexport.alerts.changes import changes, counts, pair, side
 from caniexport.alerts.expectations import Expectation, UnmetExpectation, is_expected, judge
 from caniexport.alerts.known import carry
-from caniexport.corpus.verdicts import Verdict
+from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.errors import StoreError
 from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
@@ -74,7 +74,7 @@ def compare(
         if not before[1].leave_out_damaged():
             raise
         found = found_against()
-    stopping = [alert for alert in found.alerts if alert.kind.stops]
+    stopping = [alert for alert in found.alerts if alert.is_worse]
     shown, carried = carry(known, stopping, _measured(views, right, known), today.isoformat())
     were = {item.id for item in known if item.stage is AlertStage.RESOLVED}
     times = [row["measured_at"] for row in after[1].records("environments") if row["measured_at"]]
@@ -99,14 +99,16 @@ def _compare(
     every = changes(views, pairs)
     news = [change for change in every if not is_expected(change, entries)]
     # where every change of a case is expected, what follows from it for a workaround is no news either
-    places = {_of_case(change.place) for change in news if not change.kind.is_of_workaround}
-    alerts = group(change for change in news if not change.kind.is_of_workaround or _of_case(change.place) in places)
+    cells = [change for change in news if isinstance(change.kind, Verdict)]
+    places = {_of_case(change.place) for change in cells}
+    moves = [item for item in news if isinstance(item.kind, Workaround) and _of_case(item.place) in places]
+    alerts = group(dataset, [*cells, *moves])
     ((lost,),) = views.fetch(f"SELECT count(*) FROM {pairs} WHERE works(before) IS NOT NULL AND works(after) IS NULL")
     counted = sum(counts(views, pairs).values(), Counter[Verdict]())
-    return Comparison(*shown, tuple(with_texts(dataset, alerts)), counted, lost, len(every) - len(news))
+    return Comparison(*shown, tuple(alerts), counted, lost, len(every) - len(news))
 
 
-def _of_case(place: Place) -> Place:
+def _of_case(place: CellPlace) -> CellPlace:
     """The place of every variant of the case there."""
     return place._replace(variant="")
 
@@ -119,14 +121,14 @@ def _named(dataset: Dataset) -> dict[str, str]:
     return {**named, **dict.fromkeys(nightlies[-1:], NIGHTLY)}
 
 
-def _measured(views: Views, cells: str, known: Iterable[Alert]) -> dict[Place, tuple[bool, str]]:
+def _measured(views: Views, cells: str, known: Iterable[Alert]) -> dict[CellPlace, tuple[bool, str]]:
     """Whether each cell of a known alert works now, and when that was measured; those alone that were measured."""
     rows = views.fetch(
         f"""SELECT "case", variant, torch, exporter, opset, provider, works(status), measured_at::TIMESTAMP::VARCHAR
         FROM ({cells}) WHERE "case" IN (SELECT unnest($1)) AND works(status) IS NOT NULL""",
         [[*{place.case for item in known for place in item.places}]],
     )
-    return {Place(*place): (works, when or "") for *place, works, when in rows}
+    return {CellPlace(*place): (works, when or "") for *place, works, when in rows}
 
 
 #: a release, or a run of it: torch, the run (empty for every one), its cells

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from caniexport import versions
-from caniexport.alerts.alert import Change, Place
+from caniexport.alerts.alert import CellPlace, Change
 from caniexport.answers.select import require_exporter
 from caniexport.corpus.verdicts import works
 from caniexport.home import read_list
@@ -41,7 +41,7 @@ def _of_cells(entry: Expectation, path: Path) -> Expectation:
         raise CorpusError(f"{path}: entry {entry.number}: {error}") from error
 
 
-def _takes(entry: Expectation, cell: Place) -> bool:
+def _takes(entry: Expectation, cell: CellPlace) -> bool:
     """Whether an entry is about this cell."""
     return (
         entry.names(cell.case, cell.variant)
@@ -73,7 +73,7 @@ def judge(entries: Sequence[Expectation], views: Views, today: date) -> list[Unm
     return found
 
 
-def _cells(entry: Expectation, views: Views) -> list[tuple[Place, Status]]:
+def _cells(entry: Expectation, views: Views) -> list[tuple[CellPlace, Status]]:
     pattern = entry.case.partition("/")[0]
     cases = [
         case for (case,) in views.fetch('SELECT DISTINCT "case" FROM cells') if case and fnmatchcase(case, pattern)
@@ -84,4 +84,4 @@ def _cells(entry: Expectation, views: Views) -> list[tuple[Place, Status]]:
         ORDER BY n, "case", variant, exporter, opset""",
         [cases],
     )
-    return [(Place(*cell), Status(status)) for *cell, status in rows]
+    return [(CellPlace(*cell), Status(status)) for *cell, status in rows]

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
 from caniexport import versions
-from caniexport.alerts.alert import Alert, AlertKind
+from caniexport.alerts.alert import BETTER, Alert
 from caniexport.alerts.comparison import Comparison
 from caniexport.answers.annotations import annotation
 from caniexport.answers.answer import Answer
 from caniexport.answers.table import CALLS
+from caniexport.corpus.verdicts import Workaround
 
 _ATOM = "http://www.w3.org/2005/Atom"
 #: where an identity in a feed begins; it names nothing on the network
@@ -19,14 +20,14 @@ _URN = "urn:caniexport:"
 _NO_TIME = "1970-01-01T00:00:00+00:00"
 #: cells that an annotation names
 _CELLS = 5
-_GOOD = (AlertKind.FIXED, AlertKind.WORKAROUND_OBSOLETE)
+_GOOD = (*BETTER, Workaround.OBSOLETE)
 
 
 def github(found: Comparison, answer: Answer) -> str:
     """Annotations: an error for what stops a build, a warning for what does not, a notice for what got better."""
     lines = []
     for alert in found.alerts:
-        level = "error" if alert.stops else "notice" if alert.kind in _GOOD or alert.kind.stops else "warning"
+        level = "error" if alert.stops else "notice" if alert.kind in _GOOD or alert.is_worse else "warning"
         lines.append(annotation(level, alert.title, "\n".join([*_lines(alert)[: _CELLS + 1], f"id {alert.id}"])))
     for item in found.findings:
         lines.append(annotation("error", f"expectation {item.trouble.value}", f"{item.entry.text}: {item.says}"))

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from caniexport import names
-from caniexport.alerts.alert import Alert, AlertKind, AlertStage, Change, Place
+from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPlace, Change
+from caniexport.corpus.verdicts import Verdict
 from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError
 
@@ -34,7 +35,7 @@ GOOD_RUNS = 2
 _TEXTS = ("id", "kind", "cause", "state", "since", "note")
 _DEFAULT = "default"
 #: whether a cell works, and when it was measured
-Measured = Mapping[Place, tuple[bool, str]]
+Measured = Mapping[CellPlace, tuple[bool, str]]
 
 
 def read(path: Path) -> tuple[Alert, ...]:
@@ -53,10 +54,10 @@ def _known(item: Mapping[str, Any]) -> Alert:
     missing = [key for key in _TEXTS if key not in item and key != "note"]
     if missing:
         raise ValueError(f"{missing[0]} is missing")
-    kind = AlertKind(names.require("kind", str(item["kind"]), list(AlertKind)))
+    kind = Verdict(names.require("kind", str(item["kind"]), list(STOPS)))
     stage = AlertStage(names.require("state", str(item["state"]), list(AlertStage)))
     changes = tuple(
-        Change(kind, "", Place(case, variant, torch, exporter, None if opset == _DEFAULT else int(opset), provider))
+        Change(kind, "", CellPlace(case, variant, torch, exporter, None if opset == _DEFAULT else int(opset), provider))
         for case, variant, torch, exporter, provider, *opsets in item.get("cells", ())
         for opset in opsets
     )

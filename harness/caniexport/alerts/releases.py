@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 
-from caniexport.alerts.alert import Alert, AlertStage, Place, group, with_texts
+from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPlace, group
 from caniexport.alerts.changes import changes, counts, pair, side
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.alerts.expectations import Expectation, is_expected
@@ -35,11 +35,11 @@ def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence
     )
     named = dict(pairwise(releases)), {torch: torch for torch in releases[1:]}
     pairs = pair(views, *(side(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named))
-    worse = [change for change in changes(views, pairs) if change.kind.stops]
+    worse = [change for change in changes(views, pairs) if change.kind in STOPS]
     news = [change for change in worse if not is_expected(change, entries)]
     works, by, noted = _works(views, grid), _reasons(views, pairs), {item.id: item for item in known}
     alerts = []
-    for alert in with_texts(dataset, group(news, by_release=True)):
+    for alert in group(dataset, news, by_release=True):
         resolved = _resolved(alert, works, releases[releases.index(alert.torch) + 1 :])
         stage = noted[alert.id].stage if alert.id in noted else AlertStage.OPEN
         if resolved or stage is AlertStage.RESOLVED:
@@ -79,28 +79,28 @@ def of_releases(found: Comparison, torch: Sequence[str]) -> Comparison:
     )
 
 
-def _resolved(alert: Alert, works: Mapping[Place, Set[str]], later: Sequence[str]) -> str:
+def _resolved(alert: Alert, works: Mapping[CellPlace, Set[str]], later: Sequence[str]) -> str:
     """The first of two releases in a row in which every cell of an alert works; empty where there are none."""
     lines = [works.get(_line(change.place), frozenset()) for change in alert.changes]
     good = [all(torch in line for line in lines) for torch in later]
     return next((torch for torch, pair in zip(later, pairwise(good), strict=False) if all(pair)), "")
 
 
-def _line(cell: Place) -> Place:
+def _line(cell: CellPlace) -> CellPlace:
     """The cell in every release."""
     return cell._replace(torch="", opset=None)
 
 
-def _works(views: Views, grid: str) -> dict[Place, Set[str]]:
+def _works(views: Views, grid: str) -> dict[CellPlace, Set[str]]:
     """By cell: the releases in which it works."""
     rows = views.fetch(
         f"""SELECT "case", coalesce(variant, 'plain'), '', exporter, NULL, coalesce(provider, ''), list(torch)
         FROM {grid} WHERE works(status) AND "case" IS NOT NULL GROUP BY ALL"""
     )
-    return {Place(*cell): frozenset(torch) for *cell, torch in rows}
+    return {CellPlace(*cell): frozenset(torch) for *cell, torch in rows}
 
 
-def _reasons(views: Views, pairs: str) -> dict[Place, list[str]]:
+def _reasons(views: Views, pairs: str) -> dict[CellPlace, list[str]]:
     """By cell that changed: the axes that may have done it, each with what it was and is."""
     rows = views.fetch(
         f"""WITH step AS (SELECT v.torch, o.torch AS older FROM version v JOIN version o ON o.n = v.n - 1),
@@ -121,7 +121,7 @@ def _reasons(views: Views, pairs: str) -> dict[Place, list[str]]:
         [views.dataset.profile],
     )
     return {
-        Place(*cell): [" → ".join(CALLS[name] for name in moved or ())] * bool(moved) + [*filter(None, reasons)]
+        CellPlace(*cell): [" → ".join(CALLS[name] for name in moved or ())] * bool(moved) + [*filter(None, reasons)]
         for *cell, moved, reasons in rows
     }
 
