@@ -152,7 +152,7 @@ def test_a_case_that_is_new_removed_or_changed_is_never_an_alert(home):
     assert kinds(found) == {}
     assert (counts["new-failing"], counts["rebaselined"]) == (1, 2)
     assert counts["unknown"] > 0
-    assert f"{counts['unknown']} cells measured before, and not now." in found["notes"]
+    assert found["verdict"] == f"Nothing that is still measured is worse: {counts['unknown']} cells not measured now."
 
 
 def test_states_without_a_common_cell_are_no_all_clear(home):

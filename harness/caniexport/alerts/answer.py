@@ -48,8 +48,10 @@ def alerts_answer(found: Comparison, about: str = "") -> Answer:
         _counts(found.counts),
     )
     verdict, outcome = _verdict(found, new, still, about)
-    lines = [f"{plural(sum(found.counts.values()), 'cell')} compared: {found.before} → {found.after}."]
-    lines += [f"{plural(found.lost, 'cell')} measured before, and not now."] * bool(found.lost)
+    compared = _compared(found.counts)
+    apart = sum(found.counts.values()) - compared
+    lines = [f"{plural(compared, 'cell')} compared: {found.before} → {found.after}."]
+    lines += [f"{plural(apart, 'more cell')} measured on one side alone, or with other code."] * bool(apart)
     lines += [f"Left out: {plural(found.quarantined, 'row')} of quarantined runs."] * bool(found.quarantined)
     lines += [f"Left out: {plural(found.expected, 'expected change')}."] * bool(found.expected)
     lines += _counted("Still open, by release: ", (item.torch for item in still)) if found.steps else []
@@ -72,11 +74,17 @@ def _verdict(found: Comparison, new: Sequence[Alert], still: Sequence[Alert], ab
     if about:
         said = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
         return f"{said[: LONGEST - 1]}.", AnswerOutcome.LISTED
-    if not any(count for verdict, count in found.counts.items() if verdict not in _ONE_SIDED):
+    if not _compared(found.counts):
         return "Not compared: no cell is measured on both sides with the same code.", AnswerOutcome.NOT_MEASURED
+    if lost := found.counts.get(Verdict.UNKNOWN, 0):
+        return f"Nothing that is still measured is worse: {plural(lost, 'cell')} not measured now.", AnswerOutcome.WORKS
     if still and not found.steps:
         return f"Nothing new: {plural(len(still), 'known regression')} still open.", AnswerOutcome.WORKS
     return f"Nothing is worse {against}.", AnswerOutcome.WORKS
+
+
+def _compared(counts: Mapping[Verdict, int]) -> int:
+    return sum(count for verdict, count in counts.items() if verdict not in _ONE_SIDED)
 
 
 def _counted(title: str, names: Iterable[str]) -> list[str]:

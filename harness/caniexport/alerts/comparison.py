@@ -32,15 +32,14 @@ class Step(NamedTuple):
 class Comparison:
     """``alerts``, the newest release first; ``known`` is what the file of alerts reads now, and what was ``resolved``.
 
-    ``counts``: cells by verdict, those of ``expected`` changes too; ``lost`` cells were measured, and are not now.
-    Rows of ``quarantined`` runs are in none of them. ``steps`` are those of releases, the newest first.
+    ``counts``: cells by verdict, those of ``expected`` changes too. Rows of ``quarantined`` runs are in none of them.
+    ``steps`` are those of releases, the newest first.
     """
 
     before: str
     after: str
     alerts: tuple[Alert, ...]
     counts: Mapping[Verdict, int]
-    lost: int = 0
     expected: int = 0
     quarantined: int = 0
     findings: tuple[UnmetExpectation, ...] = ()
@@ -103,9 +102,8 @@ def _compare(
     places = {_of_case(change.place) for change in cells}
     moves = [item for item in news if isinstance(item.kind, Workaround) and _of_case(item.place) in places]
     alerts = group(dataset, [*cells, *moves])
-    ((lost,),) = views.fetch(f"SELECT count(*) FROM {pairs} WHERE works(before) IS NOT NULL AND works(after) IS NULL")
     counted = sum(counts(views, pairs).values(), Counter[Verdict]())
-    return Comparison(*shown, tuple(alerts), counted, lost, len(every) - len(news))
+    return Comparison(*shown, tuple(alerts), counted, len(every) - len(news))
 
 
 def _of_case(place: CellPlace) -> CellPlace:

@@ -75,13 +75,12 @@ def judge(entries: Sequence[Expectation], views: Views, today: date) -> list[Unm
 
 def _cells(entry: Expectation, views: Views) -> list[tuple[CellPlace, Status]]:
     pattern = entry.case.partition("/")[0]
-    cases = [
-        case for (case,) in views.fetch('SELECT DISTINCT "case" FROM cells') if case and fnmatchcase(case, pattern)
-    ]
+    known = views.fetch('SELECT DISTINCT "case" FROM cells WHERE "case" IS NOT NULL')
     rows = views.fetch(
         """SELECT "case", coalesce(variant, 'plain'), torch, exporter, opset, coalesce(provider, ''), status
-        FROM cells JOIN version USING (torch) WHERE "case" IN (SELECT unnest($1)) AND exporter IS NOT NULL
+        FROM cells JOIN version USING (torch)
+        WHERE profile = $1 AND "case" IN (SELECT unnest($2)) AND exporter IS NOT NULL
         ORDER BY n, "case", variant, exporter, opset""",
-        [cases],
+        [views.dataset.profile, [case for (case,) in known if fnmatchcase(case, pattern)]],
     )
     return [(CellPlace(*cell), Status(status)) for *cell, status in rows]

@@ -14,12 +14,13 @@ from caniexport import home as homes
 from caniexport import names
 from caniexport.cli import output
 from caniexport.cli.options import (
-    answer_options,
+    json_option,
     open_dataset,
     print_answer,
     release_names,
     releases_option,
     several,
+    whole_option,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 @click.option("--save", is_flag=True, help="Write the states: new ones open, those good twice resolved.")
 @several("--acknowledge", metavar="ID", text="Mark a known alert; it stops no build until it grows.")
 @click.option("--webhook", metavar="URL", help="Send the alerts there as JSON as well; never changes the exit code.")
-@answer_options
+@whole_option
+@json_option
 def command(
     releases: tuple[str, ...],
     baseline: str | None,
