@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from small_dataset import append, bundle, cell, write
 
-from caniexport.answers.blame import blame
 from caniexport.answers.defaults import DefaultFiles, OwnOpsets, choose_opset
-from caniexport.answers.points import MeasuredPoint, Places, parse
+from caniexport.answers.points import Places, parse
 from caniexport.answers.reading import load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.scope import named
 from caniexport.answers.workaround import standings
-from caniexport.corpus.verdicts import ComparedCell, compare
 from caniexport.model.rows import RUNS
 from caniexport.model.status import Status
 from caniexport.store import Dataset
@@ -84,61 +82,3 @@ def place(status, opset=14, torch="2.8.0"):
     return MeasuredCell(
         **{**values, "torch": torch, "opset": opset, "status": Status(status), "local": False, "stage": ""}
     )
-
-
-# --- the axis that an upgrade names
-
-OLD = MeasuredPoint("2.8.0", TRACE, 17, "onnxruntime", "1.23.2", "cpu")
-NEW = MeasuredPoint("2.9.1", DYNAMO, 18, "onnxruntime", "1.31.1", "cpu")
-
-
-def blamed(outcomes, left=OLD, right=NEW):
-    """What is named where these sets of axes, moved from the old point, end so; all others were not measured."""
-
-    def at(place):
-        moved = frozenset(left.differing(place))
-        return ComparedCell(outcomes.get(moved))
-
-    verdict = compare(at(left), at(right))
-    return blame(verdict, left, right, at)
-
-
-def moved(*axes):
-    return frozenset(axes)
-
-
-EVERY = moved("torch", "opset", "exporter", "runtime")
-
-
-@pytest.mark.parametrize(
-    ("between", "named"),
-    [
-        # the old point with this axis alone moved shows the verdict already
-        ({moved("opset"): Status.FAIL, moved("torch"): Status.PASS}, "opset"),
-        ({moved("opset"): Status.FAIL, moved("torch"): Status.FAIL}, "torch or opset"),
-        # nothing moved alone shows it; the new point with this axis alone taken back does as before
-        ({moved("torch"): Status.PASS, EVERY - {"exporter"}: Status.PASS}, "exporter"),
-        # moved together only
-        ({moved("torch", "exporter"): Status.FAIL}, "torch and exporter together (not measured apart)"),
-        (
-            {
-                moved("torch", "exporter"): Status.FAIL,
-                **{moved(axis): Status.PASS for axis in ("torch", "opset", "exporter", "runtime")},
-            },
-            "torch and exporter together",
-        ),
-        # what was not measured, or refused, leaves it open
-        ({}, "unattributed (not measured apart: torch, opset, exporter, runtime)"),
-        ({moved("opset"): Status.UNSUPPORTED}, "unattributed (not measured apart: torch, opset, exporter, runtime)"),
-    ],
-)
-def test_an_axis_is_named_by_its_own_move_then_by_taking_it_back(between, named):
-    assert blamed({moved(): Status.PASS, EVERY: Status.FAIL, **between}) == named
-
-
-def test_an_interaction_is_what_every_single_move_and_every_single_way_back_leaves_open():
-    alone = {moved(axis): Status.PASS for axis in EVERY}
-    # neither as before nor as afterwards
-    back = {EVERY - {axis}: Status.MISMATCH for axis in EVERY}
-
-    assert blamed({moved(): Status.PASS, EVERY: Status.FAIL, **alone, **back}) == "interaction"

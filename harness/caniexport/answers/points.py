@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from caniexport import names, versions
 from caniexport.answers.installed import Installed, VersionDifference, differences, helpers_of, nearest
@@ -21,16 +21,9 @@ from caniexport.store.elsewhere import Runtime
 AXES = ("torch", "opset", "exporter", "packages", "runtime", "provider")
 #: the axes that a point names as such; packages are named one by one
 _NAMED = tuple(axis for axis in AXES if axis != "packages")
-_FIELDS = {
-    "exporter": ("exporter", "by_default"),
-    "runtime": ("runtime", "runtime_version"),
-    "packages": ("profile", "packages"),
-}
 #: packages that a point may name; onnxruntime is its runtime
 _PACKAGES = tuple(name for name in HELPERS if name != "onnxruntime")
 _CPU = "cpu"
-#: in a note that limits the answer: something else than what was asked for is answered, or nothing
-_LIMITS = ("not measured", "no file of opset")
 _ORT = "onnxruntime"
 #: in front of a release: ``pytorch 2.6``
 _TORCH_NAME = re.compile(r"(?:py)?torch[\s-]+(?=v?\d)", re.IGNORECASE)
@@ -65,33 +58,9 @@ class MeasuredPoint:
         return f"torch {self.torch}, {self.exporter}, {versions.opset_name(self.opset)}{packages}{runtime}"
 
     @property
-    def limits(self) -> tuple[str, ...]:
-        """What of the point asked for was not measured, or works nowhere, and what is answered in its place."""
-        return tuple(note for note in self.notes if any(words in note for words in _LIMITS))
-
-    @property
     def on(self) -> Runtime:
         """The runtime with its provider."""
         return Runtime(self.runtime, self.runtime_version, self.provider)
-
-    def moved(self, other: MeasuredPoint, axes: Iterable[str]) -> MeasuredPoint:
-        """This place with some axes as in another."""
-        fields = [name for axis in axes for name in _FIELDS.get(axis, (axis,))]
-        return replace(self, **{name: getattr(other, name) for name in fields})
-
-    def differing(self, other: MeasuredPoint) -> list[str]:
-        """The axes on which two places are not the same; a release of torch brings its own packages."""
-        found = [axis for axis in AXES if self.moved(other, [axis]) != self]
-        return [axis for axis in found if axis != "packages" or self.profile != other.profile]
-
-    def swaps(self, other: MeasuredPoint) -> dict[str, MeasuredPoint]:
-        """By package: this place with that one package as in another place, whose torch is the same."""
-        theirs = dict(other.packages)
-        return {
-            name: replace(self, profile=f"{name}-{theirs[name]}", packages=())
-            for name, version in self.packages
-            if name in theirs and theirs[name] != version
-        }
 
 
 @dataclass(frozen=True)
