@@ -41,12 +41,11 @@ def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence
     alerts = []
     for alert in group(dataset, news, by_release=True):
         resolved = _resolved(alert, works, releases[releases.index(alert.torch) + 1 :])
-        stage = noted[alert.id].stage if alert.id in noted else AlertStage.OPEN
-        if resolved or stage is AlertStage.RESOLVED:
-            stage = AlertStage.RESOLVED if resolved else AlertStage.OPEN
+        mine = noted.get(alert.id, alert)
+        is_noted = mine.stage is AlertStage.ACKNOWLEDGED
+        stage = AlertStage.RESOLVED if resolved else AlertStage.ACKNOWLEDGED if is_noted else AlertStage.OPEN
         reasons = dict.fromkeys(reason for change in alert.changes for reason in by[change.place])
-        note = noted[alert.id].note if alert.id in noted else ""
-        alerts.append(replace(alert, stage=stage, since=resolved, note=note, by=tuple(reasons)))
+        alerts.append(replace(alert, stage=stage, since=resolved, note=mine.note, by=tuple(reasons)))
     counted, opened = counts(views, pairs), _measured_at(dataset)
     steps = [Step(before, torch, opened.get(torch, ""), counted.get(torch, {})) for before, torch in pairwise(releases)]
     return Comparison(
