@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import threading
@@ -161,6 +162,14 @@ def test_states_without_a_common_cell_are_no_all_clear(home):
     reply = run("--baseline", home / "other", "--current", home / "results-local")
 
     assert (reply.exit_code, reply.output.splitlines()[0][:12]) == (1, "Not compared")
+
+
+def test_the_first_rows_of_all_have_nothing_to_be_compared_with_and_stop_no_build(home):
+    shutil.rmtree(home / "results")
+
+    reply = run()
+
+    assert (reply.exit_code, reply.output.splitlines()[0][:23]) == (0, "Nothing to compare with")
 
 
 def test_rows_of_a_quarantined_run_make_no_alert_and_are_counted(home):

@@ -20,8 +20,9 @@ _SHOWN = ("torch", "becomes", "call", "error", "name")
 _FOLDED = ("opset", "because of", "cells", "state", "since", "note", "id")
 #: rows of what is known on the first screen
 _FEW = 6
-#: verdicts of cells that are measured on one side alone, or are of other code
-_ONE_SIDED = (Verdict.NEW_PASSING, Verdict.NEW_FAILING, Verdict.NEW_UNSUPPORTED, Verdict.REBASELINED, Verdict.UNKNOWN)
+#: verdicts of cells that were not measured before; of those that are on one side alone, or are of other code
+_NEW = (Verdict.NEW_PASSING, Verdict.NEW_FAILING, Verdict.NEW_UNSUPPORTED)
+_ONE_SIDED = (*_NEW, Verdict.REBASELINED, Verdict.UNKNOWN)
 
 
 def alerts_answer(found: Comparison, about: str = "") -> Answer:
@@ -74,6 +75,8 @@ def _verdict(found: Comparison, new: Sequence[Alert], still: Sequence[Alert], ab
     if about:
         said = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
         return f"{said[: LONGEST - 1]}.", AnswerOutcome.LISTED
+    if found.counts and all(verdict in _NEW for verdict in found.counts):
+        return f"Nothing to compare with: no cell was measured in {found.before}."[:LONGEST], AnswerOutcome.LISTED
     if not _compared(found.counts):
         return "Not compared: no cell is measured on both sides with the same code.", AnswerOutcome.NOT_MEASURED
     if lost := found.counts.get(Verdict.UNKNOWN, 0):
