@@ -29,6 +29,7 @@ from caniexport.pages.page import page
 from caniexport.pages.views import alerts
 from caniexport.store import Dataset, writer
 
+LESS_MEASURED = "Nothing that is still measured is worse: 3 cells not measured now."
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
@@ -173,7 +174,8 @@ def test_a_release_against_the_one_before_is_asked_by_its_name(home, monkeypatch
 
     assert (broken.exit_code, broken.output.splitlines()[0]) == (1, "1 new regression in torch 2.0.1: roll-negative.")
     assert (fine.exit_code, fine.output.splitlines()[0]) == (0, "Nothing is worse in torch 2.8.0 than in 2.0.1.")
-    assert (both.exit_code, both.output.splitlines()[0]) == (0, "Nothing is worse in torch 2.15.0 than in 2.8.0.")
+    # one case was measured in 2.8.0 alone
+    assert (both.exit_code, both.output.splitlines()[0]) == (0, LESS_MEASURED)
     assert "roll-negative" in both.output.split("regressions that are still open")[1]
     assert CliRunner().invoke(main, ["alerts", "--torch", "2.0", "--save"]).exit_code == 2
 
@@ -181,7 +183,7 @@ def test_a_release_against_the_one_before_is_asked_by_its_name(home, monkeypatch
 def test_the_page_shows_what_is_open_then_what_was_resolved(draw):
     said = words(draw("alerts"))
 
-    assert "Nothing is worse in torch 2.15.0 than in 2.8.0." in said
+    assert LESS_MEASURED in said
     assert "Still open, by release: 2.0.1 (1)." in said
     assert said.index("still open") < said.index("roll-negative") < said.index("resolved") < said.index(MARKED_ID)
     assert "killed by SIGSEGV" in said
