@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 import click
 from click.testing import CliRunner
 
+from caniexport.alerts.alert import STOPS, AlertStage
 from caniexport.alerts.expectations import Trouble
-from caniexport.alerts.group import AlertKind
-from caniexport.alerts.lifecycle import AlertStage
 from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, WORKAROUND
 from caniexport.cli import COMMANDS, main
 from caniexport.corpus.verdicts import RangeWord, Verdict
-from caniexport.pages.looks import AGREEMENT, CLASSES, KIND
+from caniexport.pages.looks import AGREEMENT, CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,15 +47,13 @@ EXAMPLES: dict[str, list[str]] = {
         "upgrade --from 2.5 --to 2.9,exporter=dynamo --op grid_sample --op sdpa --op lstm --op index_put",
         "upgrade --from 1.13.1 --op grid_sample --op lstm",
     ],
-    "alerts": ["alerts --baseline results --current results"],
+    "alerts": ["alerts --torch all", "alerts --baseline results --current results"],
     "op": ["op F.grid_sample", "op --status mismatch --dtype float16"],
 }
 SHOWN: dict[str, str] = {
     "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",
     "check": "check my_model:make",
-    "audit": "audit --cells 300 --seed 18 --save",
-    "publish": "publish",
-    "workflow": "workflow > .github/workflows/nightly.yml",
+    "publish": "publish --audit 300 --seed 18 --save",
     "dashboard": "dashboard --port 8501",
 }
 
@@ -150,7 +147,9 @@ def _words() -> Iterator[list[str]]:
     yield _table("What happened between two cells of a case", changes)
     yield _table("What a fix is in a cell", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
     yield _table("What happened along one axis", {word.value: RANGES[word] for word in RangeWord})
-    yield _table("Kinds of alerts, worst first", {kind.value: KIND[kind].meaning for kind in AlertKind})
+    yield _table(
+        "Kinds of alerts that stop a build, worst first", {kind.value: CLASSES[kind].meaning for kind in STOPS}
+    )
     yield _table("States of an alert", {state.value: STATES[state] for state in AlertStage})
     yield _table("Expectations that do not hold", {word.value: TROUBLES[word] for word in Trouble})
     yield _table("Outcomes of a claim", {word: sign.meaning for word, sign in CLAIM.items()})

@@ -37,7 +37,8 @@ _FILES = {
     "declared": "`declared.parquet`: the operator tables that torch and onnx carry themselves",
     "graphs": "`graphs.parquet`: the operators of exported files, for pictures; of the bundles that lay beside a "
     "dataset when it was published, not of all",
-    "audit": "`audit.parquet`: the last audit (`caniexport audit --save`), one row per release in its sample",
+    "audit": "`audit.parquet`: the last audit (`caniexport publish --audit 300 --save`), one row per release in its "
+    "sample",
     "operators": "`operators/operators.parquet`: how many calls of each operator of torch pass "
     "([operators.md](operators.md))",
 }

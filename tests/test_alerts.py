@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import threading
@@ -14,10 +15,12 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, environment, write
 
-from caniexport.alerts import webhook
+from caniexport.alerts import alert, expectations, known, webhook
 from caniexport.cli import main
+from caniexport.corpus.verdicts import Verdict
 from caniexport.store import Dataset, writer
 from caniexport.store.schema import to_arrow
+from caniexport.store.views import Views
 
 TORCH = "2.8.0"
 LATER = "2026-11-21T10:00:00Z"
@@ -49,8 +52,21 @@ def data(*words):
     return json.loads(run("--json", *words).stdout)
 
 
-def by_kind(found):
-    return {item["alert"]["kind"]: item for item in found["alerts"]}
+def table(found, title):
+    """The rows of a table of an answer."""
+    return next((item["rows"] for item in found["tables"] if item["title"] == title), [])
+
+
+def kinds(found):
+    """By kind of alert: its cells."""
+    by_kind = {}
+    for row in table(found, "every cell"):
+        by_kind.setdefault(row["kind"], []).append(row)
+    return by_kind
+
+
+def counted(found):
+    return {row["verdict"]: row["cells"] for row in table(found, "cells by what happened to them")}
 
 
 def break_cross(home, opsets=(14, 15), status="fail", signature="export: Broken: cross", **more):
@@ -62,34 +78,60 @@ def break_cross(home, opsets=(14, 15), status="fail", signature="export: Broken:
 
 def test_the_same_rows_are_no_news_and_every_cell_is_counted(home):
     reply = run()
-    counts = data()["counts"]
 
-    assert reply.exit_code == 0
-    assert "Nothing is worse" in reply.output
-    assert sum(counts.values()) == len(Dataset.open(home / "results", None).cells())
-    assert "0 suspect" in reply.output
-    assert "0 unknown" in reply.output
-    assert "0 rows of quarantined runs" in reply.output
+    assert (reply.exit_code, reply.output.splitlines()[0]) == (0, "Nothing is worse than it was.")
+    told = Dataset.open(home / "results", None).cells()
+    assert sum(counted(data()).values()) == len(told[told["variant"] != "int_scale"])  # known to be wrong
 
 
 def test_what_worked_and_fails_is_one_alert_for_all_its_cells_and_stops_a_build(home):
     break_cross(home)
 
-    reply, found = run(), by_kind(data())["regressed"]
+    reply = run()
+    (row,) = table(data(), "new regressions")
 
-    assert reply.exit_code == 1
-    assert len(found["alert"]["members"]) == 2
-    assert "torch 2.8.0, trace, opset 14-15" in found["alert"]["where"]
-    assert "cross/plain, torch 2.8.0, trace, opset 14: pass → fail" in reply.output
+    assert (reply.exit_code, reply.output.splitlines()[0]) == (1, "1 new regression in torch 2.8.0: cross.")
+    assert (row["torch"], row["becomes"]["text"], row["cells"]) == (TORCH, "pass → fail", 2)
+    assert (row["call"], row["opset"]) == (["dynamo=False"], [14, 15])
+    assert "✗ pass → fail  dynamo=False" in reply.output
 
 
-def test_wrong_numbers_come_before_everything_also_where_it_failed_before(home):
+def test_the_newest_release_comes_first_then_the_worst(home):
+    write(home / "results-local", ("1.10.2", TORCH))
+    wrong = measured(TORCH, "grid-sample", "plain", "torchscript-trace", 9, "mismatch", "compare")
+    older = measured("1.10.2", "item", "tensor_scale", "torchscript-trace", 14, "crash", "killed")
+    append(home / "results-local", wrong, older)
+    break_cross(home)
+
+    told = [(row["torch"], row["becomes"]["word"]) for row in table(data(), "new regressions")]
+
+    assert told == [(TORCH, "mismatch"), (TORCH, "fail"), ("1.10.2", "crash")]
+    assert "3 new regressions in torch 2.8.0 and 1 older release" in run().output
+
+
+def test_many_alerts_take_one_screen_and_a_short_verdict(home):
+    cases = ("cross", "item", "grid-sample")
+    rows = [
+        measured(TORCH, case, "plain", "dynamo", n, "fail", f"export: Broken {n} {case}")
+        for case in cases
+        for n in range(14, 27)
+    ]
+    append(home / "results-local", *rows)
+
+    lines = run().output.splitlines()
+
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("37 new regressions in torch 2.8.0: ")
+
+
+def test_wrong_numbers_are_worse_also_where_it_failed_before(home):
     append(
         home / "results-local", measured(TORCH, "grid-sample", "plain", "torchscript-trace", 9, "mismatch", "compare")
     )
-    break_cross(home)
 
-    assert [item["alert"]["kind"] for item in data()["alerts"]][:2] == ["regressed-silent", "regressed"]
+    assert list(kinds(data())) == ["regressed-silent"]
+    assert run().exit_code == 1
 
 
 def test_a_timeout_is_suspect_shown_and_no_reason_to_stop(home):
@@ -97,7 +139,7 @@ def test_a_timeout_is_suspect_shown_and_no_reason_to_stop(home):
 
     reply = run()
     assert reply.exit_code == 0
-    assert "2 suspect" in reply.output
+    assert "suspect (1)" in reply.output
 
 
 def test_a_case_that_is_new_removed_or_changed_is_never_an_alert(home):
@@ -106,10 +148,28 @@ def test_a_case_that_is_new_removed_or_changed_is_never_an_alert(home):
     append(home / "results", cell(TORCH, "gone-case", "plain", "torchscript-trace", 14))
 
     found = data("--baseline", home / "results", "--current", home / "results-local")
+    counts = counted(found)
 
-    assert found["alerts"] == []
-    assert (found["counts"]["new-failing"], found["counts"]["rebaselined"]) == (1, 2)
-    assert found["counts"]["unknown"] > 0
+    assert kinds(found) == {}
+    assert (counts["new-failing"], counts["rebaselined"]) == (1, 2)
+    assert counts["unknown"] > 0
+    assert found["verdict"] == f"Nothing that is still measured is worse: {counts['unknown']} cells not measured now."
+
+
+def test_states_without_a_common_cell_are_no_all_clear(home):
+    write(home / "other", ("1.10.2",))
+
+    reply = run("--baseline", home / "other", "--current", home / "results-local")
+
+    assert (reply.exit_code, reply.output.splitlines()[0][:12]) == (1, "Not compared")
+
+
+def test_the_first_rows_of_all_have_nothing_to_be_compared_with_and_stop_no_build(home):
+    shutil.rmtree(home / "results")
+
+    reply = run()
+
+    assert (reply.exit_code, reply.output.splitlines()[0][:23]) == (0, "Nothing to compare with")
 
 
 def test_rows_of_a_quarantined_run_make_no_alert_and_are_counted(home):
@@ -119,8 +179,8 @@ def test_rows_of_a_quarantined_run_make_no_alert_and_are_counted(home):
 
     found = data()
 
-    assert found["alerts"] == []
-    assert found["quarantined"] == 2
+    assert kinds(found) == {}
+    assert "Left out: 2 rows of quarantined runs." in found["notes"]
 
 
 def test_a_second_run_has_the_same_ids_and_no_new_alert(home):
@@ -128,17 +188,20 @@ def test_a_second_run_has_the_same_ids_and_no_new_alert(home):
     first = data("--save")
     again = run("--save")
 
-    assert [item["alert"]["id"] for item in data()["alerts"]] == [item["alert"]["id"] for item in first["alerts"]]
-    assert again.exit_code == 0
-    assert "open since" in again.output
+    later = data()
+    ids = [[row["id"] for row in table(found, "every cell")] for found in (first, later)]
+    assert ids[0] == ids[1] != []
+    assert (again.exit_code, again.output.splitlines()[0]) == (0, "Nothing new: 1 known regression still open.")
+    assert table(later, "new regressions") == []
+    assert len(table(later, "regressions that are still open")) == 1
 
 
 def test_an_unrelated_case_does_not_change_an_alerts_identity(home):
     break_cross(home)
-    before = by_kind(data())["regressed"]["alert"]["id"]
+    before = kinds(data())["regressed"][0]["id"]
     append(home / "results-local", measured(TORCH, "grid-sample", "plain", "torchscript-trace", 16, "fail", "other"))
 
-    ids = {item["alert"]["id"] for item in data()["alerts"] if item["alert"]["kind"] == "regressed"}
+    ids = {row["id"] for row in kinds(data())["regressed"]}
     assert before in ids
     assert len(ids) == 2
 
@@ -149,19 +212,18 @@ def test_what_happens_on_another_provider_has_an_id_of_its_own_and_changes_no_ot
     before = [{**cell(TORCH, "cross", "plain", "torchscript-trace", n), **cuda} for n in (14, 15)]
     append(home / "results", *before)
     break_cross(home, opsets=(14,), status="mismatch", signature="compare: values differ")
-    first = by_kind(data())["regressed-silent"]["alert"]["id"]
+    first = kinds(data())["regressed-silent"][0]["id"]
 
     break_cross(home, opsets=(14,), status="mismatch", signature="compare: values differ", **cuda)
     break_cross(home, opsets=(15,), signature="export: Broken: cross")
     break_cross(home, opsets=(15,), signature="export: Broken: cross", **cuda)
-    found = [item["alert"] for item in data()["alerts"]]
+    found = kinds(data())
 
-    silent = {alert["id"]: alert["where"] for alert in found if alert["kind"] == "regressed-silent"}
-    assert first in silent
-    assert len(silent) == 2
-    assert any("cuda" in where for name, where in silent.items() if name != first)
-    (failing,) = [alert for alert in found if alert["kind"] == "regressed"]
-    assert {member["place"]["provider"] for member in failing["members"]} == {"cpu", "cuda"}
+    silent = {row["id"]: row["provider"] for row in found["regressed-silent"]}
+    assert silent.pop(first) == "cpu"
+    assert list(silent.values()) == ["cuda"]
+    assert len({row["id"] for row in found["regressed"]}) == 1
+    assert {row["provider"] for row in found["regressed"]} == {"cpu", "cuda"}
 
 
 def test_a_known_alert_that_grows_is_new_again(home):
@@ -174,7 +236,7 @@ def test_a_known_alert_that_grows_is_new_again(home):
 
 def test_an_acknowledged_alert_stops_nothing_and_is_resolved_by_two_good_measurements(home):
     break_cross(home)
-    known = by_kind(data("--save"))["regressed"]["alert"]["id"]
+    known = kinds(data("--save"))["regressed"][0]["id"]
     assert run("--acknowledge", known).exit_code == 0
     assert 'state = "acknowledged"' in (home / "alerts.toml").read_text()
 
@@ -195,10 +257,9 @@ def test_a_workaround_that_became_obsolete_is_news_and_stops_nothing(home):
     write(home / "results-local", ("1.12.1",))
     append(home / "results-local", *rows)
 
-    reply = run()
-    assert reply.exit_code == 0
-    assert "workaround-obsolete" in reply.output
-    assert "cross/stack_rewrite" in reply.output
+    assert run().exit_code == 0
+    assert "obsolete (1)" in run().output
+    assert {row["variant"] for row in kinds(data())["obsolete"]} == {"stack_rewrite"}
 
 
 def write_expectations(home, **changes):
@@ -215,7 +276,8 @@ def test_what_is_expected_is_no_alert(home):
     write_expectations(home)
 
     found = data()
-    assert (found["alerts"], found["findings"], found["expected"]) == ([], [], 2)
+    assert (kinds(found), table(found, "expectations that do not hold")) == ({}, [])
+    assert "Left out: 2 expected changes." in found["notes"]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +291,9 @@ def test_what_is_expected_is_no_alert(home):
 def test_an_entry_that_passes_or_speaks_of_nothing_fails_the_check(home, changes, trouble):
     write_expectations(home, **changes)
 
-    assert [item["trouble"] for item in data()["findings"]] == [trouble] * (trouble is not None)
+    assert [row["trouble"] for row in table(data(), "expectations that do not hold")] == [trouble] * (
+        trouble is not None
+    )
     assert run().exit_code == (1 if trouble else 0)
 
 
@@ -239,7 +303,7 @@ def test_an_entry_past_its_review_date_fails_the_check(home):
         'reason = "no rule"\nreview = 2020-01-01\n'
     )
 
-    assert [item["trouble"] for item in data()["findings"]] == ["expired"]
+    assert [row["trouble"] for row in table(data(), "expectations that do not hold")] == ["expired"]
     assert run().exit_code == 1
 
 
@@ -308,7 +372,7 @@ def test_nightlies_are_compared_with_the_night_before(tmp_path, monkeypatch):
         writer.write(tmp_path / folder / "cells" / f"torch-{torch}-cpu.parquet", "cells", to_arrow("cells", [row]))
     monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
 
-    assert by_kind(data())["regressed"]["alert"]["where"].startswith("everywhere")
+    assert {row["torch"] for row in kinds(data())["regressed"]} == {"nightly"}
 
 
 def test_every_format_says_what_stops_the_build(home):
@@ -319,12 +383,13 @@ def test_every_format_says_what_stops_the_build(home):
     markdown, github, atom = (run("--format", form) for form in ("markdown", "github", "atom"))
 
     assert {reply.exit_code for reply in (markdown, github, atom)} == {1}
-    assert "| **new** | regressed | 1 |" in markdown.output
-    assert github.output.startswith("::error title=regressed%3A 1 cell of cross/plain")
+    assert "## 1 new regression in torch 2.8.0: cross." in markdown.output
+    assert "| 2.8.0 | ✗ pass → fail | dynamo=False |" in markdown.output
+    assert github.output.startswith("::error title=regressed%3A cross in torch 2.8.0%2C 1 cell::")
     assert all(line.startswith("::") for line in github.output.strip().split("\n"))
     feed = ElementTree.fromstring(atom.output.encode())
     titles = [item.text for item in feed.iter("{http://www.w3.org/2005/Atom}title")]
-    assert any("regressed: 1 cell of cross/plain" in title for title in titles)
+    assert "regressed: cross in torch 2.8.0, 1 cell" in titles
     assert run("--format", "atom").output == atom.output
 
 
@@ -355,7 +420,7 @@ def test_a_webhook_gets_the_alerts_as_json(home, receiver):
     break_cross(home)
 
     assert run("--webhook", f"http://127.0.0.1:{receiver.server_port}/x").exit_code == 1
-    assert json.loads(receiver.bodies[0])["alerts"][0]["alert"]["kind"] == "regressed"
+    assert len(kinds(json.loads(receiver.bodies[0]))["regressed"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -408,13 +473,19 @@ def test_a_webhook_that_nobody_answers_changes_no_exit_code(home, monkeypatch):
     assert run("--webhook", "ftp://x").exit_code == 2
 
 
-def test_alerts_do_not_depend_on_the_day_but_expectations_do(home):
-    from caniexport.alerts import expectations
-    from caniexport.answers.reading import load
-
+def test_expectations_depend_on_the_day(home):
     write_expectations(home, torch="==1.10.2", opset="14")
-    rows = load(Dataset.open(home / "results", None))
+    views = Views.of(Dataset.open(home / "results", None))
     entries = expectations.read(home / "expectations.toml")
 
-    assert expectations.judge(entries, rows, date(2998, 1, 1)) == []
-    assert [item.trouble.value for item in expectations.judge(entries, rows, date(2999, 6, 1))] == ["expired"]
+    assert expectations.judge(entries, views, date(2998, 1, 1)) == []
+    assert [item.trouble.value for item in expectations.judge(entries, views, date(2999, 6, 1))] == ["expired"]
+
+
+def test_the_file_of_alerts_is_read_as_it_was_written(tmp_path):
+    change = alert.Change(Verdict.REGRESSED, "", alert.CellPlace("c", "plain", TORCH, "default", None, "cpu"))
+    told = {"since": "2026-11-29", "note": 'said "no" \x7f \\ 😀', "good": ("2026-11-30",), "is_new": False}
+    item = alert.Alert("id", change.kind, "cause\n|", (change,), **told)
+    (tmp_path / "alerts.toml").write_text(known.text([item]), encoding="utf-8")
+
+    assert known.read(tmp_path / "alerts.toml") == (item,)

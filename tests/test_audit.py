@@ -1,4 +1,4 @@
-"""``caniexport audit``: published rows are measured again by a script of its own, and one that is wrong is named."""
+"""``caniexport publish --audit``: published rows are measured again by a plain script, and a wrong one is named."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def plant(home, release, chosen, **values):
 
 
 def test_what_was_measured_is_what_the_plain_script_finds(published):
-    reply = published.caniexport("audit", "--cells", "100000", "--seed", "1")
+    reply = published.caniexport("publish", "--audit", "100000", "--seed", "1")
 
     cells = len(published.rows("results"))
     assert reply.stdout == f"{cells} of {cells} cells agree, of 2 torch releases (seed 1)\n"
@@ -76,7 +76,7 @@ def test_a_wrong_row_is_found_and_told_with_both_words(home):
     failing = plant(home, NEW, lambda row: row["case"] == "fails-at-load", status="pass", stage="done")
     said = plant(home, OLD, lambda row: row["case"] == "fails-in-eager", message_id=passing["message_id"])
 
-    reply = home.caniexport("audit", "--cells", "100000", "--seed", "1", code=1)
+    reply = home.caniexport("publish", "--audit", "100000", "--seed", "1", code=1)
 
     told = re.findall(r"^(\S+)\n  published  (.*)\n  found      (.*)$", reply.stdout, re.MULTILINE)
     found = {cell.split("/")[1]: (published, again) for cell, published, again in told}
@@ -102,14 +102,14 @@ def test_a_row_that_says_itself_that_it_varies_is_not_a_difference(home):
         unstable=["fail", "pass"],
     )
 
-    home.caniexport("audit", "--cells", "100000", "--seed", "1", "--release", NEW, code=0)
+    home.caniexport("publish", "--audit", "100000", "--seed", "1", "--release", NEW, code=0)
 
 
 def test_the_last_audit_is_kept_in_the_dataset_and_shown(home):
     keep(home, "passes", "fails-at-load", "fails-in-eager")
     plant(home, NEW, lambda row: (row["case"], row["status"]) == ("passes", "pass"), status="fail", stage="run")
 
-    found = json.loads(home.caniexport("audit", "--cells", "400", "--seed", "7", "--save", "--json", code=1).stdout)
+    found = json.loads(home.caniexport("publish", "--audit", "400", "--seed", "7", "--save", "--json", code=1).stdout)
 
     dataset = Dataset.open(home.folder / "results", None)
     kept = saved.last(dataset)
@@ -134,7 +134,7 @@ def test_a_release_that_cannot_be_installed_is_said_and_the_others_are_audited(h
     rows = [{**row, "torch": "93.0.0"} for row in home.rows("results") if row["torch"] == NEW][:5]
     writer.write(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", to_arrow("cells", rows))
 
-    reply = home.caniexport("audit", "--cells", "40", "--seed", "3", code=1)
+    reply = home.caniexport("publish", "--audit", "40", "--seed", "3", code=1)
 
     assert "torch 93.0.0: not audited: no environment: " in reply.stdout
     assert "cells agree, of 2 torch releases (seed 3)" in reply.stdout
@@ -145,8 +145,10 @@ def test_a_dataset_without_published_cells_and_a_release_that_nobody_measured_ar
     shutil.rmtree(empty.folder / "results")
     (empty.folder / "results").mkdir()
 
-    assert "no published cells: there is nothing to audit" in empty.caniexport("audit", code=2).stderr
-    assert "4.5.6" in published.caniexport("audit", "--release", "4.5.6", code=2).stderr
+    assert (
+        "no published cells: there is nothing to audit" in empty.caniexport("publish", "--audit", "300", code=2).stderr
+    )
+    assert "4.5.6" in published.caniexport("publish", "--audit", "300", "--release", "4.5.6", code=2).stderr
 
 
 HOSTILE = '''

@@ -176,7 +176,7 @@ def test_another_exporter_and_form_of_a_case_are_one_click_each(visit):
         "/matrix?theme={}&q={}",
         "/?q={}",
         "/op?op={}",
-        "/alerts?state=resolved&q={}",
+        "/alerts?q={}",
     ],
 )
 def test_hostile_texts_stay_texts(visit, path):

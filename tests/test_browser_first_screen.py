@@ -18,7 +18,7 @@ TABLES = [
     "/workarounds",
     "/claims",
     "/declared",
-    "/alerts?state=open,resolved",
+    "/alerts",
 ]
 #: a phone, and a laptop of 1440 by 900 at 200 %
 SMALL = [(390, 844), (720, 450)]

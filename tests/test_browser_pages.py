@@ -22,7 +22,7 @@ PAGES = [
     "/workarounds",
     "/claims",
     "/declared",
-    "/alerts?state=open,resolved",
+    "/alerts",
     "/runs?before=1.10.2&after=2.0.1",
     "/glossary",
     "/about",

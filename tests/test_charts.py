@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from caniexport.pages.charts import HeatCell, Series, bars_chart, drawn_picture, heat_chart, lines_chart
+from caniexport.pages.charts import HeatCell, Series, drawn_picture, heat_chart, lines_chart
 
 COLUMNS = ("2.8.0", "2.9.1")
 
@@ -22,20 +22,13 @@ def test_the_share_that_works_is_a_line_for_each_exporter_with_its_numbers_besid
 
 
 def test_nothing_is_drawn_of_one_release():
-    assert bars_chart(COLUMNS[:1], [Series("mended", (1,))], "bars") == ""
-
-
-def test_bars_go_up_and_down():
-    made = bars_chart(COLUMNS, [Series("mended", (3, 0)), Series("broken", (-2, -1))], "mended and broken")
-
-    assert re.findall(r'<td class="number">([^<]*)</td>', made) == ["3", "0", "-2", "-1"]
-    assert "mended" in drawn(made)
+    assert lines_chart(COLUMNS[:1], [Series("mended", (1,))], "a line") == ""
 
 
 def test_a_phone_gets_a_picture_that_its_window_holds():
     releases = [f"2.{number}.0" for number in range(30)]
     series = [Series(f"dynamo, {name}", tuple(range(30))) for name in ("all operators", "by use in models")]
-    made = bars_chart(releases, series, "many")
+    made = lines_chart(releases, series, "many")
 
     names = [set(re.findall(r">(2\.\d+\.0)</text>", drawn(made, of))) for of in ("src", "srcset")]
     assert names[0] == set(releases)
@@ -55,7 +48,7 @@ def test_the_box_of_a_picture_is_that_of_what_is_drawn_in_it():
     series = [Series(f"dynamo, {name}", (3, 90)) for name in ("all operators", "by use in models", "some")]
     cells = [HeatCell("a long name of one", "of 2.8.0", "100", "#aad0f0", "#14191d")]
     pictures = [
-        bars_chart(COLUMNS, series, "bars"),
+        lines_chart(COLUMNS, series, "bars"),
         lines_chart(COLUMNS, [Series("dynamo", (25, 25))], "cases"),
         heat_chart(cells, ["a long name of one"], ["of 2.8.0"], "colours"),
     ]

@@ -144,7 +144,7 @@ def test_rows_in_a_folder_that_all_reach_outlive_a_worker_too(cluster, one_machi
     assert {row["run_id"] for row in sent} <= kept, "what was sent was measured again"
     # whoever has no part in the cluster takes them from there
     other = cluster.home.copy(tmp_path / "other", with_rows=False)
-    other.caniexport("merge", str(shared))
+    other.caniexport("measure", "--merge", str(shared))
     assert_as_one_machine(other, one_machine)
 
 

@@ -244,7 +244,6 @@ def test_what_is_registered_stands_beside_the_measured_differences_first(draw):
 @pytest.mark.parametrize(
     ("page", "asked"),
     [
-        ("alerts", {"state": "open,resolved", "torch": "2.0.1"}),
         ("claims", {"outcome": "reproduced"}),
     ],
 )
@@ -280,7 +279,7 @@ def test_the_nearest_to_what_is_not_there_are_said_once_as_links_and_none_where_
         assert said.startswith("unknown case 'ata' (known: ")
 
 
-@pytest.mark.parametrize("page", ["claims", "alerts"])
+@pytest.mark.parametrize("page", ["claims"])
 def test_a_text_that_is_too_long_to_be_looked_for_is_said_to_be(draw, page):
     text = "of this name is nothing " * 130
     app = draw(page)

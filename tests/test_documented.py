@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from caniexport import pages
-from caniexport.alerts.group import AlertKind
 from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, word
 from caniexport.cli import main
@@ -48,7 +47,7 @@ def test_a_command_that_answers_has_a_real_example():
 
 
 @pytest.mark.parametrize(
-    "words", [looks.CLASSES, looks.KIND, make_commands.STATES, make_commands.RANGES, looks.AGREEMENT, looks.STATUS]
+    "words", [looks.CLASSES, make_commands.STATES, make_commands.RANGES, looks.AGREEMENT, looks.STATUS]
 )
 def test_every_word_has_a_meaning(words):
     kind = type(next(iter(words)))
@@ -85,7 +84,7 @@ def test_a_page_without_an_option_a_command_or_a_word_is_found_out():
 
 def test_the_glossary_is_short_and_explains_every_value_of_an_answer():
     explained = {name for term in TERMS for name, meaning in term.values.items() if meaning}
-    kinds = [Status, Stage, Exporter, FixKind, WhyNot, Workaround, Verdict, AlertKind, Agreement]
+    kinds = [Status, Stage, Exporter, FixKind, WhyNot, Workaround, Verdict, Agreement]
 
     assert len(TERMS) <= 31
     (statuses,) = [term.values for term in TERMS if term.name == "status"]

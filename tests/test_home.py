@@ -25,7 +25,7 @@ COMMANDS = (
     ["table"],
     ["why", "cross-no-symbolic"],
     ["measure", "--release", "2.8.0", "--plan"],
-    ["cases", "lint"],
+    ["case", "--lint"],
     ["upgrade", "--from", "torch=1.13.1", "--to", "torch=2.8.0"],
     ["alerts"],
     ["case", "cross"],

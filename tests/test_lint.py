@@ -1,4 +1,4 @@
-"""``caniexport cases``: what the linter finds in case files, and the stub of a new case."""
+"""``caniexport case --lint``: what the linter finds in case files, and the stub of a new case."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_two_cases_with_the_same_graphs_are_one_unless_they_say_why_not(tmp_path
 
 
 def test_the_corpus_is_in_order():
-    reply = CliRunner().invoke(main, ["cases", "lint", "--json"], env={"CANIEXPORT_HOME": str(ROOT)})
+    reply = CliRunner().invoke(main, ["case", "--lint", "--json"], env={"CANIEXPORT_HOME": str(ROOT)})
 
     assert json.loads(reply.stdout)["findings"] == []
     assert reply.exit_code == 0
@@ -166,7 +166,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("theme", "file"), [("indexing", "indexing.py"), ("signal-windows", "signal_windows.py")])
 def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
-    reply = CliRunner().invoke(main, ["cases", "new", "roll-at-9x", "--theme", theme, "--source", "pytorch/pytorch#7"])
+    reply = CliRunner().invoke(main, ["case", "--new", "roll-at-9x", "--theme", theme, "--source", "pytorch/pytorch#7"])
 
     assert reply.exit_code == 0, reply.output
     assert "caniexport measure --case roll-at-9x --release" in reply.output
@@ -180,7 +180,7 @@ def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
 def test_a_stub_says_three_times_what_is_still_to_do(home):
     add(home / "cases", "roll-at-9x", "indexing", "pytorch/pytorch#7")
 
-    told = CliRunner().invoke(main, ["cases", "lint", "roll-at-9x", "--json"])
+    told = CliRunner().invoke(main, ["case", "--lint", "roll-at-9x", "--json"])
     unfinished = [item["text"] for item in json.loads(told.stdout)["findings"] if item["rule"] == "unfinished"]
     assert [text.split("'")[1].split(":")[0] for text in unfinished] == ["TODO"] * 3
 
@@ -245,7 +245,7 @@ def contents(home):
 )
 def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifier, theme, source, words):
     before = contents(home)
-    reply = CliRunner().invoke(main, ["cases", "new", identifier, "--theme", theme, "--source", source])
+    reply = CliRunner().invoke(main, ["case", "--new", identifier, "--theme", theme, "--source", source])
 
     assert reply.exit_code in (1, 2)
     assert words in reply.output
@@ -254,7 +254,7 @@ def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifie
 
 @pytest.mark.parametrize(
     "words",
-    [["cases", "lint"], ["measure", "--release", "2.8.0", "--plan"], ["cases", "new", "roll", "--theme", "geometry"]],
+    [["case", "--lint"], ["measure", "--release", "2.8.0", "--plan"], ["case", "--new", "roll", "--theme", "geometry"]],
 )
 def test_a_case_file_that_ends_the_program_ends_no_command_in_silence(home, words):
     (home / "cases" / "ending.py").write_text("raise SystemExit(0)\n")

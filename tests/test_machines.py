@@ -59,7 +59,7 @@ def data_of(home):
 
 
 def merged(home, *places, code=0):
-    return json.loads(home.caniexport("merge", *map(str, places), "--json", code=code).stdout)
+    return json.loads(home.caniexport("measure", "--merge", *map(str, places), "--json", code=code).stdout)
 
 
 def test_eight_machines_give_the_rows_of_one(machines, empty):
@@ -109,7 +109,7 @@ def test_a_missing_shard_is_named_with_its_cells_and_the_exit_code_is_1(machines
     assert report["missing"] == ["3/8"]
     have = {(row["case"], row["variant"], row["exporter"], row["opset"]) for row in empty.rows()}
     assert len(report["owed"]) == len(runner.expected(OLD)) - len(have) > 0
-    said = empty.caniexport("merge", str(machines.files[0]), code=1).stdout
+    said = empty.caniexport("measure", "--merge", str(machines.files[0]), code=1).stdout
     assert "missing: shards 3/8" in said
 
     empty_again = merged(empty, machines.delivered)
@@ -221,7 +221,7 @@ def test_two_files_that_say_different_things_of_a_cell_are_refused_and_nothing_i
 
     path = next(path for path in machines.files if b'"fail"' in path.read_bytes())
     other = rewritten(path, tmp_path / (path.name if same_name else "other.jsonl"), pass_all)
-    reply = empty.caniexport("merge", str(machines.delivered), str(other), code=1)
+    reply = empty.caniexport("measure", "--merge", str(machines.delivered), str(other), code=1)
 
     assert "different content, nothing was merged" in reply.stderr
     assert other.name in reply.stderr
@@ -253,7 +253,7 @@ def test_forged_canaries_contradict_those_of_the_others(machines, empty, tmp_pat
             entry["row"]["bundle"] = "0" * 64
 
     forged = rewritten(machines.files[0], tmp_path / "forged.jsonl", forge)
-    reply = empty.caniexport("merge", str(forged), *map(str, machines.files[1:]), code=1)
+    reply = empty.caniexport("measure", "--merge", str(forged), *map(str, machines.files[1:]), code=1)
 
     assert "canary-pass/plain" in reply.stderr
     assert "bundle is" in reply.stderr
@@ -267,7 +267,9 @@ def test_made_up_rows_beside_true_canaries_are_found_when_some_cells_are_measure
             row.update(status="mismatch", stage="compare", signature="compare|made up")
 
     lying = rewritten(machines.files[0], tmp_path / "lying.jsonl", lie)
-    reply = empty.caniexport("merge", str(lying), *map(str, machines.files[1:]), "--repeat", "4", "--json", code=1)
+    reply = empty.caniexport(
+        "measure", "--merge", str(lying), *map(str, machines.files[1:]), "--repeat", "4", "--json", code=1
+    )
 
     (report,) = json.loads(reply.stdout)
     assert "cells came out otherwise when they were measured here (1 runs)" in report["problem"]
@@ -301,8 +303,8 @@ def test_rows_of_somebody_else_are_theirs_until_a_sample_measured_here_agrees(ma
 def test_a_folder_without_rows_and_a_place_that_is_not_there_are_told(empty, tmp_path):
     (tmp_path / "nothing").mkdir()
 
-    assert "no rows in it" in empty.caniexport("merge", str(tmp_path / "nothing"), code=1).stderr
-    assert "is not there" in empty.caniexport("merge", str(tmp_path / "nowhere"), code=1).stderr
+    assert "no rows in it" in empty.caniexport("measure", "--merge", str(tmp_path / "nothing"), code=1).stderr
+    assert "is not there" in empty.caniexport("measure", "--merge", str(tmp_path / "nowhere"), code=1).stderr
 
 
 def test_deliveries_travel_through_an_fsspec_url(machines, empty):

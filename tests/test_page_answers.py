@@ -7,13 +7,15 @@ import html
 import io
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from dashboard_data import build
 
+from caniexport.alerts.answer import alerts_answer
+from caniexport.alerts.releases import along, of_releases
+from caniexport.answers.answer import words
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -67,20 +69,6 @@ def test_words_with_the_signs_of_a_pattern_that_nothing_has_leave_the_page_and_n
     links = re.findall(rf'<a href="\./{name}\?q=[^"]*&amp;torch=2.8">([^<]*)</a>', str(found.body))
     assert links[: len(near)] == near
     assert bool(links) == bool(near)
-
-
-def test_alerts_that_the_filter_of_their_state_hides_are_counted_with_a_link_that_shows_them(small):
-    asked = {"torch": "2.0.1", "q": "fix"}
-    shown = read(small, "alerts", **asked, state="open,acknowledged,resolved")
-
-    assert "✓ resolved 1" in shown
-    assert "Hidden by" not in shown
-    hidden = read(small, "alerts", **asked)
-    assert "Nothing of this is still worse. With the 1 that was mended since: all came with torch 2.0.1." in hidden
-    assert "Hidden by «State»: 1 resolved. Show them, too" in hidden
-    assert "No alert passes these filters." in hidden
-    link = re.search(r'href="\./alerts\?([^"]*)">Show them', str(page("alerts", asked, small).body))[1]
-    assert read(small, "alerts", **dict(parse_qsl(html.unescape(link)))) == shown
 
 
 def test_runs_that_the_gate_did_not_judge_are_counted_beside_those_that_passed(small, tmp_path):
@@ -266,10 +254,11 @@ def test_the_cases_of_the_matrix_add_up_to_those_of_the_front_page(published):
 
 @pytest.mark.published
 def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
-    told = {row.split("/plain")[0].split(" ")[-1]: row for row in rows_of(published, "alerts") if "● open" in row}
+    found = alerts_answer(of_releases(published.answer(along), ()))
+    told = {words(row[4]): words(row[3]) for table in found.tables[:3] for row in table.rows}
 
     assert len(told) > 50
-    assert not [row for row in told.values() if "This is step" in row or "Next steps" in row]
+    assert not [cause for cause in told.values() if "This is step" in cause or "Next steps" in cause]
     assert "TypeError: float() argument must be a string or a real number" in told["integers-times-dynamic-size"]
 
 

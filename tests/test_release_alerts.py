@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -10,21 +11,25 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from dashboard_data import HOSTILE, MARKED_ID, RELEASES, build
-from drawn_pages import markup, words
+from drawn_pages import words
 
-from caniexport.alerts import noted
-from caniexport.alerts.between import between, runs
+from caniexport.alerts import known
+from caniexport.alerts.alert import AlertStage
+from caniexport.alerts.comparison import between, runs
 from caniexport.alerts.expectations import Expectation
-from caniexport.alerts.lifecycle import AlertStage, KnownAlert
 from caniexport.alerts.releases import along
+from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import Status
 from caniexport.pages.kept import Kept
-from caniexport.pages.site import build as copy
+from caniexport.pages.page import page
+from caniexport.pages.views import alerts
 from caniexport.store import Dataset, writer
 
+LESS_MEASURED = "Nothing that is still measured is worse: 3 cells not measured now."
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
@@ -38,7 +43,7 @@ def opened(home):
 
 
 def by_case(found):
-    return {item.alert.members[0].case: item for item in found.alerts}
+    return {item.changes[0].place.case: item for item in found.alerts}
 
 
 def changed(home, torch, **columns):
@@ -56,10 +61,9 @@ def test_an_alert_is_open_while_its_cells_fail_and_resolved_after_two_good_relea
 
     crash, marked = found["roll-negative"], found[MARKED_ID]
     assert set(found) == {"roll-negative", MARKED_ID}
-    assert (crash.torch, crash.before, crash.state, crash.resolved) == ("2.0.1", "1.10.2", AlertStage.OPEN, None)
-    assert crash.alert.kind == "regressed-crash"
-    assert crash.opened.startswith("2026-11-20")
-    assert (marked.state, marked.resolved, marked.text) == (AlertStage.RESOLVED, "2.8.0", HOSTILE)
+    assert (crash.torch, crash.stage, crash.since) == ("2.0.1", AlertStage.OPEN, "")
+    assert crash.kind == "regressed-crash"
+    assert (marked.stage, marked.since, marked.text) == (AlertStage.RESOLVED, "2.8.0", HOSTILE)
 
 
 def test_one_good_release_is_not_enough(home):
@@ -67,18 +71,17 @@ def test_one_good_release_is_not_enough(home):
 
     item = by_case(along(opened(home)))[MARKED_ID]
 
-    assert (item.state, item.resolved, item.good) == (AlertStage.OPEN, None, "2.8.0")
+    assert (item.stage, item.since) == (AlertStage.OPEN, "")
 
 
 def test_every_cell_of_both_releases_is_in_the_counts(home):
     found = along(opened(home))
 
-    for step in found.steps:
-        assert sum(step.counts.values()) > 0
-        assert set(step.counts) == set(Verdict)
     assert [(step.before, step.torch) for step in found.steps] == [*pairwise(RELEASES)][::-1]
-    assert found.counts[Verdict.REGRESSED_CRASH] == 2  # traced, and the default call
-    assert found.counts[Verdict.REGRESSED] == 2
+    assert all(sum(step.counts.values()) > 0 for step in found.steps)
+    assert all(step.opened.startswith("2026-11-20") for step in found.steps)
+    assert found.steps[-1].counts[Verdict.REGRESSED_CRASH] == 2  # traced, and the default call
+    assert found.steps[-1].counts[Verdict.REGRESSED] == 2
 
 
 def test_the_opset_is_named_where_the_new_release_still_works_at_the_old_one(home):
@@ -94,22 +97,20 @@ def test_the_opset_is_named_where_the_new_release_still_works_at_the_old_one(hom
 
 
 def test_another_run_of_the_same_gives_the_same_alerts(home):
-    before = {item.alert.id for item in along(opened(home)).alerts}
+    before = {item.id for item in along(opened(home)).alerts}
     changed(home, "2.0.1", run_id="20261121T120000-again")
 
-    assert {item.alert.id for item in along(opened(home)).alerts} == before
+    assert {item.id for item in along(opened(home)).alerts} == before
 
 
 def test_what_people_noted_is_kept_and_what_is_expected_is_left_out(home):
-    alert = by_case(along(opened(home)))["roll-negative"].alert
-    known = KnownAlert(
-        alert.id, alert.kind, alert.cause, AlertStage.ACKNOWLEDGED, date(2026, 11, 21), (), "being looked at"
-    )
+    alert = by_case(along(opened(home)))["roll-negative"]
+    noted = replace(alert, stage=AlertStage.ACKNOWLEDGED, note="being looked at")
     expected = Expectation(1, MARKED_ID.replace("[", "[[]") + "/*", frozenset({Status.FAIL}), "known", date(2030, 1, 1))
 
-    found = along(opened(home), (expected,), (known,))
+    found = along(opened(home), (expected,), (noted,))
 
-    assert [(item.state, item.note) for item in found.alerts] == [(AlertStage.ACKNOWLEDGED, "being looked at")]
+    assert [(item.stage, item.note) for item in found.alerts] == [(AlertStage.ACKNOWLEDGED, "being looked at")]
     assert found.expected == 2
 
 
@@ -117,16 +118,25 @@ def test_a_file_of_people_that_cannot_be_read_is_named(home):
     (home / "alerts.toml").write_text("[[alert]]\nid = 1")
 
     with pytest.raises(CorpusError, match=r"alerts\.toml"):
-        noted.read(home)
+        known.read(home / "alerts.toml")
 
 
 def test_two_runs_are_compared_at_every_opset(home):
     found = between(opened(home), "1.10.2", "2.0.1")
 
-    assert sum(found.counts.values()) >= found.after.cells
-    kinds = {alert.members[0].case: alert.kind.value for alert in found.changes if alert.members[0].variant == "plain"}
-    assert kinds["roll-negative"] == "regressed-crash"
-    assert "cross-no-symbolic" in kinds
+    assert sum(found.counts.values()) == len({*_keys(home, "1.10.2"), *_keys(home, "2.0.1")})
+    kinds = {alert.changes[0].place: alert.kind.value for alert in found.alerts}
+    plain = {place.case: kind for place, kind in kinds.items() if place.variant == "plain"}
+    assert plain["roll-negative"] == "regressed-crash"
+    assert "cross-no-symbolic" in plain
+
+
+def _keys(home, torch):
+    """Case, variant, exporter and opset of the cells of a release that are compared."""
+    rows = pq.read_table(home / "results" / "cells" / writer.cells_file(torch, "cpu")).to_pylist()
+    return {
+        (row["case"], row["variant"], row["exporter"], row["opset"]) for row in rows if row["variant"] != "exchanged"
+    }
 
 
 def test_the_runs_of_a_release_stand_beside_the_whole_where_there_are_several(home):
@@ -137,65 +147,58 @@ def test_the_runs_of_a_release_stand_beside_the_whole_where_there_are_several(ho
         row["run_id"] = "20261121T120000-later"
     writer.write(path, "cells", pa.Table.from_pylist(rows, schema=pq.read_schema(path)))
 
-    known = runs(opened(home))
+    told = runs(opened(home))
     found = between(opened(home), "2.8.0/20261121T120000-later", "2.8.0/20261120T120000-test")
 
-    assert list(known)[1:4] == ["2.8.0", "2.8.0/20261121T120000-later", "2.8.0/20261120T120000-test"]
-    assert known["2.8.0/20261121T120000-later"].cells == 10
+    assert list(told)[1:4] == ["2.8.0", "2.8.0/20261121T120000-later", "2.8.0/20261120T120000-test"]
+    assert told["2.8.0/20261121T120000-later"][2] == 10
     assert found.counts[Verdict.UNKNOWN] == 10
     with pytest.raises(UnknownName, match=r"2\.8\.0"):
         between(opened(home), "2.8.1", "2.8.0")
 
 
-def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, tmp_path, monkeypatch):
+def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, monkeypatch):
     monkeypatch.setenv("CANIEXPORT_HOME", str(home))
-    texts = []
-    for name in ("one", "two"):
-        copy(Kept.open(home / "results", None), tmp_path / name)
-        texts.append((tmp_path / name / "alerts.atom").read_text(encoding="utf-8"))
+    texts = [alerts.feed(Kept.open(home / "results", None)) for _ in range(2)]
 
-    feed = ElementTree.fromstring(texts[0])
-    found = along(opened(home))
+    ids = [item.findtext(f"{ATOM}id") for item in ElementTree.fromstring(texts[0]).findall(f"{ATOM}entry")]
     assert texts[0] == texts[1]
-    assert [item.findtext(f"{ATOM}id") for item in feed.findall(f"{ATOM}entry")] == [
-        f"urn:caniexport:alert:{item.alert.id}" for item in found.alerts
-    ]
-    assert HOSTILE not in (tmp_path / "one" / "alerts.html").read_text(encoding="utf-8")
-    page = (tmp_path / "one" / "alerts.html").read_text(encoding="utf-8")
-    assert set(re.findall(r'id="?alert-([\w-]+)', page)) >= {item.alert.id for item in found.alerts}
+    assert ids == [f"urn:caniexport:alert:{item.id}" for item in along(opened(home)).alerts] != []
+    assert HOSTILE not in str(page("alerts", {}, Kept.open(home / "results", None), whole=True).body)
 
 
-def test_the_page_shows_open_alerts_first_and_the_others_when_asked(draw):
-    said = words(draw("alerts"))
-    assert "roll-negative/plain" in said
-    assert f"{MARKED_ID}/fix" not in said
-    assert "killed by SIGSEGV" in said
-    assert "1 thing is still worse: all came with torch 2.0.1. With the 1 that was mended since: all came" in said
-    assert said.index("still worse") < said.index("Hidden by «State»: 1 resolved") < said.index("roll-negative/plain")
-
-    resolved = words(draw("alerts", state="resolved"))
-    assert f"{MARKED_ID}/fix" in resolved
-    assert "since 2.8.0" in resolved
-    assert "roll-negative/plain" not in resolved
-
-
-def test_a_dataset_in_which_nothing_got_worse_says_so_with_every_class(tmp_path, monkeypatch, draw):
-    home = build(tmp_path)
-    for torch in RELEASES[:-2]:
-        (home / "results" / "cells" / writer.cells_file(torch, "cpu")).unlink()
+def test_a_release_against_the_one_before_is_asked_by_its_name(home, monkeypatch):
     monkeypatch.setenv("CANIEXPORT_HOME", str(home))
 
-    app = draw("alerts")
+    broken, fine, both = (CliRunner().invoke(main, ["alerts", "--torch", torch]) for torch in ("2.0", "2.8.0", "all"))
 
-    assert "nothing got worse" in words(app)
-    cells = sum(along(opened(home)).counts.values())
-    assert f"{cells} cells compared" in words(app)
-    assert 'class="none"' in markup(app)
+    assert (broken.exit_code, broken.output.splitlines()[0]) == (1, "1 new regression in torch 2.0.1: roll-negative.")
+    assert (fine.exit_code, fine.output.splitlines()[0]) == (0, "Nothing is worse in torch 2.8.0 than in 2.0.1.")
+    # one case was measured in 2.8.0 alone
+    assert (both.exit_code, both.output.splitlines()[0]) == (0, LESS_MEASURED)
+    assert "roll-negative" in both.output.split("regressions that are still open")[1]
+    assert CliRunner().invoke(main, ["alerts", "--torch", "2.0", "--save"]).exit_code == 2
+
+
+def test_the_page_shows_what_is_open_then_what_was_resolved(draw):
+    said = words(draw("alerts"))
+
+    assert LESS_MEASURED in said
+    assert "Still open, by release: 2.0.1 (1)." in said
+    assert said.index("still open") < said.index("roll-negative") < said.index("resolved") < said.index(MARKED_ID)
+    assert "killed by SIGSEGV" in said
+
+
+def test_filters_that_hide_every_alert_are_no_all_clear(draw):
+    said = words(draw("alerts", torch="2.0.1", q="of this name is nothing"))
+
+    assert "No new regression in torch 2.0.1 matches of, this, name, is, nothing" in said
+    assert "Nothing is worse" not in said
 
 
 def test_the_runs_page_tells_what_differs_between_two_runs(draw):
     said = words(draw("runs", before="1.10.2", after="2.0.1"))
 
     assert "What differs between two runs" in said
-    assert "roll-negative/plain" in said
-    assert "crashes" in said
+    assert re.search(r"new regressions? in torch 2\.0\.1: .*roll-negative", said)
+    assert "pass → crash" in said

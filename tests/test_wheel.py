@@ -142,13 +142,13 @@ def test_commands_answer_from_the_wheel_whatever_else_is_called_harness(installe
 def test_a_new_case_lies_in_the_users_folder_and_is_found_beside_the_others(installed):
     before = installed.files()
 
-    made = installed.data("cases", "new", "roll-of-mine", "--theme", "indexing")
+    made = installed.data("case", "--new", "roll-of-mine", "--theme", "indexing")
 
     assert Path(made["file"]) == installed.folder / "cases" / "indexing.py"
     for case in ("roll-of-mine", "cross-no-symbolic"):
         plan = installed.run("measure", "--release", "2.8.0", "--case", case, "--plan")
         assert (plan.returncode, "cells in all" in plan.stdout) == (0, True), plan.stdout + plan.stderr
-    assert installed.run("cases", "new", "roll-of-mine", "--theme", "other").returncode == 2
+    assert installed.run("case", "--new", "roll-of-mine", "--theme", "other").returncode == 2
     assert installed.files() == before
 
 

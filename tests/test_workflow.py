@@ -1,4 +1,4 @@
-"""The workflow for GitHub Actions: it is what the command writes, its jobs are the whole plan, and they run."""
+"""The workflow for GitHub Actions: its commands are there, its jobs are the whole plan, and they run."""
 
 from __future__ import annotations
 
@@ -20,15 +20,6 @@ from caniexport.model import releases
 from caniexport.model.plan import Cell
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "nightly.yml"
-
-
-def call(*words):
-    return CliRunner().invoke(main, ["workflow", *words])
-
-
-def test_the_file_is_what_the_command_writes():
-    """`caniexport workflow > docs/nightly.yml` writes it again."""
-    assert call().output == FILE.read_text(encoding="utf-8")
 
 
 def test_the_file_is_a_workflow_by_githubs_schema(tmp_path):
@@ -60,7 +51,7 @@ def test_every_command_of_the_file_is_one_that_there_is():
     lines = "\n".join(step.get("run", "") for job in jobs.values() for step in job["steps"]).replace("\\\n", " ")
     words = [line.split("caniexport ", 1)[1].split() for line in lines.splitlines() if "caniexport " in line]
 
-    assert {word[0] for word in words} == {"workflow", "measure", "merge", "alerts", "audit"}
+    assert {word[0] for word in words} == {"measure", "alerts", "publish"}
     for command, *options in words:
         shown = CliRunner().invoke(main, [command, "--help"]).output
         assert all(option in shown for option in options if option.startswith("--"))
@@ -97,7 +88,7 @@ def test_more_jobs_than_a_matrix_may_have_are_refused(plan_of):
 
 @pytest.mark.published
 def test_all_releases_of_the_table_fit_into_one_matrix():
-    jobs = json.loads(call("--matrix", "--release", "all").output)["include"]
+    jobs = json.loads(CliRunner().invoke(main, ["measure", "--matrix", "--release", "all"]).output)["include"]
 
     assert {job["torch"] for job in jobs} == {release.torch for release in releases.table()}
     assert len({job["name"] for job in jobs}) == len(jobs) <= workflow.MOST_JOBS
@@ -108,7 +99,7 @@ def test_the_jobs_of_the_matrix_one_after_the_other_hand_in_all_cells_that_are_o
     """What the file's jobs run, with their commands."""
     home = make_home(tmp_path)
     old, _ = build.ERAS
-    made = json.loads(home.caniexport("workflow", "--matrix", "--release", old).stdout)["include"]
+    made = json.loads(home.caniexport("measure", "--matrix", "--release", old).stdout)["include"]
     jobs = [dict(made[0], shard=f"{number}/2", name=f"{old}-{number}-of-2") for number in (1, 2)]
     for job in jobs:
         machine = home.copy(tmp_path / job["name"], with_rows=False)
@@ -117,7 +108,7 @@ def test_the_jobs_of_the_matrix_one_after_the_other_hand_in_all_cells_that_are_o
             "measure", "--release", job["torch"], "--shard", job["shard"], "--to", str(artifact), "--rolling"
         )
 
-    (report,) = json.loads(home.caniexport("merge", str(tmp_path / "delivered"), "--json").stdout)
+    (report,) = json.loads(home.caniexport("measure", "--merge", str(tmp_path / "delivered"), "--json").stdout)
 
     assert (report["missing"], report["owed"], report["problem"]) == ([], [], "")
     assert home.caniexport("alerts", "--format", "markdown").stdout

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from caniexport import home, names
 from caniexport.alerts import expectations as listed
-from caniexport.alerts import report as compared
+from caniexport.alerts.answer import alerts_answer
+from caniexport.alerts.comparison import compare
 from caniexport.answers import case as cases
 from caniexport.answers import changes as changed
 from caniexport.answers import declared as registries
@@ -300,11 +301,11 @@ def scan_source(
 
 def compare_datasets(
     before: Dataset, after: Dataset, expectations: Path | str | None = None, today: date | None = None
-) -> compared.Report:
+) -> Answer:
     """What ``caniexport alerts`` prints: regressions, workarounds that became obsolete, counts of every verdict."""
     entries = listed.read(Path(expectations)) if expectations else []
     day = today or datetime.now(UTC).date()
-    return compared.report(("before", before), ("after", after), entries, [], day)
+    return alerts_answer(compare(("before", before), ("after", after), entries, [], day))
 
 
 def _texts(given: str | Iterable[str]) -> tuple[str, ...]:

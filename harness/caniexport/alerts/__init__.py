@@ -2,10 +2,10 @@
 
 ::
 
-    differences(before, after)              every cell that changed, and the count of every verdict -> Differences
-    group(differences, after)               one alert per verdict and signature                     -> list[Alert]
-    expectations.judge(entries, after, day) entries that are expired, unmatched, or pass            -> list[Finding]
-    lifecycle.carry(known, alerts, after)   open, acknowledged, resolved                            -> list[State]
+    compare(before, after, expectations, known, today)    two states of a dataset        -> Comparison
+    between(dataset, before, after)                       two releases or runs of one    -> Comparison
+    along(dataset, expectations, known)                   each release against the last  -> Comparison
+    alerts_answer(comparison)                                                            -> Answer
 
-``before`` and ``after`` are :class:`caniexport.answers.reading.Rows`.
+All join two relations of cells (:mod:`caniexport.alerts.changes`) and group what changed by kind and cause.
 """

@@ -14,9 +14,6 @@ from caniexport.model.errors import CaniexportError, SchemaMismatch, UnknownName
 from caniexport.store import Dataset, files
 
 _FOLDER = "results"
-_CELLS = f"{_FOLDER}/cells"
-
-
 #: one of the two: what it is called in the answer, and its dataset
 Side = tuple[str, Dataset]
 
@@ -47,7 +44,7 @@ def sides(home: Home, baseline: str | None, current: str | None, stack: ExitStac
 def _revisions(root: Path) -> list[str]:
     """The last two commits that changed the published rows, the newest first."""
     try:
-        return _git(root, "log", "-n", "2", "--format=%H", "--", _CELLS).decode().split()
+        return _git(root, "log", "-n", "2", "--format=%H", "--", f"{_FOLDER}/cells").decode().split()
     except CaniexportError as error:
         raise UnknownName(
             f"--baseline: a folder with a dataset is wanted, for there is no history here ({error})"
@@ -88,27 +85,22 @@ def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:
         wanted = "a folder with a dataset, or a git revision whose tree has results/, is wanted"
         raise UnknownName(f"{revision!r} is no state of a dataset: {wanted} ({error})") from error
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="caniexport-")))
-    _unpack(archive, folder)
-    return folder / _FOLDER
-
-
-def _unpack(archive: bytes, folder: Path) -> None:
-    """Write an archive's regular files below ``folder``; a dataset has no others, and none that lies elsewhere."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for item in tar:
-            content = tar.extractfile(item) if item.isfile() else None
-            if content is not None and ".." not in Path(item.name).parts:
+            # a dataset has regular files alone, and none that lies elsewhere
+            content = tar.extractfile(item) if item.isfile() and ".." not in Path(item.name).parts else None
+            if content is not None:
                 path = folder / item.name.lstrip("/")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content.read())
+    return folder / _FOLDER
 
 
 def _git(root: Path, *words: str) -> bytes:
     try:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=False)
+        return subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=True).stdout
     except OSError as error:
         raise CaniexportError(f"git cannot be run ({error})") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().split("\n")[0]
-        raise CaniexportError(said or f"git {words[0]} failed")
-    return done.stdout
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode("utf-8", "replace").strip().split("\n")[0]
+        raise CaniexportError(said or f"git {words[0]} failed") from error

@@ -9,18 +9,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from caniexport import versions
-from caniexport.alerts.diff import Changed
-from caniexport.answers.reading import Rows
-from caniexport.answers.rows import MeasuredCell
+from caniexport.alerts.alert import CellPlace, Change
 from caniexport.answers.select import require_exporter
 from caniexport.corpus.verdicts import works
 from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError
-from caniexport.model.status import MEASURED
+from caniexport.model.status import MEASURED, Status
 from caniexport.runner import expectations as listed
 from caniexport.runner.expectations import Expectation, Trouble, UnmetExpectation
+from caniexport.store.views import Views
 
-__all__ = ["Expectation", "Trouble", "UnmetExpectation", "expected", "judge", "read"]
+__all__ = ["Expectation", "Trouble", "UnmetExpectation", "is_expected", "judge", "read"]
 
 
 def read(path: Path) -> list[Expectation]:
@@ -42,51 +41,46 @@ def _of_cells(entry: Expectation, path: Path) -> Expectation:
         raise CorpusError(f"{path}: entry {entry.number}: {error}") from error
 
 
-def _takes(
-    entry: Expectation,
-    case: str,
-    variant: str,
-    torch: str,
-    exporter: str,
-    opset: int | None,
-    provider: str | None,
-) -> bool:
+def _takes(entry: Expectation, cell: CellPlace) -> bool:
     """Whether an entry is about this cell."""
     return (
-        entry.names(case, variant)
-        and (not entry.torch or not torch[:1].isdigit() or versions.within(torch, entry.torch))
-        and entry.exporter in ("", exporter)
-        and (not entry.opset or (opset is not None and versions.opset_in(opset, entry.opset)))
-        and entry.provider in ("", provider)
+        entry.names(cell.case, cell.variant)
+        and (not entry.torch or not cell.torch[:1].isdigit() or versions.within(cell.torch, entry.torch))
+        and entry.exporter in ("", cell.exporter)
+        and (not entry.opset or (cell.opset is not None and versions.opset_in(cell.opset, entry.opset)))
+        and entry.provider in ("", cell.provider)
     )
 
 
-def expected(item: Changed, entries: Iterable[Expectation]) -> Expectation | None:
-    """The entry that says this change is no news; ``None`` where none does."""
-    place = item.place
-    for entry in entries:
-        taken = _takes(entry, item.case, item.variant, place.torch, place.exporter, place.opset, place.provider)
-        if taken and item.after in entry.allowed:
-            return entry
-    return None
+def is_expected(change: Change, entries: Iterable[Expectation]) -> bool:
+    """Whether an entry says that this change is no news."""
+    return any(
+        _takes(entry, change.place) and change.after in {status.value for status in entry.allowed} for entry in entries
+    )
 
 
-def judge(entries: Sequence[Expectation], rows: Rows, today: date) -> list[UnmetExpectation]:
+def judge(entries: Sequence[Expectation], views: Views, today: date) -> list[UnmetExpectation]:
     """The entries that do not hold: past their review date, about no cell at all, or seen to pass."""
-    return [finding for entry in entries for finding in _findings(entry, rows, today)]
+    found: list[UnmetExpectation] = []
+    for entry in entries:
+        cells = [(cell, status) for cell, status in _cells(entry, views) if _takes(entry, cell) and status in MEASURED]
+        passing = [cell for cell, status in cells if works(status) and status not in entry.allowed]
+        shown = tuple(
+            f"torch {cell.torch}, {cell.exporter}, {versions.opset_name(cell.opset)}: {cell.name}"
+            for cell in passing[-5:]
+        )
+        found += listed.unmet(entry, len(cells), len(passing), "cell", shown, today)
+    return found
 
 
-def _findings(entry: Expectation, rows: Rows, today: date) -> Iterable[UnmetExpectation]:
-    cells = [cell for cell in _cells(entry, rows) if cell.status in MEASURED]
-    passing = [cell for cell in cells if works(cell.status) and cell.status not in entry.allowed]
-    shown = tuple(
-        f"torch {c.torch}, {c.exporter}, {versions.opset_name(c.opset)}: {c.case}/{c.variant}" for c in passing[-5:]
-    )
-    return listed.unmet(entry, len(cells), len(passing), "cell", shown, today)
-
-
-def _cells(entry: Expectation, rows: Rows) -> list[MeasuredCell]:
+def _cells(entry: Expectation, views: Views) -> list[tuple[CellPlace, Status]]:
     pattern = entry.case.partition("/")[0]
-    cases = {case for case, _ in rows.catalogue if fnmatchcase(case, pattern)}
-    found = rows.cells(case=cases) if cases else []
-    return [c for c in found if _takes(entry, c.case, c.variant, c.torch, c.exporter, c.opset, c.provider)]
+    known = views.fetch('SELECT DISTINCT "case" FROM cells WHERE "case" IS NOT NULL')
+    rows = views.fetch(
+        """SELECT "case", coalesce(variant, 'plain'), torch, exporter, opset, coalesce(provider, ''), status
+        FROM cells JOIN version USING (torch)
+        WHERE profile = $1 AND "case" IN (SELECT unnest($2)) AND exporter IS NOT NULL
+        ORDER BY n, "case", variant, exporter, opset""",
+        [views.dataset.profile, [case for (case,) in known if fnmatchcase(case, pattern)]],
+    )
+    return [(CellPlace(*cell), Status(status)) for *cell, status in rows]

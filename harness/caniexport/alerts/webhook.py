@@ -41,23 +41,20 @@ def send(
 
     Refusals that will not change (4xx but 408 and 429) are not tried again.
     """
-    data = json.dumps(payload).encode()
+    head = {"Content-Type": "application/json", "User-Agent": "caniexport"}
+    request = urllib.request.Request(url, json.dumps(payload).encode(), head)
     problem = ""
-    for pause in (*(PAUSES if pauses is None else pauses), None):
-        problem, final = _attempt(url, data)
-        if not problem or final or pause is None:
-            break
-        wait(pause)
-    return f"webhook: {problem}" if problem else ""
-
-
-def _attempt(url: str, data: bytes) -> tuple[str, bool]:
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json", "User-Agent": "caniexport"})
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:
-            reply.read()
-    except urllib.error.HTTPError as error:
-        return f"{error.code} {error.reason}", 400 <= error.code < 500 and error.code not in (408, 429)
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        return str(getattr(error, "reason", error)) or type(error).__name__, False
-    return "", True
+    for pause in (0.0, *(PAUSES if pauses is None else pauses)):
+        if pause:
+            wait(pause)
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:
+                reply.read()
+                return ""
+        except urllib.error.HTTPError as error:
+            problem = f"{error.code} {error.reason}"
+            if 400 <= error.code < 500 and error.code not in (408, 429):
+                break
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            problem = str(getattr(error, "reason", error)) or type(error).__name__
+    return f"webhook: {problem}"

@@ -351,26 +351,11 @@ class Rows:
         """The opsets that anything was asked for, ascending."""
         return tuple(sorted({place.opset for place in self._places if place.opset is not None}))
 
-    @property
-    def axes(self) -> dict[str, set[str]]:
-        """The values of each axis that anything was measured at, as text."""
-        return {
-            "torch": set(self.torch),
-            "exporter": {place.exporter for place in self._places},
-            "opset": {"default" if place.opset is None else str(place.opset) for place in self._places},
-            "provider": set(self.providers),
-        }
-
     @cached_property
     def measured_at(self) -> str | None:
         """When the newest run was made, as text in UTC; ``None`` where there is none."""
         times = [row["measured_at"] for row in self._dataset.records("environments") if row["measured_at"]]
         return max(times).isoformat() if times else None
-
-    @cached_property
-    def quarantined(self) -> int:
-        """How many rows are not used because their run is quarantined."""
-        return self._dataset.silenced_rows()
 
     @cached_property
     def count(self) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from caniexport.answers.signs import checker_told, unstable_told
-from caniexport.corpus.verdicts import ComparedCell
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Checker, Exporter, Status
 
@@ -52,11 +51,6 @@ class MeasuredCell(NamedTuple):
     def written(self) -> int | None:
         """The opset that a default call wrote; ``None`` for every other cell."""
         return self.opset_effective if self.exporter == Exporter.DEFAULT.value else None
-
-
-def compared(cell: MeasuredCell | None) -> ComparedCell:
-    """What a comparison looks at of a cell, or of one that was not measured."""
-    return ComparedCell(None) if cell is None else ComparedCell(cell.status, cell.signature, cell.case_hash)
 
 
 def told(cell: MeasuredCell) -> str:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Mark, Message, Table
-from caniexport.answers.op import opset_range
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import call_text
+from caniexport.answers.samples import opset_range
 from caniexport.check.cells import CALL_ORDER, CheckedCell
 from caniexport.check.failures import find_failures
 from caniexport.check.measure import BEFORE_EXPORT, MeasuredRelease, ModelNotes

@@ -10,6 +10,7 @@ import importlib
 import io
 import shlex
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
@@ -19,29 +20,13 @@ from caniexport.cli.extras import missing_extra
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.printable import printable
 
-COMMANDS = (
-    "measure",
-    "merge",
-    "table",
-    "case",
-    "why",
-    "reproduce",
-    "bisect",
-    "check",
-    "workaround",
-    "scan",
-    "upgrade",
-    "alerts",
-    "workflow",
-    "op",
-    "cases",
-    "bundles",
-    "audit",
-    "publish",
-    "dashboard",
-    "site",
-    "mcp",
-)
+#: the commands by what they are for, as a newcomer meets them
+GROUPS = {
+    "Ask": ("table", "op", "case", "why", "workaround", "upgrade", "alerts"),
+    "Your own code": ("check", "scan", "reproduce", "bisect"),
+    "Measure and serve": ("measure", "publish", "bundles", "dashboard", "site", "mcp"),
+}
+COMMANDS = tuple(name for group in GROUPS.values() for name in group)
 #: what was a command of its own in the release before, and what answers now
 _MOVED = {
     "data": "--version",
@@ -51,6 +36,10 @@ _MOVED = {
     "support": "case NAME, or op NAME",
     "claims": "case NAME, and the page of claims",
     "declared": "op NAME, or case NAME",
+    "merge": "measure --merge DIR",
+    "audit": "publish --audit 300",
+    "workflow": "measure --matrix, and the file docs/nightly.yml",
+    "cases": "case --lint, or case ID --new --theme NAME",
 }
 #: longer than any sentence
 _WHOLE = 1000
@@ -61,8 +50,14 @@ class WholeSentences(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
+        self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
+
+    def write_section(
+        self, ctx: click.Context, formatter: click.HelpFormatter, title: str, listed: Sequence[str]
+    ) -> None:
+        """Write some of the commands under a title."""
+        found = [(name, self.get_command(ctx, name)) for name in listed]
+        with formatter.section(title):
             formatter.write_dl([(name, command.get_short_help_str(_WHOLE)) for name, command in found if command])
 
 
@@ -72,6 +67,11 @@ class Commands(WholeSentences):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """In the order in which a newcomer meets them."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list, a section for each group."""
+        for title, group in GROUPS.items():
+            self.write_section(ctx, formatter, title, group)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
         """Import one command."""

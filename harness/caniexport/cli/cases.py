@@ -1,15 +1,15 @@
-"""``caniexport cases``: what the corpus holds, whether it is in order, and a stub for a new case."""
+"""``caniexport case --lint`` and ``--new``: whether the corpus is in order, and a stub for a new case."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from caniexport import home as homes
 from caniexport import names, versions
-from caniexport.cli import WholeSentences, output
-from caniexport.cli.options import json_option
+from caniexport.cli import output
 from caniexport.home import Home
 from caniexport.model.errors import CorpusError
 
@@ -17,19 +17,8 @@ if TYPE_CHECKING:
     from caniexport.corpus.lint import Graphs, KnownNames
 
 
-@click.group("cases", cls=WholeSentences)
-def command() -> None:
-    """The corpus: lint it, or add a case to it."""
-
-
-@command.command("lint")
-@click.argument("patterns", nargs=-1, metavar="[CASE]...")
-@json_option
-def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
-    """Check the case files: sources, claims, inputs, fixes, operators' names, and cases that are the same.
-
-    Exit code 1 where something is to be mended.
-    """
+def lint_cases(patterns: Sequence[str], *, as_json: bool) -> None:
+    """Name what is to be mended in case files: sources, claims, inputs, workarounds, names, cases that are the same."""
     from caniexport.corpus.claim_files import read_documents
     from caniexport.corpus.lint import lint
 
@@ -47,16 +36,8 @@ def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command.command("new")
-@click.argument("identifier", metavar="ID")
-@click.option("--theme", required=True, metavar="NAME", help="Op family: the file it goes to, pooling or a new one.")
-@click.option("--source", default="owner/repo#1", metavar="NAME", help="Where the failure is documented.")
-@json_option
-def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None:
-    """Write the stub of a case ID (like roll-negative-shift) into the file of its op family.
-
-    Then fill it in, and `caniexport measure --case ID --release 2.15.0` judges it.
-    """
+def new_case(identifier: str, theme: str, source: str, *, as_json: bool) -> None:
+    """Write the stub of a case into the file of its op family, and say what to do next."""
     from caniexport.corpus.stub import add
 
     home = homes.find()
@@ -68,7 +49,7 @@ def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None
         f"{path}: the stub is at its end, and its claim at the end of",
         f"{claims}. Fill in what says TODO, then",
         f"  caniexport measure --case {identifier} --release 2.15.0",
-        f"  caniexport cases lint {identifier}",
+        f"  caniexport case --lint {identifier}",
     ]
     output.report({"case": identifier, "file": path, "claims": claims}, lines, as_json)
 

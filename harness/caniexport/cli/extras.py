@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 _OF_COMMAND = {
-    **dict.fromkeys(("audit", "bisect", "bundles", "check", "measure", "merge", "workflow"), "measure"),
+    **dict.fromkeys(("bisect", "bundles", "check", "measure"), "measure"),
     **{name: name for name in ("dashboard", "site")},
 }
 #: what measuring on other machines needs, whatever the command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from caniexport import home as homes
 from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.cli import extras, output
+from caniexport.cli.merge import merge_deliveries, told
 from caniexport.cli.options import (
     case_names,
     cells_options,
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
     metavar="I/N",
     default=None,
     callback=lambda _, __, text: read_shard(text) if text else None,
-    help="The I-th of N parts of each release, cut by the seconds that its rows took; `merge` puts them together.",
+    help="The I-th of N parts of each release, cut by the seconds that its rows took; --merge puts them together.",
 )
 @click.option(
     "--on",
@@ -97,8 +99,16 @@ if TYPE_CHECKING:
 @click.option("--plan", is_flag=True, help="Only say how many cells would be measured.")
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
 @click.option(
-    "--repeat", type=click.IntRange(0), default=500, show_default=True, help="Cells of a whole release measured twice."
+    "--repeat",
+    type=click.IntRange(0),
+    help="Cells of a whole release measured twice [default: 500]; with --merge: of each file, here [default: 0].",
 )
+@click.option("--merge", is_flag=True, help="Instead: bring in what other machines measured, from each DIR or URL.")
+@click.option("--by", default="", metavar="TEXT", help="With --merge: who measured it, if not you; it is contributed.")
+@click.option("--at", default="", metavar="TEXT", help="With --merge: where, in the contributor's words.")
+@click.option("--matrix", is_flag=True, help="Print the jobs that measure the releases as JSON, for a workflow.")
+@click.option("--hours", type=click.FloatRange(0.5, 5.5), default=1.0, show_default=True, help="Of a job of --matrix.")
+@click.argument("places", nargs=-1, metavar="[DIR|URL]...")
 @click.option("--strict", is_flag=True, help="Exit 1 for every release that was not measured, whatever the reason.")
 @json_option
 def command(
@@ -113,7 +123,13 @@ def command(
     provider: str,
     disk_budget: int,
     plan: bool,
-    repeat: int,
+    repeat: int | None,
+    merge: bool,
+    by: str,
+    at: str,
+    matrix: bool,
+    hours: float,
+    places: tuple[str, ...],
     strict: bool,
     profile: str,
     corpus: str,
@@ -131,7 +147,19 @@ def command(
     1, but 0 where all that is lacking is its Python and another release was measured. A second measurement of a
     release into the same folder waits for the first. With --runtime nothing is exported: the bundles that earlier
     measurements left on this machine are run by other releases of a runtime, each once.
+
+    With --merge the gate judges all that has come of a release together: canaries, versions, A/A. Shards that have
+    not come and cells without a row are named, and the exit code is then 1; so it is where the gate refuses a run.
+    Files that say different things of one cell are refused. With --by rows are contributed: no answer counts them and
+    `publish` leaves them out until --repeat has measured 50 of their cells (all, where there are fewer) here too and
+    99% of these came out alike.
     """
+    if merge or by or at or places:
+        _merge(merge, places, repeat or 0, by, at, corpus, as_json)
+        return
+    if matrix:
+        _print_matrix(releases, hours)
+        return
     from caniexport.measure.cells import measure
     from caniexport.measure.deliveries import send_deliveries
     from caniexport.measure.describe import describe
@@ -146,11 +174,7 @@ def command(
     if runtimes:
         _measure_replays(releases, runtimes, provider, as_json, asked)
         return
-    cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
-    if sample:
-        cells = _sample(home, _releases(releases), sample, seed)
-    if held_back:
-        cells = _held_back(home, _releases(releases))
+    cells = _cells(home, _releases(releases), cells_file, sample, seed, held_back)
     if corpus == OPERATORS:
         _list_operators(home, _releases(releases), asked["rolling"])
     options = MeasureOptions(
@@ -159,7 +183,7 @@ def command(
         apart=apart or held_back,
         provider=provider or "cpu",
         disk_budget=disk_budget,
-        repeat=repeat,
+        repeat=500 if repeat is None else repeat,
         plan=plan,
         profile=chosen,
         corpus=corpus,
@@ -188,6 +212,37 @@ def command(
         click.get_current_context().exit(1)
 
 
+def _merge(merge: bool, places: Sequence[str], repeat: int, by: str, at: str, corpus: str, as_json: bool) -> None:
+    if not merge:
+        raise click.UsageError(f"{places[0] if places else '--by' if by else '--at'} goes with --merge")
+    if not places:
+        raise click.UsageError("--merge wants the folders or URLs with what `measure --shard` wrote")
+    merge_deliveries(places, repeat, by, at, corpus, as_json=as_json)
+
+
+def _print_matrix(names: Sequence[str], hours: float) -> None:
+    """Print the jobs of a matrix of GitHub Actions; the newest release where none is named."""
+    from caniexport.measure.workflow import matrix
+    from caniexport.model import releases
+
+    home, table = homes.find(), releases.table()
+    every = {"all": table, "newest": table[-1:]}
+    chosen = [item for name in names or ("newest",) for item in every.get(name) or (releases.find(name),)]
+    # one line: a step's output has no others
+    output.echo(json.dumps(matrix(dict.fromkeys(chosen), home.read_cases(), open_dataset(home), hours)))
+
+
+def _cells(
+    home: Home, releases: tuple[str, ...], file: TextIO | None, sample: int | None, seed: int, held_back: bool
+) -> frozenset[str]:
+    """The cells that are asked for by name; none where releases are."""
+    if held_back:
+        return _held_back(home, releases)
+    if sample:
+        return _sample(home, releases, sample, seed)
+    return cell_names(home, file) if file is not None else frozenset()
+
+
 def _check_asked(
     provider: str, shard: Shard | None, on: str | None, to: str | None, replays: bool, cells: bool
 ) -> None:
@@ -205,7 +260,6 @@ def _measure_on(options: MeasureOptions, address: str, place: str | None, shards
     """What the workers of a cluster measure, a process each unless more are asked for."""
     from click.core import ParameterSource
 
-    from caniexport.cli.merge import told
     from caniexport.measure.cluster import measure_on
     from caniexport.measure.describe import describe
 

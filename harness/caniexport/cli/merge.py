@@ -1,4 +1,4 @@
-"""``caniexport merge``: rows that other machines measured."""
+"""``caniexport measure --merge``: rows that other machines measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import corpus_option, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,29 +19,8 @@ if TYPE_CHECKING:
 _SHOWN = 6
 
 
-@click.command("merge")
-@click.argument("places", nargs=-1, required=True, metavar="DIR|URL...")
-@click.option(
-    "--repeat",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Cells of each file that are measured here too; a run of which several differ is refused.",
-)
-@click.option("--by", default="", metavar="TEXT", help="Who measured it, if not you: it is then contributed.")
-@click.option("--at", default="", metavar="TEXT", help="Where it was measured, in the contributor's words.")
-@corpus_option("What was measured.")
-@json_option
-def command(places: tuple[str, ...], repeat: int, by: str, at: str, corpus: str, as_json: bool) -> None:
-    """Bring in what other machines measured: folders, or fsspec URLs, with the files that `measure --shard` wrote.
-
-    The gate judges all that has come of a release together: canaries, versions, A/A. Shards that have not come and
-    cells without a row are named, and the exit code is then 1; so it is where the gate refuses a run. Files that say
-    different things of one cell are refused. The order of files makes no difference.
-
-    With --by they are contributed: no answer counts them and `publish` leaves them out until --repeat has measured 50
-    of their cells (all, where there are fewer) here too and 99% of these came out alike.
-    """
+def merge_deliveries(places: Sequence[str], repeat: int, by: str, at: str, corpus: str, *, as_json: bool) -> None:
+    """Bring in the rows of these folders and URLs, and say what has come; exit code 1 where something is owed."""
     from caniexport.measure.deliveries import fetched
 
     with ExitStack() as held:
@@ -54,11 +32,6 @@ def command(places: tuple[str, ...], repeat: int, by: str, at: str, corpus: str,
         reports, problems = merge(folders, homes.find().of_corpus(corpus), repeat, output.say, Contributor(by, at))
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
-    show(reports, as_json)
-
-
-def show(reports: Sequence[MergedRelease], as_json: bool) -> None:
-    """What was merged; exit code 1 where something is owed or refused."""
     output.report(reports, [line for report in reports for line in told(report)], as_json)
     if not all(report.complete for report in reports):
         click.get_current_context().exit(1)

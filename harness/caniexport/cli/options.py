@@ -31,6 +31,7 @@ _PROFILE, _TOLD, _UNUSED = "caniexport.profile", "caniexport.told", "caniexport.
 _PRINT_FILES = ("reproduce",)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+whole_option = click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
 
 
 def several(
@@ -79,8 +80,7 @@ def several_names(option: str, name: str, text: str) -> Callable[[_Command], _Co
 
 def answer_options(command: _Command) -> _Command:
     """What every question takes: the profile, all of the answer in place of a screen, and JSON."""
-    whole = click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
-    return _answering_profile(whole(json_option(command)))
+    return _answering_profile(whole_option(json_option(command)))
 
 
 def print_answer(answer: Answer, *, whole: bool, as_json: bool, judges: bool = True) -> None:
@@ -128,6 +128,12 @@ def disk_option(text: str) -> Callable[[_Command], _Command]:
     read = _reading(lambda gigabytes: round(gigabytes * GIGABYTE))
     size = click.FloatRange(0)
     return click.option("--disk-budget", type=size, default=20.0, show_default=True, help=text, callback=read)
+
+
+def refuse_unused(given: Mapping[str, bool], needed: str) -> None:
+    """Raise :class:`click.UsageError` for the first option that is given and that only ``needed`` takes."""
+    for option in (name for name, is_given in given.items() if is_given):
+        raise click.UsageError(f"{option} goes with {needed}")
 
 
 def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:

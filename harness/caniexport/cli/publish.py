@@ -5,13 +5,22 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import corpus_option, json_option, profile_option
+from caniexport.cli.audit import audit_published
+from caniexport.cli.options import (
+    corpus_option,
+    disk_option,
+    json_option,
+    profile_option,
+    refuse_unused,
+    releases_option,
+    workers_option,
+)
 from caniexport.gate.held_back import CELLS_TO_SETTLE
 from caniexport.home import Home, holds_dataset
 from caniexport.home.data_package import write_next_version
@@ -31,14 +40,35 @@ _SHOWN = 3
 @click.command("publish")
 @click.option("--check", is_flag=True, help="Write nothing, only say what would be held back, and what is doubtful.")
 @profile_option("The dataset that is published.")
-@corpus_option("Whose rows are published.")
+@corpus_option("Whose rows are published, or audited.")
+@click.option(
+    "--audit",
+    "cells",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Instead: measure N published cells again with a plain script, and name each that is not as published.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**62), help="With --audit: what draws them.  [default: printed]")
+@releases_option("With --audit: of this torch release only.")
+@workers_option("With --audit: processes side by side.", 2)
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="With --audit: of a cell.")
+@disk_option("With --audit: GB for environments.")
+@click.option("--save", is_flag=True, help="With --audit: keep the result in results/, where pages show the last one.")
 @json_option
-def command(check: bool, profile: str, corpus: str, as_json: bool) -> None:
+def command(
+    check: bool, profile: str, corpus: str, cells: int | None, seed: int | None, save: bool, as_json: bool, **asked: Any
+) -> None:
     """Promote the local rows of runs that passed the gate into results/.
 
     What is held back is named, by reason, and so is what cannot be read; the exit code is then 1. Of operators a
-    summary is published: how many calls of each pass, by dtype, exporter, opset and release.
+    summary is published: how many calls of each pass, by dtype, exporter, opset and release. The sample of --audit has
+    cells of every status, and of every release and exporter as far as it goes; exit code 1 where a cell differs or a
+    release could not be audited.
     """
+    if cells is not None:
+        audit_published(cells=cells, seed=seed, save=save, corpus=corpus, as_json=as_json, **asked)
+        return
+    refuse_unused({"--seed": seed is not None, "--save": save, "--release": bool(asked["releases"])}, "--audit")
     home = homes.find().of_corpus(corpus).of(profile)
     if corpus == OPERATORS:
         _publish_operators(home, not check, as_json)

@@ -126,7 +126,7 @@ def _shapes(part: Any) -> Any:
 
 
 def _unfinished(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
-    """What the stub of ``cases new`` asked to be filled in."""
+    """What the stub of ``case --new`` asked to be filled in."""
     said = [item.cls.title(), *(claim.says for claim in claims)]
     said += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
     for text in said:

@@ -1,4 +1,4 @@
-"""The stub that ``caniexport cases new`` writes: everything a case and its claim need, in the usual order."""
+"""The stub that ``caniexport case --new`` writes: everything a case and its claim need, in the usual order."""
 
 from __future__ import annotations
 

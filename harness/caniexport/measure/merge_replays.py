@@ -123,7 +123,7 @@ def judge_contributed(home: Home) -> None:
     local = Dataset.open(None, home.local)
     held = [row for row in local.records("environments") if contributed.is_contributed(row["gate"])]
     runs = {row["run_id"]: local.records("runs", {"run_id": (row["run_id"],)}) for row in held}
-    # those of cells are judged by `merge`
+    # those of cells are judged by `measure --merge`
     waiting = [row for row in held if runs[row["run_id"]]]
     if not waiting:
         return

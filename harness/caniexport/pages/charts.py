@@ -54,7 +54,7 @@ _DECIMALS = re.compile(r"\d+\.\d{3,}")
 
 @dataclass(frozen=True)
 class Series:
-    """One line or one kind of bar: its name and a number for each place, ``None`` where nothing is known."""
+    """One line: its name and a number for each place, ``None`` where nothing is known."""
 
     name: str
     numbers: tuple[float | None, ...]
@@ -70,14 +70,9 @@ class HeatCell(NamedTuple):
     ink: str
 
 
-def bars_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
-    """Bars of each place on each other, up for positive numbers and down for negative ones."""
-    return _figure(caption, columns, series, "bar") if len(columns) > 1 else Markup()
-
-
 def lines_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
     """A line over the places for each series."""
-    return _figure(caption, columns, series, "line") if len(columns) > 1 else Markup()
+    return _figure(caption, columns, series) if len(columns) > 1 else Markup()
 
 
 def heat_chart(cells: Sequence[HeatCell], rows: Sequence[str], columns: Sequence[str], caption: str) -> Markup:
@@ -141,9 +136,9 @@ _PICTURES: dict[str, Callable[[], str]] = {}
 _MOST = 2000
 
 
-def _figure(caption: str, columns: Sequence[str], series: Sequence[Series], mark: str) -> Markup:
+def _figure(caption: str, columns: Sequence[str], series: Sequence[Series]) -> Markup:
     sizes, narrow_sizes = _sizes(_WIDTH, series), _sizes(_NARROW, series)
-    wide, narrow = (_kept_as(_drawn, tuple(columns), tuple(series), mark, each) for each in (sizes, narrow_sizes))
+    wide, narrow = (_kept_as(_drawn, tuple(columns), tuple(series), each) for each in (sizes, narrow_sizes))
     pictures = {"picture": wide, "sizes": sizes, "narrow": narrow, "narrow_sizes": narrow_sizes}
     return render("chart.html", caption=caption, **pictures, columns=columns, series=series)
 
@@ -155,9 +150,9 @@ def _sizes(width: int, series: Sequence[Series]) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _drawn(columns: tuple[str, ...], series: tuple[Series, ...], mark: str, sizes: tuple[int, int]) -> str:
+def _drawn(columns: tuple[str, ...], series: tuple[Series, ...], sizes: tuple[int, int]) -> str:
     """The picture as SVG; the same numbers are drawn once."""
-    return _as_svg((_lines if mark == "line" else _bars)(columns, series, sizes))
+    return _as_svg(_lines(columns, series, sizes))
 
 
 def _as_svg(chart: alt.TopLevelMixin) -> str:
@@ -249,13 +244,3 @@ def _lines(columns: Sequence[str], series: Sequence[Series], sizes: tuple[int, i
     base = _base(columns, series).encode(y=value, color=_coloured(series, sizes))
     points = base.mark_point(filled=True, opacity=1).encode(shape=shape)
     return _finished(base.mark_line(strokeWidth=2).encode(strokeDash=dash) + points, sizes)
-
-
-def _bars(columns: Sequence[str], series: Sequence[Series], sizes: tuple[int, int]) -> alt.TopLevelMixin:
-    import altair as alt
-
-    base = _base(columns, series).encode(y=alt.Y("value:Q", title=None), color=_coloured(series, sizes))
-    if all((value or 0) >= 0 for item in series for value in item.numbers):
-        # beside each other, in the order of the legend
-        base = base.encode(xOffset=alt.XOffset("series:N", sort=[item.name for item in series]))
-    return _finished(base.mark_bar(), sizes)

@@ -107,7 +107,7 @@ TERMS = (
     Entry("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
     Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
     Entry("change", "what happened to a cell between two versions", _looks(looks.CLASSES)),
-    Entry("alert", "changes of one kind with one cause, with the cells in which they happened", _looks(looks.KIND)),
+    Entry("alert", "changes of one kind with one cause, with the cells in which they happened"),
     Entry("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
     Entry(
         "declared", "what torch's own tables of export rules list, compared with what passes", _looks(looks.AGREEMENT)

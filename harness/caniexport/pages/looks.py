@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from caniexport.alerts.group import AlertKind
-from caniexport.alerts.lifecycle import AlertStage
 from caniexport.answers import signs
 from caniexport.answers.answer import Mark, Share, words
 from caniexport.answers.declared import Agreement
@@ -118,35 +116,6 @@ CLASSES: Mapping[Verdict, Look] = {
     Verdict.NEW_UNSUPPORTED: Look("+ new, refused", "s-not-run", "was not measured before; is refused now"),
     Verdict.REBASELINED: Look("↻ other code", "s-not-run", "the case itself has changed: not compared"),
     Verdict.UNKNOWN: Look("· not measured", "s-not-run", "is not measured now: nothing is known"),
-}
-#: kinds of alerts
-KIND: Mapping[AlertKind, Look] = {
-    AlertKind.REGRESSED_SILENT: Look(
-        "≠ wrong values", "s-mismatch", "gives wrong values, and did not before; stops a build"
-    ),
-    AlertKind.REGRESSED_CRASH: Look("! crashes", "s-crash", "kills the process, and did not before; stops a build"),
-    AlertKind.REGRESSED: Look("✗ breaks", "s-fail", "worked, and fails with an error; stops a build"),
-    AlertKind.WITHDRAWN: Look("⊘ withdrawn", "s-fail", "worked, and is refused; stops a build"),
-    AlertKind.WORKAROUND_BROKEN: Look(
-        "✗ fix broken", "w-broken", "a fix that was needed does not help any more; stops a build"
-    ),
-    AlertKind.WORKAROUND_HARMFUL: Look(
-        "≠ fix harmful", "w-harmful", "a fix fails where the failing form works; stops a build"
-    ),
-    AlertKind.DEGRADED: Look("~ not as asked", "s-degraded", "works, no longer as asked"),
-    AlertKind.CHANGED_FAILURE: Look("✗ other error", "s-unsupported", "still does not work, in another way"),
-    AlertKind.WORKAROUND_NEEDED: Look("! fix needed", "w-needed", "a fix is needed again"),
-    AlertKind.WORKAROUND_OBSOLETE: Look("✓ fix obsolete", "w-obsolete", "a fix may be removed"),
-    AlertKind.FIXED: Look("✓ fixed", "s-pass", "works now"),
-    AlertKind.SUSPECT: Look(
-        "T too slow", "s-timeout", "runs out of time or memory; counts when a second run confirms it"
-    ),
-}
-#: what became of an alert
-STATE: Mapping[AlertStage, Look] = {
-    AlertStage.OPEN: Look("● open", "s-fail", "still so in the newest release, or good in one release only so far"),
-    AlertStage.ACKNOWLEDGED: Look("◐ acknowledged", "s-timeout", "open, and somebody has noted it (alerts.toml)"),
-    AlertStage.RESOLVED: Look("✓ resolved", "s-pass", "all of its cells were good in two releases in a row since"),
 }
 #: what exporters register, against what was measured
 AGREEMENT: Mapping[Agreement, Look] = {

@@ -54,8 +54,6 @@ def _environment() -> Environment:
         slug=links.slug,
         web_address=source_address,
         runs=_runs,
-        each=_each,
-        alike=_alike,
         short=shorten,
         only=_only,
         opset=opset_name,
@@ -72,11 +70,6 @@ def opset_name(opset: int | None) -> str:
     return DEFAULT_OPSET if opset is None else str(opset)
 
 
-def filled(values: Iterable[str]) -> tuple[str, ...]:
-    """Those of the values that are not empty, each once."""
-    return tuple(dict.fromkeys(filter(None, values)))
-
-
 def _runs(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
     """Neighbours that are alike in an attribute, with it."""
     return [(key, list(found)) for key, found in groupby(items, attrgetter(attribute))]
@@ -85,19 +78,6 @@ def _runs(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
 def _only(looked: Mapping[Any, Any], seen: Mapping[Any, int]) -> dict[Any, Any]:
     """The looks of what was seen; what has no count (``None``) is told with the others."""
     return {key: look for key, look in looked.items() if key is None or seen.get(key)}
-
-
-def _each(items: Iterable[Any], *attributes: str) -> list[Any]:
-    """The different values that items have of an attribute, or of several together."""
-    return list(dict.fromkeys(map(attrgetter(*attributes), items)))
-
-
-def _alike(items: Iterable[Any], *attributes: str) -> list[tuple[Any, list[Any]]]:
-    """Items that are alike in some attributes, with what these say; in the order in which each is first said."""
-    found: dict[Any, list[Any]] = {}
-    for item in items:
-        found.setdefault(attrgetter(*attributes)(item), []).append(item)
-    return list(found.items())
 
 
 def _ticked(text: str) -> Markup:

@@ -18,9 +18,6 @@ from threading import Lock
 
 from pagefind_bin import get_executable
 
-from caniexport import home as homes
-from caniexport.alerts import feed, noted
-from caniexport.alerts.lifecycle import AlertStage
 from caniexport.model.errors import CaniexportError
 from caniexport.names import some
 from caniexport.pages import overview
@@ -182,9 +179,7 @@ class _Copy:
             self._kept.add_problems(future.result())
 
     def _feed(self) -> None:
-        found = self._kept.answer(alerts.releases, noted.read(homes.find().root))
-        text = feed.write(alerts.entries(found), self._kept.rows().measured_at, link="alerts.html")
-        (self._folder / FEED).write_text(text, encoding="utf-8")
+        (self._folder / FEED).write_text(alerts.feed(self._kept), encoding="utf-8")
 
     def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
         for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES):
@@ -258,5 +253,4 @@ def _write_part(part: _Part) -> tuple[str, ...]:
 #: what a page is asked for that has no filters: all that there is
 _ASKED: Mapping[str, Mapping[str, str]] = {
     "workarounds": {"careful": "1"},
-    "alerts": {"state": ",".join(AlertStage)},
 }

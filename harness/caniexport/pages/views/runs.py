@@ -13,17 +13,18 @@ from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport import versions
-from caniexport.alerts.between import Between, RunRows, between, runs
+from caniexport.alerts.answer import alerts_answer
+from caniexport.alerts.comparison import Run, between, runs
 from caniexport.answers.agreement import agreement
 from caniexport.answers.provider_runs import elsewhere, provider_runs
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.pages import live
+from caniexport.pages.answered import answered
 from caniexport.pages.charts import HeatCell, heat_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.views import alerts
 from caniexport.store.gates import GOOD
 
 _LEAD = "Each release was measured by a run in an environment of its own. Rows that the gate quarantined are left out."
@@ -44,7 +45,7 @@ def page(form: Form, kept: Kept) -> Page:
     exporting = sorted((row for row in found if row["torch"]), key=_newest, reverse=True)
     running = sorted((row for row in found if not row["torch"]), key=_runtime)
     pair = None if form.whole else _pair(form, kept)
-    compared = kept.answer(_between, *pair[:2]) if pair else None
+    compared = answered(alerts_answer(kept.answer(between, *pair[:2]))) if pair else None
     left_out = [row for row in found if row["quarantined"]]
     above = render(
         "runs_above.html",
@@ -60,7 +61,6 @@ def page(form: Form, kept: Kept) -> Page:
         "runs.html",
         whole=form.whole,
         compared=compared,
-        changed=list(map(alerts.told, compared.changes)) if compared else (),
         rows=found,
         differing=[(row["torch"], *_parted(name)) for row in found for name in row.get("differing") or ()],
         tables=(
@@ -130,7 +130,7 @@ def _pair(form: Form, kept: Kept) -> tuple[str, str, dict[str, str]] | None:
     known = kept.answer(runs)
     if not known:
         return None
-    releases = [name for name, run in known.items() if not run.run_id]
+    releases = [name for name, run in known.items() if not run[1]]
     shown = {name: _said(run) for name, run in known.items()}
     first, second = releases[min(1, len(releases) - 1)], releases[0]
     before = form.select("before", "Before", list(known), text=shown[first], shown=shown, width=320) or first
@@ -138,13 +138,9 @@ def _pair(form: Form, kept: Kept) -> tuple[str, str, dict[str, str]] | None:
     return before, after, shown
 
 
-def _between(kept: Kept, before: str, after: str) -> Between:
-    return between(kept, before, after)
-
-
-def _said(run: RunRows) -> str:
-    rows = f"{run.cells:,} cells"
-    return f"torch {run.torch} · run {run.run_id} · {rows}" if run.run_id else f"torch {run.torch} · {rows}"
+def _said(run: Run) -> str:
+    torch, name, cells = run
+    return f"torch {torch}" + (f" · run {name}" if name else "") + f" · {cells:,} cells"
 
 
 def _newest(row: Mapping[str, Any]) -> tuple[Any, str]:

@@ -1,0 +1,42 @@
+"""Answers as Markdown, as a job summary shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from caniexport.answers.answer import Answer, Cell, Mark, Table, words
+from caniexport.render.looks import look
+
+#: rows of a table that is folded
+_MOST = 200
+
+
+def markdown(answer: Answer) -> str:
+    """The verdict, the tables (those that no first screen shows are folded), the notes."""
+    lines = [f"## {_text(answer.verdict)}", ""]
+    for table in answer.tables:
+        if table.rows:
+            title = _text(table.title)
+            lines += [f"### {title}", ""] if table.shown else [f"<details><summary>{title}</summary>", ""]
+            lines += [*_rows(table), ""] + ([] if table.shown else ["</details>", ""])
+    return "\n".join([*lines, *(f"- {_text(note)}" for note in answer.notes), ""])
+
+
+def _rows(table: Table) -> Iterator[str]:
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"| {' | '.join('---' for _ in table.columns)} |"
+    most = table.shown or _MOST
+    for row in table.rows[:most]:
+        yield f"| {' | '.join(map(_cell, row))} |"
+    if len(table.rows) > most:
+        yield f"\n{len(table.rows) - most} more rows"
+
+
+def _cell(cell: Cell) -> str:
+    sign = f"{look(cell.word).sign} " if isinstance(cell, Mark) else ""
+    return sign + _text(words(cell))
+
+
+def _text(text: str) -> str:
+    return escape(text, quote=False).replace("|", "\\|").replace("\n", " ")
