@@ -18,10 +18,8 @@ from caniexport.answers.moves import Became, Moves
 from caniexport.answers.point import Points
 from caniexport.answers.reading import load
 from caniexport.answers.scope import Scope
-from caniexport.answers.support import supports
 from caniexport.answers.workaround import standings
 from caniexport.corpus.verdicts import Workaround
-from caniexport.model.status import Status
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
@@ -107,13 +105,3 @@ def test_an_upgrade_says_the_same_or_that_it_was_not_measured(whole, gapped, bef
     full, some = became(whole), became(gapped)
     assert some.keys() == full.keys() == {"cross", "grid-sample", "item"}
     assert all(word in (full[case], Became.NOT_MEASURED) for case, word in some.items())
-
-
-def test_where_a_case_works_names_only_releases_that_were_seen_to_work(gapped):
-    for case in ("cross", "grid-sample"):
-        cells = load(gapped).cells(case=(case,), variant=("plain",))
-        working = {(cell.exporter, cell.torch) for cell in cells if cell.works}
-        for support in supports(cells):
-            if support.status is Status.PASS:
-                named = re.findall(r"\d+\.\d+\.\d+", support.text)
-                assert {(support.exporter, torch) for torch in named} <= working, support.text

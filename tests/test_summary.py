@@ -13,7 +13,6 @@ import pytest
 from dashboard_data import build
 from store_rows import cell, write_cells, write_journal
 
-from caniexport.answers.along import lines
 from caniexport.answers.reading import load
 from caniexport.store import sql, summary
 from caniexport.store.dataset import Dataset
@@ -49,7 +48,7 @@ def _counts(home, local=None):
 
 def _lines(home, local):
     rows = load(Dataset.open(home / "results", local))
-    return rows.count, rows.catalogue, lines(rows, {})
+    return rows.count, rows.catalogue
 
 
 def _written():

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from caniexport import versions
-from caniexport.answers import defaults
-from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OpsetChoice, OwnOpsets, choose_opset
-from caniexport.answers.fix_code import code_to_copy
 from caniexport.answers.installed import Installed, installations
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.bundles import probes
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import WORKS, Exporter, FixKind, Status
+from caniexport.model.status import FixKind
 from caniexport.store import Dataset
 from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.onnx_graph import Graph
@@ -32,14 +28,6 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 DatasetT = TypeVar("DatasetT", bound=Dataset)
 
-_WORKS = ", ".join(f"'{status.value}'" for status in Status if status in WORKS)
-_BEFORE = ", ".join(f"'{stage}'" for stage in defaults.BEFORE_EXPORT)
-#: a fix may go to another exporter or opset, which says nothing about this one
-_OWN = (
-    f"status IN ({_WORKS}) AND (exporter_effective IS NULL OR exporter_effective = exporter) "
-    "AND opset_effective IS NOT DISTINCT FROM opset"
-)
-
 #: the columns of a kept case by which it is looked through first
 _FIRST = ("exporter", "torch")
 #: cases whose cells are kept at once
@@ -50,10 +38,7 @@ _MOST_READS, _MOST_CELLS = 4, 40_000
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it.
-
-    ``off_by`` is how far the values of a fix that changes them were from the failing form's, both computed by torch.
-    """
+    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it."""
 
     case: str
     variant: str
@@ -69,23 +54,15 @@ class CatalogueEntry:
     sources: tuple[str, ...] = ()
     code: str = ""
     changes_values: bool = False
-    off_by: float = 0.0
 
-    @property
-    def changed(self) -> str:
-        """``computes other values than the original (off by up to 2.4)``; empty for a fix that computes the same."""
-        figure = f" (off by up to {self.off_by:.2g})" if self.off_by else ""
-        return f"computes other values than the original{figure}" if self.changes_values else ""
 
-    @property
-    def told(self) -> str:
-        """What a fix does, and that it computes other values where it does."""
-        return "; ".join(filter(None, (self.note, self.changed)))
+class _Place(NamedTuple):
+    """How many cells were measured of a release, opset and provider by one exporter."""
 
-    @property
-    def code_to_copy(self) -> str:
-        """The code as a reader copies it: an option as the export call."""
-        return code_to_copy(self.code)
+    torch: str
+    opset: int | None
+    provider: str | None
+    cells: int
 
 
 class _KeptCase:
@@ -126,14 +103,13 @@ class Rows:
         self._moved_to = on
         self._kept_cases: dict[str, _KeptCase] = {}
         self._kept_reads: dict[Any, list[MeasuredCell]] = {}
-        self._chosen: dict[tuple[str, str], OpsetChoice] = {}
 
     def on(self, runtime: Runtime) -> Rows:
         """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
         asking = frozenset(key for key, entry in self.catalogue.items() if entry.kind == FixKind.RUNTIME_OPTION.value)
         made = Rows(self._dataset, on=On(runtime, asking))
         # what there is does not depend on where it ran
-        for name in ("catalogue", "_places", "_written", "own_runtimes", "runtimes"):
+        for name in ("catalogue", "_places", "own_runtimes", "runtimes"):
             made.__dict__[name] = getattr(self, name)
         kept: Rows = self._dataset.beside.setdefault(f"rows on {runtime.text}", made)
         return kept
@@ -212,16 +188,6 @@ class Rows:
         """Measures (SQL over the columns of ``CELLS``) of groups of cells, each cell counted once."""
         return self._dataset.grouped(by, measures, _taken(where), on=self._moved_to)
 
-    def distinct(self, by: Sequence[str], where: Mapping[str, Iterable[Any]]) -> list[tuple[Any, ...]]:
-        """The values of columns that occur beside each other, on whatever runtime."""
-        return self._dataset.distinct(by, _taken(where))
-
-    def folded(
-        self, by: Sequence[str], along: str, measure: str, where: Mapping[str, Iterable[Any]]
-    ) -> list[tuple[Any, ...]]:
-        """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each."""
-        return self._dataset.folded(by, along, measure, _taken(where), on=self._moved_to)
-
     @cached_property
     def declared(self) -> tuple[str, ...]:
         """The operators that the newest release's torch or onnx lists."""
@@ -278,9 +244,6 @@ class Rows:
             if case is not None and case not in described:
                 key = (case, variant or PLAIN)
                 found[key] = CatalogueEntry(*key, corpus=CANARY if case.startswith(CANARY) else "")
-        changing = [key for key, entry in found.items() if entry.changes_values]
-        for key, off_by in self._eager_differences(changing).items():
-            found[key] = replace(found[key], off_by=off_by)
         ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN, found[key].changes_values))
         return {key: found[key] for key in ranked}
 
@@ -295,29 +258,10 @@ class Rows:
             found[case].append(entry)
         return dict(found)
 
-    def _eager_differences(self, fixes: Sequence[Key]) -> dict[Key, float]:
-        """How far the values of fixes were from their failing form's on the newest release, both computed by torch."""
-        if not fixes or not self.torch:
-            return {}
-        cases, variants = zip(*fixes, strict=True)
-        where = {"case": cases, "variant": variants, "torch": self.torch[-1:]}
-        found: dict[Key, float] = {}
-        for case, variant, facts in self._dataset.select(("case", "variant", "facts"), where):
-            difference = json.loads(facts or "{}").get("eager_difference") or 0.0
-            if (case, variant) in fixes:
-                found[case, variant] = max(difference, found.get((case, variant), 0.0))
-        return found
-
     @cached_property
-    def _places(self) -> list[CountedPlace]:
-        measures = {
-            "cells": "sum(cells)",
-            "asked": f"bool_or(stage NOT IN ({_BEFORE}))",
-            "works": f"bool_or(stage NOT IN ({_BEFORE}) AND {_OWN})",
-            "refused": f"bool_or(stage NOT IN ({_BEFORE}) AND status = '{Status.UNSUPPORTED.value}')",
-        }
-        rows = self._dataset.counted(("torch", "exporter", "opset", "provider"), measures)
-        return [CountedPlace(torch or "", exporter, *more) for torch, exporter, *more in rows if exporter is not None]
+    def _places(self) -> list[_Place]:
+        rows = self._dataset.counted(("torch", "exporter", "opset", "provider"), {"cells": "sum(cells)"})
+        return [_Place(torch or "", opset, provider, count) for torch, by, opset, provider, count in rows if by]
 
     @cached_property
     def torch(self) -> tuple[str, ...]:
@@ -367,54 +311,6 @@ class Rows:
         """How many of them were measured on this machine."""
         counted = self._dataset.counted(("exporter",), {"cells": "sum(cells)"}, {"origin": ("local",)})
         return sum(number for exporter, number in counted if exporter)
-
-    @cached_property
-    def offers(self) -> Offers:
-        """By (torch, exporter): the opsets that it takes."""
-        return defaults.offers(self._places)
-
-    @cached_property
-    def asked(self) -> frozenset[tuple[str, str, int | None]]:
-        """Torch, exporter and opset wherever anything was asked for, were it refused."""
-        return frozenset(place[:3] for place in self._places)
-
-    @cached_property
-    def worked(self) -> frozenset[tuple[str, str, int | None]]:
-        """Torch, exporter and opset wherever some case works."""
-        return frozenset(place[:3] for place in self._places if place.works)
-
-    @cached_property
-    def _written(self) -> list[DefaultFiles]:
-        by = ("torch", "exporter_effective", "opset_effective")
-        rows = self._dataset.counted(by, {"files": "sum(cells)"}, {"exporter": (Exporter.DEFAULT.value,)})
-        return [DefaultFiles(*row) for row in rows]
-
-    @cached_property
-    def own_opsets(self) -> OwnOpsets:
-        """The opsets that releases and their exporters write where none is asked for."""
-        return OwnOpsets(self._written)
-
-    @cached_property
-    def offered_opsets(self) -> set[int]:
-        """Every opset that some exporter of some release takes."""
-        return {opset for opsets in self.offers.values() for opset in opsets}
-
-    def choice(self, torch: str, exporter: str) -> OpsetChoice:
-        """The opset at which a release's exporter is judged where none was asked for, and why."""
-        found = self._chosen.get((torch, exporter))
-        if found is None:
-            found = choose_opset(torch, exporter, self.own_opsets, self.offers.get((torch, exporter), ()))
-            self._chosen[torch, exporter] = found
-        return found
-
-    def opset(self, torch: str, exporter: str, asked: int | None = None) -> int | None:
-        """The opset asked for, else that of :meth:`choice`; ``None`` for the exporter that is asked for none."""
-        return asked if asked is not None and exporter != Exporter.DEFAULT.value else self.choice(torch, exporter).opset
-
-    @cached_property
-    def default_exporters(self) -> dict[str, str]:
-        """By release: the exporter that a default call uses."""
-        return defaults.default_exporters(self._written)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -10,10 +10,7 @@ from caniexport.answers import select
 from caniexport.answers.reading import move_to_runtime
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
-from caniexport.answers.support import Support, all_supports, supports
 from caniexport.answers.upstream import SourceState, upstream
-from caniexport.answers.words import Words, words
-from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
 from caniexport.pages.setting import Setting
 from caniexport.store import graphs
@@ -100,18 +97,6 @@ class Kept(Dataset):
                 found[cell.case].append(cell)
             self._kept |= {("cells", case): cells for case, cells in found.items()}
 
-    def all_supports(self) -> dict[str, tuple[Support, ...]]:
-        """By case: where its failing form works, a line for each exporter; read in one pass."""
-        return cast("dict[str, tuple[Support, ...]]", self._once("all supports", lambda: all_supports(self.rows())))
-
-    def supports(self, case: str, variant: str) -> tuple[Support, ...]:
-        """Where one variant of a case works, a line for each exporter; on cpu where it was measured there."""
-        if variant == PLAIN and "all supports" in self._kept:
-            return self.all_supports().get(case, ())
-        found = [cell for cell in self.cells_of(case) if cell.variant == variant]
-        key = ("supports", case, variant)
-        return cast("tuple[Support, ...]", self._once(key, lambda: tuple(supports(_on_cpu(found)))))
-
     def sources(self, case: str) -> tuple[SourceState, ...]:
         """The sources of a case with what became of them upstream."""
         if "all sources" in self._kept:
@@ -137,20 +122,6 @@ class Kept(Dataset):
         local = self.folder("local")
         return self.graph(bundle) if local is not None and graphs.file_of(local, bundle).is_file() else None
 
-    def words(self, case: str, exporter: str, provider: str = "cpu", opset: int | None = None) -> Words:
-        """The word of each fix of a case on every release."""
-        return cast(
-            "Words",
-            self._once(
-                ("words", case, exporter, provider, opset), lambda: self._words(case, exporter, provider, opset)
-            ),
-        )
-
-    def _words(self, case: str, exporter: str, provider: str, opset: int | None) -> Words:
-        fixes = [item for item in self.rows().entries(case) if item.variant != PLAIN]
-        mine = [cell for cell in self.cells_of(case) if (cell.provider or "cpu") == provider]
-        return words(mine, fixes, self.rows(), exporter, opset)
-
     def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
         """``question(self, *asked)``, kept; ``asked`` must be hashable."""
         return cast("_Answer", self._once((question, asked), lambda: question(self, *asked)))
@@ -165,8 +136,3 @@ class Kept(Dataset):
         while len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
         return found
-
-
-def _on_cpu(cells: list[MeasuredCell]) -> list[MeasuredCell]:
-    found = [cell for cell in cells if cell.provider in ("cpu", None)]
-    return found or cells

@@ -82,21 +82,6 @@ class CellsQuery(Query):
             return self._ask(lambda: self.speaking(where), text, sql.fetch)
         return self._ask(lambda: self._written(text, (), {}), "{}", sql.fetch)
 
-    def folded(
-        self, by: Sequence[str], along: str, measure: str, where: sql.Where, on: On | None
-    ) -> list[tuple[Any, ...]]:
-        """The measure (SQL) over groups of cells at each value of a column ``along``, as two lists for each group.
-
-        From the summary, unless it is asked ``on`` a runtime; the filters are on the columns ``by``.
-        """
-        keys, column = names(by), sql.name(along)
-        inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
-        lists = f"list({column} ORDER BY {column}) AS along, list(said ORDER BY {column}) AS said"
-        text = f"SELECT {keys}, {lists} FROM ({inner}) GROUP BY {keys}"
-        if on:
-            return self._ask(self._source(where, on), text, sql.fetch)
-        return self._ask(lambda: self._written(text, CELL, where), "{}", sql.fetch)
-
     def relation(self) -> str:
         """All cells as SQL, one row for each: files that hold all rows of theirs alone are taken to have one."""
         single = {part.name for part in self._parts if part.alone}

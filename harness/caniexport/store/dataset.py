@@ -243,15 +243,6 @@ class Dataset:
         """The values of columns of cells that occur beside each other, on whatever version of a runtime."""
         return self._cells.distinct(by, where or {})
 
-    def folded(
-        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, on: On | None = None
-    ) -> list[tuple[Any, ...]]:
-        """For each group of cells: its columns ``by``, its values of the column ``along``, the measure at each of them.
-
-        Both as lists of one length, in no order. The filters are on the columns ``by``.
-        """
-        return self._cells.folded(by, along, measure, where, on)
-
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of any table as dictionaries, a local one before a published one, those of quarantined runs too."""
         if table not in self._records:

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from caniexport import home as homes
-from caniexport.answers.answer import as_json
+from caniexport.answers.answer import Answer, AnswerOutcome, as_json
 from caniexport.answers.case import case
 from caniexport.answers.op import op
 from caniexport.answers.plain import plain
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.signs import STATUS
-from caniexport.answers.support import Support
 from caniexport.answers.upgrade import ladder
 from caniexport.home.data_package import read_version
 from caniexport.model.rows import SCHEMA_VERSION
-from caniexport.model.status import Exporter
 from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 
@@ -31,8 +28,13 @@ from caniexport.pages.kept import Kept
 VERSION = 1
 FOLDER = f"api/v{VERSION}"
 SCHEMA = "schema.json"
-#: colours of a badge, in the words of shields.io
-_COLOURS = {"green": "brightgreen", "yellow": "yellow", "red": "red", "magenta": "critical"}
+#: colors of a badge, in the words of shields.io
+_COLORS = {
+    AnswerOutcome.WORKS: "brightgreen",
+    AnswerOutcome.FAILS: "red",
+    AnswerOutcome.NOT_MEASURED: "lightgrey",
+    AnswerOutcome.LISTED: "lightgrey",
+}
 
 
 def write(kept: Kept, folder: Path) -> None:
@@ -82,9 +84,8 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     cases = overview.cases(kept)
     ops = sorted({name for entry in cases for name in entry.ops})
     yield "index.json", _index(kept, [entry.case for entry in cases], ops)
-    supports = kept.all_supports()
     for entry in cases:
-        yield badge_address(entry.case), _badge(entry.case, supports.get(entry.case, ()))
+        yield badge_address(entry.case), _badge(entry.case, kept.answer(case, entry.case))
     for name in ops:
         yield op_address(name), _answer(f"op {name}", as_json(op(kept, name)))
     if Samples.of(kept).operators:
@@ -121,11 +122,6 @@ def _addresses(names: Iterable[str], address: Any) -> Mapping[str, str]:
     return {name: address(name) for name in names}
 
 
-def _badge(name: str, support: Sequence[Support]) -> dict[str, Any]:
-    """What shields.io's endpoint reads: the line of a bare call, or of the first exporter that has one."""
-    lines = {line.exporter: line for line in support}
-    line = lines.get(Exporter.DEFAULT.value) or next(iter(lines.values()), None)
-    if line is None:
-        return {"schemaVersion": 1, "label": name, "message": "not measured", "color": "lightgrey"}
-    colour = _COLOURS.get(STATUS[line.status].colour, "lightgrey")
-    return {"schemaVersion": 1, "label": name, "message": line.text, "color": colour}
+def _badge(name: str, answer: Answer) -> dict[str, Any]:
+    """What shields.io's endpoint reads: whether the case works on the newest release."""
+    return {"schemaVersion": 1, "label": name, "message": answer.outcome.value, "color": _COLORS[answer.outcome]}

@@ -228,7 +228,6 @@ def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
 def _read_all(kept: Kept) -> None:
     """What pages of many cases and operators read, in one pass each."""
     Views.of(kept).hold()
-    kept.all_supports()
     kept.all_sources()
 
 

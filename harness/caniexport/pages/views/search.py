@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from markupsafe import Markup
 
+from caniexport.answers.answer import Answer
+from caniexport.answers.case import case as answer_case
+from caniexport.answers.filters import Filters
 from caniexport.answers.operators import EVERY
 from caniexport.answers.samples import Samples
 from caniexport.answers.search import (
@@ -19,17 +22,16 @@ from caniexport.answers.search import (
     split_filters,
 )
 from caniexport.answers.select import DEFAULT_OPSET
+from caniexport.answers.table import By, TableLines
 from caniexport.answers.why import why_error
 from caniexport.model.case import PLAIN
 from caniexport.pages.answered import answered
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import EXPORTERS, Overview, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
 from caniexport.pages.views import alerts, matrix, upgrade, workarounds
-from caniexport.pages.views.hits import SHOWN, tell_hit
 from caniexport.pages.views.op import ask_op
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
@@ -47,8 +49,6 @@ _QUESTIONS = (
 )
 #: characters of what was searched for in the title of a tab
 _IN_A_TAB = 60
-#: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
-_BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
 
 
 def with_typed_filters(asked: Mapping[str, str]) -> Mapping[str, str]:
@@ -68,22 +68,9 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _start(form: Form, kept: Kept) -> Markup:
-    found = kept.answer(overview)
-    return render(
-        "front.html",
-        found=found,
-        examples=() if form.whole else _EXAMPLES,
-        questions=_QUESTIONS,
-        exporters=EXPORTERS,
-        tables=_tables(found),
-    )
-
-
-def _tables(found: Overview) -> list[list[str]]:
-    """The themes by the table that they stand in."""
-    themes = list(found.by_theme)
-    length = max(_LEAST_THEMES, -(-len(themes) // _BESIDE_EACH_OTHER))
-    return [themes[begin : begin + length] for begin in range(0, len(themes), length)]
+    themes = kept.answer(matrix.ask, Filters(variants=(PLAIN,)), By.TORCH, TableLines.THEMES, "")
+    examples = () if form.whole else _EXAMPLES
+    return render("front.html", examples=examples, questions=_QUESTIONS) + answered(themes)
 
 
 def _point(mine: Setting) -> dict[str, str]:
@@ -105,17 +92,16 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
         hits = find_hits(kept.answer(FullText), read.text)
         near = () if hits else nearest_names(kept, read.text)
         return render("found_words.html", **given, answer=answered(as_answer(hits)) if hits else "", near=near)
-    return render("found_name.html", **given, **_of_name(kept, read))
+    return render("found_name.html", **given, answers=[answered(answer) for answer in _of_name(kept, read)])
 
 
-def _of_name(kept: Kept, read: SearchInput) -> dict[str, object]:
-    """The cases of a name with where each works, and what the samples of an operator come to."""
-    rows = kept.rows()
-    entries = [rows.catalogue[case, PLAIN] for case in read.cases]
-    why = "its name" if read.kind is InputKind.CASE else "operator"
-    variant = read.text.partition("/")[2] if read.kind is InputKind.CASE else ""
-    is_sampled = read.kind is InputKind.OPERATOR and Samples.of(kept).called(read.text)
-    return {
-        "hits": [tell_hit(kept, entry, why, variant) for entry in entries[:SHOWN]],
-        "told": kept.answer(ask_op, read.text, EVERY).verdict if is_sampled else "",
-    }
+def _of_name(kept: Kept, read: SearchInput) -> Iterator[Answer]:
+    """The answer about a case; that about an operator, and the table of its cases."""
+    if read.kind is InputKind.CASE:
+        yield kept.answer(answer_case, read.text)
+        return
+    if Samples.of(kept).called(read.text):
+        yield kept.answer(ask_op, read.text, EVERY)
+    if read.cases:
+        asked = Filters(cases=read.cases, variants=(PLAIN,))
+        yield kept.answer(matrix.ask, asked, By.TORCH, TableLines.CASES, "")

@@ -41,7 +41,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not releases:
         form.take(*form.asked)
         return form.page(TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
-    opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
+    opsets = [str(opset) for opset in kept.rows().opsets]
     written = form.file.point if form.file else {}
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):

@@ -1,44 +1,16 @@
-"""Lines folded by the database, and runs of further runtimes by SQL: the same rows speak as in the frames."""
+"""Runs of further runtimes by SQL: the same rows speak as in the frames."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from store_rows import cell, environment
 
-from store_rows import cell, environment, write_cells, write_journal
-
-from caniexport.answers.along import endings, lines
-from caniexport.answers.reading import load
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
 from caniexport.store import Dataset, compact, writer
 from caniexport.store.schema import to_arrow
 
-ROOT = Path(__file__).resolve().parents[1]
-LINE = ("cross-no-symbolic", "plain", "torchscript-trace", "cpu")
-LATER = "2026-05-01T00:00:00Z"
-
 #: content hashes of files
 B1, B2, B3 = "b1" * 12, "b2" * 12, "b3" * 12
-
-
-def said(dataset, line=LINE, torch="1.10.2", **where):
-    return [(one.opset, one.status.value, one.local) for one in endings(lines(load(dataset), where)[line][torch])]
-
-
-def test_a_line_has_the_row_that_speaks_for_each_opset(tmp_path):
-    published, local = tmp_path / "results", tmp_path / "local"
-    write_cells(published, [cell(opset=15), cell(opset=9, status="fail"), cell(opset=14, status="mismatch")])
-    write_journal(local, [cell(opset=14, status="crash")])
-
-    assert said(Dataset.open(published, local)) == [(9, "fail", False), (14, "crash", True), (15, "pass", False)]
-
-
-def test_of_rows_of_one_cell_on_several_versions_of_a_runtime_one_is_in_the_line(tmp_path):
-    later = cell(runtime_version="1.31.1", status="fail", measured_at=LATER)
-    write_cells(tmp_path, [cell(), cell(opset=15), later])
-    dataset = Dataset.open(tmp_path, None)
-
-    assert said(dataset) == [(14, "fail", False), (15, "pass", False)]
 
 
 def run(**changes):
