@@ -29,15 +29,9 @@ def test_the_app_itself_draws_the_search_first(pages_home, monkeypatch):
     assert app.text_input(key="url-q").value == ""
 
 
-def hits(app):
-    """The cases that the front page lists, in its order."""
-    lists = re.findall(r'<ol class="hits".*?</ol>', markup(app), re.S)
-    return re.findall(r'<p class="name">(?:<span[^>]*>[^<]*</span> ?)*<a href="\./case\?case=([^&"]*)', "".join(lists))
-
-
 def test_the_search_finds_cases_by_operator_and_words(draw):
-    assert hits(draw("search", q="aten::cross")) == ["cross-no-symbolic"]
-    assert "found by operator" in words(draw("search", q="torch.cross"))
+    assert "Read as an operator:" in words(draw("search", q="aten::cross"))
+    assert "case=cross-no-symbolic" in markup(draw("search", q="torch.cross"))
     assert "cross-no-symbolic" in words(draw("search", q="slice products"))
 
 
@@ -232,14 +226,6 @@ def test_the_front_page_and_the_list_of_cases_say_which_are_not_measured(tmp_pat
     front, listed = drawn("search"), drawn("case")
 
     assert "6 cases: 5 measured, 1 not measured yet." in words(front)
-    row = next(part for part in markup(front).split("<tr>") if ">indexing</a>" in part)
-    assert re.findall(r'badge s-([\w-]+)"[^>]*>(. \d)', row) == [
-        ("crash", "! 1"),
-        ("not-run", "· 1"),
-        ("not-run", "· 2"),
-        ("crash", "! 1"),
-        ("not-run", "· 1"),
-    ]
     assert re.findall(r"<li><a [^>]*>([^<]*)</a> <span class=\"badge s-not-run", markup(listed)) == [
         "a case that one release alone has measured"
     ]

@@ -12,7 +12,7 @@ from caniexport.answers.samples import opset_range
 from caniexport.check.cells import CALL_ORDER, CheckedCell
 from caniexport.check.failures import find_failures
 from caniexport.check.measure import BEFORE_EXPORT, MeasuredRelease, ModelNotes
-from caniexport.check.standing import Asked, Standing, verdict
+from caniexport.check.standing import Asked, ReleaseStanding, verdict
 from caniexport.check.widen import default_exporter
 from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
@@ -31,7 +31,7 @@ def answer(measured: Sequence[MeasuredRelease], asked: Asked, corpus: Dataset) -
     if not releases:
         return Answer(_cut(f"Not measured: {problems[0]}"), AnswerOutcome.NOT_MEASURED, notes=tuple(problems))
     failures = find_failures(releases, corpus)
-    standing = [Standing(item, asked) for item in releases]
+    standing = [ReleaseStanding(item, asked) for item in releases]
     said, outcome = verdict(standing, failures, asked)
     if problems and outcome is AnswerOutcome.WORKS:
         outcome = AnswerOutcome.NOT_MEASURED
@@ -105,7 +105,7 @@ def _environment(newest: MeasuredRelease) -> Iterator[str]:
     yield f"Measured with Python {newest.packages['python']}, {', '.join(packages)}."
 
 
-def _inputs(notes: ModelNotes, standing: Sequence[Standing]) -> Iterator[str]:
+def _inputs(notes: ModelNotes, standing: Sequence[ReleaseStanding]) -> Iterator[str]:
     """What the model was run on, and what is to be known of its values."""
     if notes.sets:
         told = f"{len(notes.sets)} sets of inputs, {len(notes.sets) - notes.given} of them made by this check"
@@ -124,7 +124,7 @@ def _inputs(notes: ModelNotes, standing: Sequence[Standing]) -> Iterator[str]:
         yield "A second call on the same inputs gives other values in eager; a file gives those of the first each time."
 
 
-def _hints(standing: Sequence[Standing], asked: Asked) -> Iterator[str]:
+def _hints(standing: Sequence[ReleaseStanding], asked: Asked) -> Iterator[str]:
     """What was not measured, and what may be asked next."""
     newest = standing[0].release
     if newest.notes.sets and not newest.notes.axes:

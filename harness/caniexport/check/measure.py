@@ -77,7 +77,7 @@ def measure_release(
 
     ``workers`` exporters are measured side by side; ``say`` hears of each cell.
     """
-    run = _Run(place, cases, question, seconds, say)
+    run = _Measurement(place, cases, question, seconds, say)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run.measure_lane, lane) for lane in question.lanes]
         try:
@@ -99,7 +99,7 @@ def _read_notes(place: WorkPlace) -> ModelNotes:
     return ModelNotes(**{**found, "sets": tuple(found["sets"]), "refused": tuple(found["refused"])})
 
 
-class _Run:
+class _Measurement:
     """Cells as they come, and what of the question is still to be asked."""
 
     def __init__(

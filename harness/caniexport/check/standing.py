@@ -32,7 +32,7 @@ class Asked:
         return bool(self.exporters or self.opsets)
 
 
-class Standing:
+class ReleaseStanding:
     """How one release stands to what was asked of it."""
 
     def __init__(self, release: MeasuredRelease, asked: Asked) -> None:
@@ -90,7 +90,9 @@ class Standing:
         return is_fixed, cell.exporter == Exporter.SCRIPT.value, abs((cell.opset or 0) - USUAL_OPSET)
 
 
-def verdict(standing: Sequence[Standing], failures: Sequence[Failure], asked: Asked) -> tuple[str, AnswerOutcome]:
+def verdict(
+    standing: Sequence[ReleaseStanding], failures: Sequence[Failure], asked: Asked
+) -> tuple[str, AnswerOutcome]:
     """What to do, in one line."""
     if len(standing) > 1:
         return _of_several(standing, asked)
@@ -110,7 +112,9 @@ def verdict(standing: Sequence[Standing], failures: Sequence[Failure], asked: As
     return _of_default(only, failures, outcome)
 
 
-def _of_default(only: Standing, failures: Sequence[Failure], outcome: AnswerOutcome) -> tuple[str, AnswerOutcome]:
+def _of_default(
+    only: ReleaseStanding, failures: Sequence[Failure], outcome: AnswerOutcome
+) -> tuple[str, AnswerOutcome]:
     """Whether to use the default call, and which other one else."""
     default = next((cell for cell in only.release.cells if cell.exporter == _DEFAULT), None)
     if default and default.works:
@@ -130,7 +134,7 @@ def _of_default(only: Standing, failures: Sequence[Failure], outcome: AnswerOutc
     return f"The default call {ends}: use {only.best.call}{caution}.", outcome
 
 
-def _nothing_works(only: Standing, failures: Sequence[Failure]) -> str:
+def _nothing_works(only: ReleaseStanding, failures: Sequence[Failure]) -> str:
     """What to try where no call works."""
     if left := [call_text(only.release.torch, name) for name in only.release.left]:
         return f"No measured call works, and there was no time for {' and '.join(left)} (--seconds)."
@@ -144,7 +148,7 @@ def _nothing_works(only: Standing, failures: Sequence[Failure]) -> str:
     return f"Every call fails: {short_cause(failures[0].shown.message)}"
 
 
-def _of_named(only: Standing, failures: Sequence[Failure]) -> str:
+def _of_named(only: ReleaseStanding, failures: Sequence[Failure]) -> str:
     """What becomes of the exporters and opsets that were named."""
     good = calls_text(only.as_asked).get(only.release.torch, "")
     if only.wrong:
@@ -160,7 +164,7 @@ def _of_named(only: Standing, failures: Sequence[Failure]) -> str:
     return _nothing_works(only, failures)
 
 
-def _of_several(standing: Sequence[Standing], asked: Asked) -> tuple[str, AnswerOutcome]:
+def _of_several(standing: Sequence[ReleaseStanding], asked: Asked) -> tuple[str, AnswerOutcome]:
     what = "what was named" if asked.is_named else "the default call"
     good = [item.release.torch for item in standing if item.is_good]
     bad = [item.release.torch for item in standing if not item.is_good]

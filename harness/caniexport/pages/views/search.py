@@ -28,6 +28,7 @@ from caniexport.model.case import PLAIN
 from caniexport.pages.answered import answered
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
+from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
@@ -70,7 +71,8 @@ def page(form: Form, kept: Kept) -> Page:
 def _start(form: Form, kept: Kept) -> Markup:
     themes = kept.answer(matrix.ask, Filters(variants=(PLAIN,)), By.TORCH, TableLines.THEMES, "")
     examples = () if form.whole else _EXAMPLES
-    return render("front.html", examples=examples, questions=_QUESTIONS) + answered(themes)
+    told = kept.answer(overview).told
+    return render("front.html", examples=examples, questions=_QUESTIONS, told=told) + answered(themes)
 
 
 def _point(mine: Setting) -> dict[str, str]:
