@@ -220,7 +220,8 @@ def test_a_table_has_a_column_for_each_version_of_the_package(local):
 def test_what_the_packages_change_by_themselves_is_listed_on_the_page_of_the_case(local):
     (found,) = records(packages_beside(Dataset.open(None, local), "cross"))
     assert found == {
-        **{"torch": TORCH, "call": "dynamo=True", "opset": [18]},
+        "torch": {"case": "cross", "torch": TORCH, "exporter": "dynamo", "profile": PERIOD},
+        **{"call": "dynamo=True", "opset": [18]},
         **{"packages of its time": "mismatch", "newest packages": "pass"},
     }
     told = "with other packages beside torch"

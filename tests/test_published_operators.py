@@ -126,7 +126,7 @@ def test_a_search_for_an_operator_in_any_spelling_links_its_page(kept, spelling)
     body = str(page("search", {"q": spelling}, kept).body)
 
     assert "Read as an operator" in body
-    assert re.search(r'<p class="decision">[^\n]*<a href="[^"]*op\?op=', body)
+    assert re.search(r'read-as">Read as an operator[^\n]*\n<a href="[^"]*op\?op=', body)
 
 
 @pytest.mark.parametrize("release", LISTED)

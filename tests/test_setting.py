@@ -101,7 +101,8 @@ def test_every_link_of_every_page_takes_the_setting_along(pages_home, monkeypatc
     assert pages or name in ("runs", "glossary", "declared")
     for link in pages:
         mine = "my_torch=" if link.startswith("./case") else "torch="
-        assert f"{mine}2.0..2.8" in link
+        # a cell of a table leads to its own release
+        assert f"{mine}2.0..2.8" in link or re.search(r"\btorch=2\.\d+\.\d+", link)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_every_page_is_of_the_packages_of_the_setting(draw):
         assert "--profile period --fresh" in words(shown)
         assert OF_ITS_TIME not in codes(draw("case", case="cross-no-symbolic", my_profile="period", profile="newest"))
 
-    for name, said in (("search", "indexing  2   · 2"), ("runs", "2.8.0")):
+    for name, said in (("search", "At torch 2.8.0"), ("runs", "2.8.0")):
         assert said in words(draw(name, profile="period")), name
 
 
@@ -201,9 +202,8 @@ def test_an_upgrade_comes_from_the_packages_of_the_setting(draw):
     )
 
 
-def test_a_case_says_where_other_packages_end_otherwise_and_links_to_both(draw):
-    shown = markup(draw("case", case="cross-no-symbolic")).split("With other packages beside torch")[1]
+def test_a_case_says_where_other_packages_end_otherwise_and_links_there(draw):
+    shown = markup(draw("case", case="cross-no-symbolic")).split("with other packages beside torch")[-1]
 
-    links = [html.unescape(link) for link in re.findall(r'<a href="([^"]*)"', shown.split("</table>")[0])]
-    assert [re.search(r"profile=(\w+)", link)[1] for link in links] == ["period", "newest"] * 2
-    assert "onnx 1.16.0" in shown
+    links = [html.unescape(link) for link in re.findall(r'<a [^>]*href="([^"]*)"', shown.split("</table>")[0])]
+    assert {re.search(r"\bprofile=(\w+)", link)[1] for link in links} == {"period"}

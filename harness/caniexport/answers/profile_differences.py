@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caniexport import versions
-from caniexport.answers.answer import Code, Mark, Range, Table
+from caniexport.answers.answer import Code, Link, Mark, Range, Table
 from caniexport.answers.point import call_text
 from caniexport.home import NEWEST
 from caniexport.model.status import Exporter, Status
@@ -29,7 +29,7 @@ def packages_beside(dataset: Dataset, case: str, profile: str = PERIOD) -> Table
         views.include(name)
     rows = tuple(
         (
-            torch,
+            Link(torch, "case", {"case": case, "torch": torch, "exporter": exporter, "profile": profile}),
             Code("the default call" if exporter == Exporter.DEFAULT.value else call_text(torch, exporter)),
             Range(versions.opset_text(opsets), tuple(opsets)),
             Mark(Status(there)),

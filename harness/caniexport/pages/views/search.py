@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from markupsafe import Markup
 
@@ -69,7 +70,8 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _start(form: Form, kept: Kept) -> Markup:
-    themes = kept.answer(matrix.ask, Filters(variants=(PLAIN,)), By.TORCH, TableLines.THEMES, "")
+    asked = replace(form.mine.filters(), variants=(PLAIN,))
+    themes = kept.answer(matrix.ask, asked, By.TORCH, TableLines.THEMES, "")
     examples = () if form.whole else _EXAMPLES
     told = kept.answer(overview).told
     return render("front.html", examples=examples, questions=_QUESTIONS, told=told) + answered(themes)
