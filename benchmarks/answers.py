@@ -1,4 +1,4 @@
-"""Every answer from the published dataset, and from one of a million rows: cold from the command line, warm in-process.
+"""Every answer from the published dataset, and from one of a million rows, from the command line in a new process.
 
 ``python benchmarks/answers.py [--rows 1000000] [--repeat 3]``
 
@@ -34,12 +34,12 @@ CASE = "cross-no-symbolic"
 QUESTIONS: dict[str, list[str]] = {
     "table, one theme": ["table", "--theme", "pooling"],
     "table, everything": ["table"],
-    "why, one cell": ["why", CASE, "--torch", "1.10.2", "--opset", "14"],
-    "why, one case": ["why", CASE],
+    "case, one cell": ["case", CASE, "--torch", "1.10.2", "--opset", "14"],
+    "case": ["case", CASE],
     "workaround, one case": ["workaround", CASE],
     "workaround, everything": ["workaround"],
     "upgrade": ["upgrade", "--from", "torch=1.13.1", "--to", "torch=2.15.0"],
-    "claims": ["claims"],
+    "alerts, one release": ["alerts", "--torch", "2.15.0"],
     "op, one operator": ["op", "grid_sample"],
     "op, every operator": ["op"],
 }
@@ -55,11 +55,11 @@ def main() -> int:
         large = Path(folder)
         rows = enlarge(ROOT / "results", large, arguments.rows)
         print(f"large: {rows:,} rows; seconds on the wall (of processor time)")
-        print(f"{'':24}{'cold':>16}{'cold, large':>16}{'warm':>16}{'warm, large':>16}{'ratio':>8}")
+        print(f"{'':24}{'published':>16}{'large':>16}{'ratio':>8}")
         for name, line in QUESTIONS.items():
-            times = [ask(line, home, arguments.repeat) for ask in (cold, warm) for home in (ROOT, large)]
+            times = [cold(line, home, arguments.repeat) for home in (ROOT, large)]
             shown = "".join(f"{wall:9.3f} ({work:.2f})" for wall, work in times)
-            print(f"{name:24}{shown}{times[3][1] / times[2][1]:8.2f}", flush=True)
+            print(f"{name:24}{shown}{times[1][1] / times[0][1]:8.2f}", flush=True)
     return 0
 
 
@@ -111,46 +111,6 @@ def cold(line: list[str], home: Path, repeat: int) -> tuple[float, float]:
         assert done.returncode in (0, 1), line
 
     return best(run, repeat, resource.RUSAGE_CHILDREN)
-
-
-def warm(line: list[str], home: Path, repeat: int) -> tuple[float, float]:
-    """The answer itself, as data, in a process that has asked once."""
-    code = (
-        "import sys, time, click; sys.path.insert(0, 'benchmarks'); from answers import in_process;"
-        f"print(*in_process({line!r}, {str(home)!r}, {repeat}))"
-    )
-    reply = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    wall, work = map(float, reply.stdout.split())
-    return wall, work
-
-
-def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
-    """The best of some calls of the answer behind a command line, the dataset open."""
-    from caniexport.answers.matrix import By, table
-
-    from caniexport import api
-    from caniexport.answers.documents import claims
-    from caniexport.answers.filters import Filters
-    from caniexport.store import Dataset
-
-    dataset = Dataset.open(Path(home) / "results", None)
-    command, *rest = line
-    given = dict(zip(rest[::2], rest[1::2], strict=False)) if rest[:1] != [CASE] else {"--case": CASE}
-    cases = (CASE,) if rest[:1] == [CASE] else ()
-    torch = tuple(rest[rest.index("--torch") + 1 :][:1]) if "--torch" in rest else ()
-    opsets = tuple(rest[rest.index("--opset") + 1 :][:1]) if "--opset" in rest else ()
-    themes = (given["--theme"],) if "--theme" in given else ()
-    asked = Filters(cases=cases, torch=torch, opsets=opsets, themes=themes)
-    answers: dict[str, Callable[[], object]] = {
-        "table": lambda: table(dataset, asked, By.TORCH),
-        "case": lambda: api.case(dataset, CASE, torch="".join(torch), opset="".join(opsets)),
-        "workaround": lambda: api.workaround(dataset, case=cases, theme=themes),
-        "upgrade": lambda: api.upgrade(dataset, given["--from"], given["--to"]),
-        "claims": lambda: claims(dataset, asked),
-        "op": lambda: api.op(dataset, "".join(rest)),
-    }
-    answers[command]()
-    return best(answers[command], repeat, resource.RUSAGE_SELF)
 
 
 def best(act: Callable[[], object], repeat: int, who: int) -> tuple[float, float]:
