@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import signal
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
 
 from caniexport.check.inside.inputs import nudged, widened
@@ -50,8 +50,8 @@ class Trial:
         #: numbers in its code, with which it may compare a value or a size
         self.numbers: List[float] = own_numbers(self._module)
         try:
-            with _noted_reads() as reads:
-                self._given = self._outputs(self._module, given)
+            reads: List[str] = []
+            self._given = self._outputs(self._module, given, _noted_reads(reads))
             self._longest = PATIENCE / 4 + _MOST_TIMES * self.seconds
             self.reads = bool(reads)
             if self.seconds < 3 * PATIENCE and self._is_other_again(given, self._given):
@@ -143,20 +143,19 @@ class Trial:
                     weight.copy_(weight.float() * moved)
         return module
 
-    def _outputs(self, module: Any, inputs: Tuple[Any, ...]) -> List[Any]:
+    def _outputs(self, module: Any, inputs: Tuple[Any, ...], around: Any = None) -> List[Any]:
         module = copy.deepcopy(module) if self.goes_on else module
         started = time.process_time()
-        found = outputs_of(module, inputs)
+        found = outputs_of(module, inputs, around=around)
         self.seconds += time.process_time() - started
         return found
 
 
 @contextmanager
-def _noted_reads() -> Iterator[List[str]]:
-    """The methods by which values of tensors are read into Python meanwhile."""
+def _noted_reads(found: List[str]) -> Iterator[None]:
+    """Note the methods by which values of tensors are read into Python meanwhile."""
     import torch
 
-    found: List[str] = []
     # those that the class inherits are put back by removing them
     kept = {name: vars(torch.Tensor).get(name) for name in _READERS if hasattr(torch.Tensor, name)}
 
@@ -170,7 +169,7 @@ def _noted_reads() -> Iterator[List[str]]:
     for name in kept:
         setattr(torch.Tensor, name, noting(name, getattr(torch.Tensor, name)))
     try:
-        yield found
+        yield
     finally:
         for name, method in kept.items():
             if method is None:
@@ -226,16 +225,17 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, (int, float)) and not isinstance(item, bool)
 
 
-def outputs_of(module: Any, inputs: Tuple[Any, ...], seed: int = 0) -> List[Any]:
-    """What a module gives in eager."""
+def outputs_of(module: Any, inputs: Tuple[Any, ...], seed: int = 0, around: Any = None) -> List[Any]:
+    """What a module gives in eager; ``around`` is a context that its call alone is in."""
     import torch
 
     from caniexport.worker.subject import flatten, tensors
 
     arguments = [tensors(item) for item in inputs]
     torch.manual_seed(seed)
-    with torch.no_grad():
-        return list(flatten(module(*arguments)))
+    with torch.no_grad(), around or nullcontext():
+        found = module(*arguments)
+    return list(flatten(found))
 
 
 def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Set[int]:
