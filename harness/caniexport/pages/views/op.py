@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from markupsafe import Markup
-
+from caniexport import names
 from caniexport.answers.answer import Answer
 from caniexport.answers.op import op
 from caniexport.answers.operators import ALL_DTYPES, OperatorFilters
@@ -20,6 +19,7 @@ from caniexport.pages.answered import answered, files_of
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import cases
+from caniexport.pages.render import render
 from caniexport.pages.views import workarounds
 from caniexport.pages.views.matrix import ask
 from caniexport.store.views import Views
@@ -72,12 +72,15 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
     dtypes = [ALL_DTYPES, *(dtype for (dtype,) in known)]
     dtype = form.select("dtype", "Dtype", dtypes, text="the first of each operator")
     form.choose_setting(kept.rows(), ("torch", "exporter"), EXPORTERS)
+    wanted = form.text("op").strip()
+    near = names.nearest(wanted, kept.answer(names_of_one)) if wanted else ()
+    meant = render("near.html", near=near, page="op", parameter="op")
     if not samples.releases:
-        return form.page("Operators", _LIST, Markup())
+        return form.page("Operators", _LIST, meant)
     statuses = frozenset({Status(status)} if status else ())
     asked = OperatorFilters(torch=torch, exporters=form.mine.of("exporter"), dtype=dtype, statuses=statuses)
     found = kept.answer(ask_op, "", asked)
-    return form.page("Operators", _LIST, answered(found), folds=True, files=files_of("operators", found))
+    return form.page("Operators", _LIST, meant + answered(found), folds=True, files=files_of("operators", found))
 
 
 def names_of_one(kept: Kept) -> dict[str, tuple[str, ...]]:
