@@ -24,6 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from caniexport import home as homes
+from caniexport.check.environments import environments_root
+
 ROOT = Path(__file__).resolve().parent.parent
 EXPORTERS = {"torchscript-trace": "trace", "dynamo": "dynamo"}
 #: opsets that each exporter is asked for
@@ -385,7 +388,7 @@ def compare(model: Model, folder: Path, asked: argparse.Namespace) -> Compared:
     if not problem:
         for exporter, opsets in OPSETS.items():
             for opset in opsets:
-                said = _exported_by_hand(place, exporter, opset)
+                said = _exported_by_hand(model, place, asked.release, exporter, opset)
                 by_hand[exporter, opset] = " ".join(filter(None, said[:3]))
                 if len(said) > 3:
                     reasons.setdefault((exporter, opset), said[3])
@@ -408,7 +411,6 @@ def _checked(model: Model, place: Path, asked: argparse.Namespace) -> tuple[Cell
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "harness")}
     reply = subprocess.run(line, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS)
     (place / "check.json").write_text(reply.stdout, encoding="utf-8")
-    (place / "check.log").write_text(reply.stderr, encoding="utf-8")
     try:
         answer = json.loads(reply.stdout)
     except ValueError:
@@ -430,10 +432,10 @@ def _said(row: dict[str, Any]) -> str:
     return " ".join([row["ends"], row["at"], *([found.group(1)] if row["ends"] == "fail" and found else [])])
 
 
-def _exported_by_hand(place: Path, exporter: str, opset: int) -> list[str]:
+def _exported_by_hand(model: Model, place: Path, release: str, exporter: str, opset: int) -> list[str]:
     """What ``by_hand.py`` says of one cell, in the environment that check made."""
-    said = re.search(r"measuring with (\S+)", (place / "check.log").read_text(encoding="utf-8"))
-    python = said.group(1) if said else sys.executable
+    root = environments_root(homes.find(), model.packages)
+    python = root / ".tox" / f"torch{release}-cpu" / "bin" / "python"
     scratch = place / f"{exporter}-{opset}"
     scratch.mkdir(exist_ok=True)
     line = [str(python), str(ROOT / "benchmarks" / "by_hand.py"), str(place / "model.py"), EXPORTERS[exporter]]

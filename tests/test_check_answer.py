@@ -185,7 +185,7 @@ def test_the_environment_and_the_inputs_are_named(said):
         cell(DEFAULT, None, unused=("mask",)), notes=replace(NOTES, refused=("zeros (infinite)",), goes_on=True)
     )
     assert found.notes[:2] == (
-        "Measured with Python 3.12.1, .",
+        "Measured with python 3.12.1.",
         "3 sets of inputs, 1 of them made by this check; the model itself does not take 1 more.",
     )
     assert any(note.startswith("A second call on the same inputs gives other values") for note in found.notes)

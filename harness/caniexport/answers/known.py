@@ -92,17 +92,17 @@ def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str 
     # the runtime is that of the rows: another one has not run the files of every case
     asked = {axis: value for axis, value in point.items() if axis != "runtime"}
     try:
-        place, notes = points.find(asked)
+        place, _ = points.find(asked)
+        _, other = versions.resolve_told(asked.get("torch") or "latest", points.releases)
     except UnknownName as error:
         if not _is_unmeasured(points, asked):
             raise
         return replace(known, place=f"torch {asked.get('torch', '')}".strip(), differs=(str(error),))
     found = _at(points, known, place, asked, last)
     if found.word is KnownWord.NOT_MEASURED and place.profile != NEWEST:
-        place, notes = points.find({**asked, "profile": NEWEST})
+        place, _ = points.find({**asked, "profile": NEWEST})
         found = _at(points, known, place, asked, last)
-    told = [note for note in notes if note.startswith("torch ")]
-    return replace(found, differs=(*told, *found.differs))
+    return replace(found, differs=(*filter(None, (other,)), *found.differs))
 
 
 def still_failing(

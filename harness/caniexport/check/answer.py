@@ -17,8 +17,8 @@ from caniexport.check.widen import default_exporter
 from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
 
-#: of the packages of an environment those that decide how an export ends
-_PACKAGES = ("onnx", "onnxruntime", "onnxruntime-gpu", "onnxscript", "numpy")
+#: of an environment what decides how an export ends
+_PACKAGES = ("python", "onnx", "onnxruntime", "onnxruntime-gpu", "onnxscript", "numpy")
 #: failures on the first screen, and facts of each
 _SHOWN, _FACTS = 3, 8
 _ORDER = (Status.PASS, Status.DEGRADED, Status.MISMATCH, Status.FAIL)
@@ -45,7 +45,9 @@ def answer(measured: Sequence[MeasuredRelease], asked: Asked, corpus: Dataset) -
         Table("cells", ("torch", "call", "opset", "ends", "at", "why"), tuple(_cells(releases)), shown=0),
         Table("sets of inputs", ("inputs", "ran"), tuple(sets), shown=0),
     )
-    told = (*problems, *_environment(releases[0]), *_inputs(notes, standing), *_hints(standing, asked))
+    packages = [f"{name} {releases[0].packages[name]}" for name in _PACKAGES if name in releases[0].packages]
+    measured_with = f"Measured with {', '.join(packages)}."
+    told = (*problems, measured_with, *_inputs(notes, standing), *_hints(standing, asked))
     more = "--all: every failure, cell, message and set of inputs. --opset 9-20: every opset of these."
     return Answer(_cut(said), outcome, tables, told, more)
 
@@ -98,11 +100,6 @@ def _cells(releases: Sequence[MeasuredRelease]) -> Iterator[tuple[Cell, ...]]:
             cell.stage.value,
             why,
         )
-
-
-def _environment(newest: MeasuredRelease) -> Iterator[str]:
-    packages = [f"{name} {newest.packages[name]}" for name in _PACKAGES if name in newest.packages]
-    yield f"Measured with Python {newest.packages['python']}, {', '.join(packages)}."
 
 
 def _inputs(notes: ModelNotes, standing: Sequence[ReleaseStanding]) -> Iterator[str]:

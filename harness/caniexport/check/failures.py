@@ -10,7 +10,6 @@ from caniexport.answers.answer import Cell, Code, Link, Message, Table
 from caniexport.answers.outcomes import short_cause
 from caniexport.check.alike import AlikeCase, alike
 from caniexport.check.cells import CheckedCell, calls_text
-from caniexport.check.inside.factory import GIVEN
 from caniexport.check.measure import MeasuredRelease
 from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.match.parse import read_error
@@ -33,7 +32,7 @@ class Failure:
         #: the sets of inputs that show it, in words
         self.sets = [sets[number] for number in self.shown.sets if number < len(sets)]
         #: whether inputs that the user gave show it; those of a case file are all the user's
-        self.is_given = not sets or any(words.startswith(GIVEN) for words in self.sets)
+        self.is_given = not sets or any(number < release.notes.given for number in self.shown.sets)
         forms = {cell.form for cell in release.cells}
         self._form = f"{'/'.join(self.shown.form)}: " if len(forms) > 1 else ""
         own = [cell for cell in release.cells if cell.form == self.shown.form]

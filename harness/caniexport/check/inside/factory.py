@@ -174,7 +174,7 @@ class Factory:
         is_rough = is_rough and not drawn  # other precision draws other numbers
         if len(sets) == 1:
             # the harness runs two at least
-            sets, words = sets * 2, words * 2
+            sets, words, count = sets * 2, words * 2, 2
         sets[0] = _with_aliases(given[0], sets[0])
         return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads, drawn)
 
