@@ -107,6 +107,7 @@ class Page:
     filters that were typed into the search.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
     ``files`` are what a reader can save: its table, the cells of a matrix, the script of a cell.
+    ``tabs``: name, title and whether it is this page, of each tab beside it.
     """
 
     title: str
@@ -125,6 +126,7 @@ class Page:
     about: str = ""
     read_as: Mapping[str, str] | None = None
     files: tuple[File, ...] = ()
+    tabs: tuple[tuple[str, str, bool], ...] = ()
 
     @property
     def chosen(self) -> tuple[str, ...]:

@@ -52,16 +52,17 @@ NAVIGATION = {
     "workarounds": "Workarounds",
     "about": "Data & method",
 }
-#: the same of every page: the last of those leads to the others
-PAGES = {
-    **NAVIGATION,
-    "case": "Cases",
+#: the tabs of Data & method
+_TABS = {
+    "about": "Overview",
+    "alerts": "Alerts",
     "claims": "Claims",
     "declared": "Declared",
-    "alerts": "Alerts",
     "runs": "Runs",
     "glossary": "Glossary",
 }
+#: the same of every page
+PAGES = {**_TABS, **NAVIGATION, "case": "Cases"}
 
 
 def page(
@@ -81,7 +82,8 @@ def page(
     form = read(name, given, kept, whole=whole, file=file)
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
-    return found if given is asked else replace(found, read_as=given)
+    tabs = tuple((tab, title, tab == name) for tab, title in _TABS.items()) if name in _TABS else ()
+    return replace(found, tabs=tabs, read_as=None if given is asked else given)
 
 
 def find_dataset(name: str, form: Form, kept: Kept) -> Kept:

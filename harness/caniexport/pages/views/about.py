@@ -8,22 +8,11 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 
-#: the pages behind the answers
-_BEHIND = (
-    ("alerts", "Alerts: what each release made worse"),
-    ("case", "Cases: every documented failure"),
-    ("claims", "Claims: what sources say, held against the rows"),
-    ("declared", "Declared: the operators that torch itself lists, held against the rows"),
-    ("runs", "Runs: when and in which environments the rows were measured"),
-    ("glossary", "Glossary: the words of these pages"),
-)
-
 
 def page(form: Form, kept: Kept) -> Page:
     """The numbers, and what the signs mean."""
     body = render(
         "about.html",
-        behind=_BEHIND,
         rows=kept.rows(),
         found=kept.answer(overview),
         audit=kept.answer(saved.last),
