@@ -95,7 +95,7 @@ def _head() -> Iterator[str]:
     yield "# Commands\n"
     yield "Written by `python docs/make_commands.py`: every example is a real run on the published dataset."
     yield "Every command takes `--json`. Exit code 0 is fine, 1 a finding that should stop a build, 2 wrong use."
-    yield "[glossary.md](glossary.md) explains the words.\n"
+    yield "[Concepts](concepts.md) explains the words.\n"
 
 
 def _command(name: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Writes docs/data.md, the data dictionary, from the row contract, and docs/glossary.md from the glossary.
+"""Writes docs/data.md, the data dictionary, from the row contract, and docs/concepts.md from the glossary.
 
 ``python docs/make_dictionary.py`` (``--check`` only says whether the files are up to date).
 """
@@ -40,7 +40,7 @@ _FILES = {
     "audit": "`audit.parquet`: the last audit (`caniexport publish --audit 300 --save`), one row per release in its "
     "sample",
     "operators": "`operators/operators.parquet`: how many calls of each operator of torch pass "
-    "([operators.md](operators.md))",
+    "([method](method.md#operator-samples))",
 }
 
 #: what the published rows add to the meaning of a column
@@ -52,7 +52,7 @@ def dictionary() -> str:
     parts = [
         "# Data dictionary\n\nThe files of `results/` (and of `results-local/`), zstd parquet under version "
         f"{SCHEMA_VERSION} of the row contract. Written by `python docs/make_dictionary.py` from the code that writes "
-        "and reads them; [glossary.md](glossary.md) explains the words.\n",
+        "and reads them; [concepts](concepts.md) explains the words.\n",
         "```python\nimport duckdb\n\n# every release, as a pandas frame; the files do not all have every column\n"
         "cells = duckdb.sql(\"FROM read_parquet('results/cells/*.parquet', union_by_name=true)\").df()\n\n"
         "# how their files end on every runtime that ran them\n"
@@ -82,11 +82,14 @@ def _words(title: str, meanings: Mapping[str, str]) -> Iterator[str]:
     yield ""
 
 
-def glossary() -> str:
-    """The glossary."""
+def concepts() -> str:
+    """The words, and how they belong together."""
     lines = [
-        "# Glossary\n",
-        "The words of the commands, the pages and the dataset.\n",
+        "# Concepts\n",
+        "A **case** is a small model that shows one documented failure: the original code (`plain`) and its workarounds.",
+        "A **cell** is one of these **variants** with one torch release, exporter and opset. Measuring it gives a **row**.",
+        "A **point** is one place in the matrix: torch, exporter, opset, runtime, provider and companion packages.",
+        "Answers compare points: a workaround is needed or obsolete at a point; an upgrade goes from one to another.\n",
     ]
     for term in TERMS:
         lines.append(f"**{term.name}**: {term.meaning}" + (":\n" if term.values else ".\n"))
@@ -97,7 +100,7 @@ def glossary() -> str:
 
 def main() -> int:
     """Write the pages, or with ``--check`` compare them."""
-    made = {"data.md": dictionary(), "glossary.md": glossary()}
+    made = {"data.md": dictionary(), "concepts.md": concepts()}
     if "--check" in sys.argv[1:]:
         return int(any((ROOT / "docs" / name).read_text(encoding="utf-8") != text for name, text in made.items()))
     for name, text in made.items():

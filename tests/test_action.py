@@ -59,7 +59,7 @@ def test_the_action_hands_every_input_to_its_steps():
 
 
 def test_the_workflow_of_the_docs_is_one_by_githubs_schema_and_gives_the_action_what_it_takes(tmp_path):
-    text = (ACTION.parents[1] / "docs" / "tools.md").read_text(encoding="utf-8")
+    text = (ACTION.parents[1] / "docs" / "using.md").read_text(encoding="utf-8")
     (asked,) = re.findall(r"```yaml\n(# \.github/workflows/.*?)```", text, re.DOTALL)
     file = tmp_path / "onnx.yml"
     file.write_text(asked)

@@ -1,4 +1,4 @@
-"""The rules that decide words of answers and stand in docs/verdicts.md, each on rows made for it."""
+"""The rules that decide words of answers, each on rows made for it."""
 
 from __future__ import annotations
 

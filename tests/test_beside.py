@@ -16,7 +16,7 @@ from test_runner import ends, rows, run
 from caniexport.runner.adapters import onnxruntime
 from caniexport.worker import compare
 
-DOCS = Path(__file__).resolve().parent.parent / "docs" / "runtimes.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "method.md"
 
 
 @pytest.fixture(scope="module")

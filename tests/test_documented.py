@@ -27,8 +27,7 @@ import make_commands  # noqa: E402  # the folder is not installed
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
-GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-VERDICTS = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+CONCEPTS = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
 #: what other parts of the project document on pages of their own
 ELSEWHERE = {"cases", "site", "reproduce", "bisect", "bundles", "run"}
 
@@ -54,14 +53,6 @@ def test_every_word_has_a_meaning(words):
 
     assert set(words) == set(kind)
     assert all(getattr(meaning, "meaning", meaning) for meaning in words.values())
-
-
-def test_every_rule_of_a_word_names_tests_that_are_there():
-    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", VERDICTS)
-
-    assert len(named) > 10
-    tests = ROOT / "tests"
-    assert [name for file, name in named if f"def {name}(" not in (tests / file).read_text(encoding="utf-8")] == []
 
 
 def test_the_join_beside_the_columns_finds_the_files_of_old_and_new_releases_on_a_runtime():
@@ -90,13 +81,38 @@ def test_the_glossary_is_short_and_explains_every_value_of_an_answer():
     (statuses,) = [term.values for term in TERMS if term.name == "status"]
     assert [status for status in Status if word(status) not in f"{status.value} {statuses[status.value]}"] == []
     assert {value.value for kind in kinds for value in kind} | set(CLAIM) <= explained
-    assert all(f"**{term.name}**" in GLOSSARY for term in TERMS)
-    assert [name for name in explained if f"- `{name}`: " not in GLOSSARY] == []
+    assert all(f"**{term.name}**" in CONCEPTS for term in TERMS)
+    assert [name for name in explained if f"- `{name}`: " not in CONCEPTS] == []
 
 
 @pytest.mark.parametrize("page", [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"], ids=lambda path: path.name)
-def test_every_document_leads_to_the_glossary(page):
-    assert page.name == "glossary.md" or "glossary.md)" in page.read_text(encoding="utf-8")
+def test_every_document_leads_to_the_concepts(page):
+    assert page.name == "concepts.md" or "concepts.md)" in page.read_text(encoding="utf-8")
+
+
+def test_what_a_person_wrote_can_be_read_in_an_hour():
+    printed = {"commands.md", "concepts.md", "data.md"}
+    pages_ = [path for path in (ROOT / "docs").glob("*.md") if path.name not in printed]
+    words = {path.name: len(path.read_text(encoding="utf-8").split()) for path in [*pages_, ROOT / "README.md"]}
+
+    assert sum(words.values()) <= 15_000
+    assert words["README.md"] <= 850  # 700 without what the program prints
+
+
+def test_every_link_between_documents_leads_somewhere():
+    texts = {path: path.read_text(encoding="utf-8") for path in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]}
+    lines = {path: re.findall(r"^#+ (.+)$", text, re.MULTILINE) for path, text in texts.items()}
+    heads = {
+        path: {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in found}
+        for path, found in lines.items()
+    }
+    links = [(path, link) for path, text in texts.items() for link in re.findall(r"\]\(([^):]+)\)", text)]
+
+    for path, link in links:
+        name, _, head = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), (path.name, link)
+        assert not head or head in heads[target], (path.name, link)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -20,7 +20,7 @@ from caniexport.store import Dataset
 
 pytestmark = pytest.mark.real
 
-#: measured by hand for docs/environments.md
+#: measured by hand for docs/method.md
 RELEASE, OPSET, IR = "onnxruntime==1.16.3", 19, 9
 
 

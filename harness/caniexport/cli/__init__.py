@@ -32,7 +32,7 @@ _MOVED = {
     "data": "--version",
     "runtimes": "table --by runtime",
     "policy": "upgrade --from TORCH",
-    "glossary": "--help, and docs/glossary.md",
+    "glossary": "--help, and docs/concepts.md",
     "support": "case NAME, or op NAME",
     "claims": "case NAME, and the page of claims",
     "declared": "op NAME, or case NAME",

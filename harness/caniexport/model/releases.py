@@ -1,6 +1,6 @@
 """The table of torch releases: one entry each, with the pins that install and import together.
 
-Measured on x86_64 Linux (docs/environments.md has the reasons behind single pins). ``torchscript`` is the range of
+Measured on x86_64 Linux (docs/method.md has the reasons behind single pins). ``torchscript`` is the range of
 opsets the TorchScript exporter accepts; the first one above it is measured too, and expected to be refused. The dynamo
 exporter refuses none: outside the range it honours it silently keeps 18, or writes what no runtime loads. Its range is
 the honoured one and the next opset on either side; from 2.12 on every opset that onnx has is asked.

@@ -1,7 +1,7 @@
 """A runtime that is not among ours: its adapter in a file of ten lines, for ``--runtime FILE.py``.
 
 The file makes ``ADAPTER``, with :func:`adapter` or as a subclass of
-:class:`~caniexport.runner.adapters.base.Adapter`. docs/your-runtime.md has one.
+:class:`~caniexport.runner.adapters.base.Adapter`. docs/contributing.md has one.
 """
 
 from __future__ import annotations

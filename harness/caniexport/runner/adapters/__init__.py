@@ -1,4 +1,4 @@
-"""The runtimes: one module each, named as the runtime. docs/runtimes.md says how to add one."""
+"""The runtimes: one module each, named as the runtime. docs/contributing.md says how to add one."""
 
 from __future__ import annotations
 
