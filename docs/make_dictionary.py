@@ -86,8 +86,10 @@ def concepts() -> str:
     """The words, and how they belong together."""
     lines = [
         "# Concepts\n",
-        "A **case** is a small model that shows one documented failure: the original code (`plain`) and its workarounds.",
-        "A **cell** is one of these **variants** with one torch release, exporter and opset. Measuring it gives a **row**.",
+        "A **case** is a small model that shows one documented failure: the original code (`plain`) and its",
+        "workarounds.",
+        "A **cell** is one of these **variants** with one torch release, exporter and opset. Measuring it gives",
+        "a **row**.",
         "A **point** is one place in the matrix: torch, exporter, opset, runtime, provider and companion packages.",
         "Answers compare points: a workaround is needed or obsolete at a point; an upgrade goes from one to another.\n",
     ]
