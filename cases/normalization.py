@@ -168,7 +168,7 @@ class DropoutReferenceInTraining(Case):
 
 
 class BatchNorm2dOfOlderTorch(Case):
-    """BatchNorm2d in eval mode: dynamo of torch 2.6 fails with onnxscript 0.5 or newer.
+    """BatchNorm2d in eval mode: torch 2.6 dynamo fails with onnxscript 0.5 or newer.
 
     The translation in newer onnxscript returns one value; torch 2.6 expects three. onnxscript 0.1.0 returns three.
     """

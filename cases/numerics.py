@@ -95,7 +95,7 @@ class ShortTimeFourierTransform(Case):
 
 
 class MeanOfNormalisedPlane(Case):
-    """Mean of a plane after instance_norm: only rounding, so relative comparison fails."""
+    """Mean of a plane after instance_norm: only rounding; relative comparison fails."""
 
     sources = ("microsoft/onnxruntime#25198",)
     aten_ops = ("aten::instance_norm", "aten::adaptive_avg_pool2d")

@@ -19,7 +19,7 @@ def through_identity(model):
 
 
 class InputHandedThrough(Case):
-    """return constant, x: output and input share a name, ONNX Runtime returns wrong data."""
+    """return constant, x: output and input share a name; ONNX Runtime mixes values up."""
 
     sources = ("pytorch/pytorch#167848", "microsoft/onnxruntime#26339")
     aten_ops = ("aten::lift_fresh",)
@@ -280,7 +280,7 @@ def input_keeps_its_name(model):
 
 
 class InputAsOutput(Case):
-    """forward returns its input unchanged with named outputs: the input is renamed too."""
+    """forward returns its input with named outputs: the input is renamed too."""
 
     sources = ("pytorch/pytorch#173076",)
     aten_ops = ("aten::clone",)

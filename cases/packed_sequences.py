@@ -46,7 +46,7 @@ class LstmDynamicBatch(_Lstm):
 
 
 class GruWithInitialState(Case):
-    """nn.GRU with an initial state as input and a dynamic batch: no dynamo translation."""
+    """nn.GRU with an initial state input and a dynamic batch: no dynamo translation."""
 
     sources = ("microsoft/onnxscript#2674",)
     aten_ops = ("aten::gru",)
@@ -126,7 +126,7 @@ def packed(lstm, x, lengths, enforce_sorted):
 
 
 class LstmPackedUnsorted(_Lstm):
-    """pack_padded_sequence(enforce_sorted=False) with a dynamic batch: fails at run time.
+    """pack_padded_sequence(enforce_sorted=False) with a dynamic batch: run fails.
 
     One sequence is as long as the padded input; lstm-packed-shorter-than-padding has none.
     """

@@ -112,7 +112,7 @@ class AdaptiveAvgPool2dDynamicSizeNonFactor(AdaptiveAvgPool2dDynamicSize):
 
 
 class AdaptiveAvgPool2dFactor(Case):
-    """AdaptiveAvgPool2d to a factor of the input size: an AveragePool with fixed kernel."""
+    """AdaptiveAvgPool2d to a factor of the input size: a fixed-kernel AveragePool."""
 
     id = "adaptive-avg-pool2d-factor"
     sources = ("seed:003",)
@@ -242,7 +242,7 @@ class AdaptiveAvgPoolFixed7x7SwapAt14x14(AdaptiveAvgPoolFixed7x7Swap):
 SIXTEEN = [[[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0], [13.0, 14.0, 15.0, 16.0]]]]
 
 
-# : positions of the four largest values of a 4 by 4 plane, counted within the plane as in torch
+#: positions of the four largest values of a 4 by 4 plane, counted within the plane as in torch
 PLACES = [[[0, 3], [13, 10]], [[5, 2], [8, 15]], [[1, 6], [12, 11]]]
 
 
@@ -369,7 +369,7 @@ class MaxPoolIndicesPerPlane(Case):
 
 
 class MaxPoolIndicesStaticPlanes(MaxPoolIndicesPerPlane):
-    """max_pool2d with return_indices of two images: the indices of each plane from zero.
+    """max_pool2d with return_indices of two images: indices start at 0 in each plane.
 
     Each image has three channels.
     """
