@@ -198,7 +198,7 @@ class FillPartOfIntegerTensor(FillIntegerTensor):
 
 
 class CacheWrittenAtPosition(Case):
-    """Cache written in place at positions given as an input.
+    """Cache written in place at input positions: wrong or failing on older torch.
 
     The model returns the cache that it wrote.
     """

@@ -104,7 +104,7 @@ class FlipOfScriptedShapes(Case):
 
 
 class TensorLiteralInForward(Case):
-    """torch.tensor of numbers in forward: exports aten::lift_fresh."""
+    """torch.tensor of numbers in forward: reported to fail at aten::lift_fresh."""
 
     sources = ("ultralytics/ultralytics#18484",)
     aten_ops = ("aten::lift_fresh", "aten::mul")

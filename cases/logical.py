@@ -273,7 +273,10 @@ class LogicalXorOneElement(_LogicalXor):
 
 
 class LogicalXorBroadcast(_LogicalXor):
-    """torch.logical_xor of (2, 1, 1, 1) and (3, 4, 5): both inputs broadcast."""
+    """torch.logical_xor with both inputs broadcast: reported wrong in ONNX Runtime.
+
+    The shapes are (2, 1, 1, 1) and (3, 4, 5).
+    """
 
     inputs = ((boolean(2, 1, 1, 1), boolean(3, 4, 5)), (boolean(2, 1, 1, 1), boolean(3, 4, 5)))
 

@@ -137,7 +137,7 @@ class OneHotNoRule(Case):
 
 
 class EmbeddingBag2d(Case):
-    """nn.EmbeddingBag with a 2-d input: cannot be exported on older torch.
+    """nn.EmbeddingBag with a 2-d input: fails or gives wrong values before torch 1.12.
 
     Each row of the input is a bag.
     """
@@ -161,7 +161,7 @@ class EmbeddingBag2d(Case):
 
 
 class EmbeddingBagPerSampleWeights(EmbeddingBag2d):
-    """nn.EmbeddingBag with per_sample_weights: cannot be exported on older torch."""
+    """nn.EmbeddingBag with per_sample_weights: fails or wrong before torch 1.12."""
 
     id = "embedding-bag-per-sample-weights"
     inputs = ((i64(2, 3), f32(2, 3)), (i64(2, 3), f32(2, 3)), (i64(4, 3), f32(4, 3)))

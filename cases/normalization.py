@@ -47,7 +47,7 @@ class InstanceNormTrackedStatistics(Case):
 
 
 class InstanceNormTrackedStatisticsStatic(InstanceNormTrackedStatistics):
-    """InstanceNorm2d(track_running_stats=True).eval() on a static batch of two.
+    """InstanceNorm2d(track_running_stats=True).eval(), static batch: wrong statistics.
 
     The exported model normalizes by image instead of the running statistics.
     """

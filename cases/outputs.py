@@ -177,7 +177,10 @@ class NoneAmongOutputs(Case):
 
 
 class ListOfDictsAsOutput(Case):
-    """forward returns a list of dictionaries, as torchvision's detectors do."""
+    """forward returns a list of dictionaries: fails at export before torch 1.3.
+
+    torchvision's detectors return such a list.
+    """
 
     sources = ("pytorch/vision#2987",)
     aten_ops = ("aten::relu",)

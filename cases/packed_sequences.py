@@ -46,7 +46,7 @@ class LstmDynamicBatch(_Lstm):
 
 
 class GruWithInitialState(Case):
-    """nn.GRU with an initial state input and a dynamic batch: no dynamo translation."""
+    """nn.GRU with a dynamic batch and an initial state: dynamo fails before torch 2.4."""
 
     sources = ("microsoft/onnxscript#2674",)
     aten_ops = ("aten::gru",)

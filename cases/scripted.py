@@ -13,7 +13,7 @@ class _Scripted(Case):
 
 
 class ScriptedAssignInLoop(_Scripted):
-    """Slice assignment in a scripted loop over lengths: fails at export."""
+    """Slice assignment in a scripted loop over lengths: fails before torch 1.9."""
 
     sources = ("pytorch/pytorch#54297",)
     aten_ops = ("prim::Loop", "aten::copy_")
@@ -37,7 +37,7 @@ class ScriptedAssignInLoop(_Scripted):
 
 
 class ScriptedBranchAfterLstm(_Scripted):
-    """Scripted module with an LSTM and a branch on an input: fails at export."""
+    """Scripted module with an LSTM and a branch on an input: fails before torch 1.8."""
 
     sources = ("pytorch/pytorch#33495", "pytorch/pytorch#24235")
     aten_ops = ("aten::lstm", "prim::If")
@@ -60,7 +60,7 @@ class ScriptedBranchAfterLstm(_Scripted):
 
 
 class ScriptedOptionalInLoop(_Scripted):
-    """Optional set in a scripted loop, None before: shape inference fails."""
+    """Optional set in a scripted loop, None before: fails below opset 16."""
 
     sources = ("pytorch/pytorch#82589",)
     aten_ops = ("prim::Loop",)
@@ -83,7 +83,7 @@ class ScriptedOptionalInLoop(_Scripted):
 
 
 class ScriptedListOfFeatures(_Scripted):
-    """Scripted module that collects features in a list: shapes cannot be inferred."""
+    """Scripted module that collects features in a list: fails before torch 1.9."""
 
     sources = ("pytorch/pytorch#95964",)
     aten_ops = ("prim::ListConstruct", "aten::append")

@@ -75,7 +75,10 @@ class MeshgridNoRule(Case):
 
 
 class MeshgridIndexingXy(Case):
-    """torch.meshgrid(indexing="xy") with different height and width: export fails."""
+    """torch.meshgrid(indexing="xy"): TorchScript export fails before torch 2.2.
+
+    Height and width differ.
+    """
 
     sources = ("pytorch/pytorch#128494",)
     aten_ops = ("aten::meshgrid",)
@@ -119,7 +122,7 @@ class NegativeStepSlice(Case):
 
 
 class RollByHalfTheSize(Case):
-    """torch.roll by half of a dynamic size: wrong values with dynamo."""
+    """torch.roll by half of a dynamic size: wrong values for another size."""
 
     sources = ("pytorch/pytorch#128324",)
     aten_ops = ("aten::roll",)

@@ -136,7 +136,7 @@ class ConvPaddingSame(Case):
 
 
 class CircularPadOneSide(Case):
-    """F.pad(mode="circular") along one dynamic axis: wrong or failing before torch 2.1."""
+    """F.pad(mode="circular") of a dynamic axis: wrong or failing on torch 1.12 to 2.0."""
 
     sources = ("pytorch/pytorch#108401", "pytorch/vision#7541", "pytorch/pytorch#95229", "onnx/onnx#4768")
     aten_ops = ("aten::pad",)
@@ -154,7 +154,7 @@ class CircularPadOneSide(Case):
 
 
 class CircularConvDynamic(Case):
-    """conv2d with circular padding of a dynamic size: wrong or failing before torch 2.1."""
+    """Circular conv2d padding, dynamic size: wrong or failing on torch 1.12 to 2.0."""
 
     sources = ("pytorch/vision#7541",)
     aten_ops = ("aten::pad", "aten::conv2d")
