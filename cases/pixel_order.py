@@ -42,7 +42,7 @@ class PixelUnshuffleOneChannel(PixelUnshuffleOrder):
 
 
 class PixelShuffleOrder(Case):
-    """pixel_shuffle to several channels: no DepthToSpace in torch's order before 11."""
+    """pixel_shuffle: DepthToSpace lacks torch's channel order below opset 11."""
 
     sources = ("onnx/onnx#1957", "onnx/onnx#2163", "pytorch/pytorch#18429")
     aten_ops = ("aten::pixel_shuffle",)
