@@ -280,7 +280,7 @@ class _NearestByNode(torch.autograd.Function):
 class ResizeNearestHalfPixel(Case):
     """Custom Resize, nearest with half_pixel and round_prefer_ceil: one pixel off.
 
-    torch's nearest uses other coordinates.
+    The values differ from torch's nearest.
     """
 
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
