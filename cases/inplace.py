@@ -1,4 +1,4 @@
-"""Writing in place: through slices, views, lists and buffers."""
+"""In-place writes: through slices, views, lists and buffers."""
 
 from typing import List
 
@@ -9,7 +9,7 @@ from caniexport import Case, f32, fix, values
 
 
 class SliceAssignToRepeat(Case):
-    """a = x.repeat(3, 2); a[:2] = x * 2: the assignment is missing from the file."""
+    """Slice assignment to x.repeat(3, 2): the exported model lacks the assignment."""
 
     sources = ("pytorch/pytorch#19948",)
     aten_ops = ("aten::repeat", "aten::copy_")
@@ -21,15 +21,18 @@ class SliceAssignToRepeat(Case):
         a[:2] = torch.cat([x, x], 1) * 2
         return a
 
-    @fix("rewrite", "the rows joined instead of assigned")
+    @fix("rewrite", "concatenate the rows instead of assigning them")
     def joined(self, x):
         return torch.cat([torch.cat([x, x], 1) * 2, x.repeat(3, 2)[2:]], 0)
 
-    newer_torch = fix("version-upgrade", "a newer torch", torch=">=1.2")
+    newer_torch = fix("version-upgrade", "use a newer torch", torch=">=1.2")
 
 
 class AddThroughSelectedView(Case):
-    """view = y[1, ...]; view += 2: the view is a Gather, its sum never reaches y."""
+    """In-place add to a view y[1, ...]: TorchScript loses the sum.
+
+    The view exports as a Gather; its sum never reaches y.
+    """
 
     sources = ("pytorch/pytorch#122290", "pytorch/pytorch#80271")
     aten_ops = ("aten::select", "aten::add_")
@@ -43,27 +46,30 @@ class AddThroughSelectedView(Case):
         view += 2
         return y
 
-    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
-    @fix("rewrite", "y[1] = y[1] + 2")
+    @fix("rewrite", "write y[1] = y[1] + 2")
     def assigned(self, x):
         y = x.clone()
         y[1] = y[1] + 2
         return y
 
-    @fix("rewrite", "y[1, ...] += 2, without a name for the view")
+    @fix("rewrite", "write y[1, ...] += 2, without a variable for the view")
     def indexed_directly(self, x):
         y = x.clone()
         y[1, ...] += 2
         return y
 
-    @fix("rewrite", "y + 2 in one row: a mask times 2")
+    @fix("rewrite", "add a mask of that row, times 2")
     def mask_added(self, x):
         return x + (torch.arange(3) == 1).to(x.dtype).unsqueeze(1) * 2
 
 
 class AddThroughSlicedView(AddThroughSelectedView):
-    """view = y[:, 1:3]; view.mul_(2): the view is a Slice, its product never reaches y."""
+    """mul_ on a view y[:, 1:3]: TorchScript loses the product.
+
+    The view exports as a Slice; its product never reaches y.
+    """
 
     aten_ops = ("aten::slice", "aten::mul_")
     onnx_ops = ("Slice", "Mul", "ScatterND")
@@ -76,25 +82,25 @@ class AddThroughSlicedView(AddThroughSelectedView):
         view.mul_(2)
         return y
 
-    @fix("rewrite", "y[:, 1:3] = y[:, 1:3] * 2")
+    @fix("rewrite", "write y[:, 1:3] = y[:, 1:3] * 2")
     def assigned(self, x):
         y = x.clone()
         y[:, 1:3] = y[:, 1:3] * 2
         return y
 
-    @fix("rewrite", "y[:, 1:3] *= 2, without a name for the view")
+    @fix("rewrite", "write y[:, 1:3] *= 2, without a variable for the view")
     def indexed_directly(self, x):
         y = x.clone()
         y[:, 1:3] *= 2
         return y
 
-    @fix("rewrite", "a vector of factors")
+    @fix("rewrite", "multiply by a vector of factors")
     def mask_added(self, x):
         return x * torch.tensor([1.0, 2.0, 2.0, 1.0])
 
 
 def powers(x: Tensor, n: Tensor) -> Tensor:
-    """x, x squared, and so on, n of them, collected in a list."""
+    """Stack the first ``n`` powers of ``x``, collected in a list."""
     found: List[Tensor] = []
     y = x
     for _ in range(int(n)):
@@ -104,7 +110,10 @@ def powers(x: Tensor, n: Tensor) -> Tensor:
 
 
 class AppendInScriptedLoop(Case):
-    """A list appended to in a scripted loop, stacked afterwards."""
+    """list.append in a scripted loop: fails at export before torch 1.9.
+
+    torch.stack then joins the list.
+    """
 
     sources = ("pytorch/pytorch#39362",)
     aten_ops = ("aten::append", "prim::Loop")
@@ -114,23 +123,23 @@ class AppendInScriptedLoop(Case):
     inputs = ((f32(3), values(2, "int64")), (f32(3), values(2, "int64")), (f32(3), values(5, "int64")))
 
     def setup(self):
-        # not where the file is imported: what a release cannot script would take every other case with it
+        # scripted here, not at import: a release that cannot script it would lose every case of the file
         self.powers = torch.jit.script(powers)
 
     def forward(self, x, n):
         return self.powers(x, n)
 
-    @fix("rewrite", "powers of a fixed number, the first n of them", documented=False)
+    @fix("rewrite", "compute a fixed number of powers and select the first n", documented=False)
     def fixed_number(self, x, n):
         return torch.stack([x, x**2, x**3, x**4, x**5]).index_select(0, torch.arange(n))
 
-    @fix("rewrite", "one product along a table of repetitions", documented=False)
+    @fix("rewrite", "use one power of a range of exponents", documented=False)
     def by_exponents(self, x, n):
         return x.unsqueeze(0) ** (torch.arange(n) + 1).unsqueeze(1).to(x.dtype)
 
 
 class SizeIncreasedInPlace(Case):
-    """A traced size is increased in place, and the size itself changes with it."""
+    """In-place add to a traced size also changes the original size."""
 
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::size", "aten::add_")
@@ -144,7 +153,7 @@ class SizeIncreasedInPlace(Case):
         longer += 2
         return torch.zeros(longer), x * length
 
-    @fix("rewrite", "longer = length + 2")
+    @fix("rewrite", "write longer = length + 2")
     def out_of_place(self, x):
         length = x.shape[1]
         longer = length + 2
@@ -152,7 +161,7 @@ class SizeIncreasedInPlace(Case):
 
 
 class FillIntegerTensor(Case):
-    """x.fill_(value) of integers: the filled tensor has another type in the file."""
+    """fill_ on an integer tensor: the filled tensor gets the wrong dtype."""
 
     sources = ("pytorch/pytorch#64233", "pytorch/pytorch#64580")
     aten_ops = ("aten::fill_",)
@@ -168,28 +177,31 @@ class FillIntegerTensor(Case):
         y = x.clone()
         return y.fill_(3) + x
 
-    @fix("rewrite", "full_like with the type named")
+    @fix("rewrite", "use full_like with an explicit dtype")
     def full_like(self, x):
         return torch.full_like(x, 3, dtype=x.dtype) + x
 
-    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+    newer_torch = fix("version-upgrade", "use torch 1.10 or newer", torch=">=1.10")
 
 
 class FillPartOfIntegerTensor(FillIntegerTensor):
-    """x[:, 0].fill_(value) of integers: a slice filled in place."""
+    """fill_ on a slice of an integer tensor: the wrong dtype."""
 
     def forward(self, x):
         y = x.clone()
         y[:, 0].fill_(3)
         return y
 
-    @fix("rewrite", "the filled column joined with the others")
+    @fix("rewrite", "concatenate the filled column with the other columns")
     def full_like(self, x):
         return torch.cat([torch.full_like(x[:, :1], 3, dtype=x.dtype), x[:, 1:]], 1)
 
 
 class CacheWrittenAtPosition(Case):
-    """A cache written in place at a position that is an input; the model returns what it wrote."""
+    """Cache written in place at input positions: wrong or failing on older torch.
+
+    The model returns the cache that it wrote.
+    """
 
     sources = ("pytorch/pytorch#135233",)
     aten_ops = ("aten::copy_", "aten::index_put_")
@@ -206,18 +218,18 @@ class CacheWrittenAtPosition(Case):
         written[:, places] = new
         return written
 
-    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
-    @fix("rewrite", "what comes before, the new part and what comes after, joined")
+    @fix("rewrite", "concatenate the cache before, the new part and the cache after")
     def joined(self, cache, new, places):
         return torch.cat([cache[:, : places[0]], new, cache[:, places[1] + 1 :]], dim=1)
 
 
 class RunningTotalInBuffer(Case):
-    """A buffer that forward adds to: eager goes on from call to call, the file begins anew at each run.
+    """In-place add to a buffer: the exported model loses the state between runs.
 
-    It begins with what the buffer held after the export's own call. ``before`` is the total of the calls before,
-    which only the fix reads.
+    Eager keeps the total from call to call. Each run of the exported model starts from the value that the buffer
+    held after the export's own call. ``before`` is the total of the earlier calls; only the workaround reads it.
     """
 
     sources = ("pytorch/pytorch#60828",)
@@ -239,13 +251,13 @@ class RunningTotalInBuffer(Case):
     def reference(self, x, before):
         return before + x
 
-    @fix("rewrite", "the state as an input and an output")
+    @fix("rewrite", "pass the state as an input and return it as an output")
     def state_passed(self, x, before):
         return before + x
 
 
 class SliceCopiedInto(Case):
-    """x[:, 1:].copy_(y): a slice as the target of a copy."""
+    """copy_ into a slice x[:, 1:]: wrong values or a failed export on older torch."""
 
     sources = ("pytorch/pytorch#161263", "pytorch/pytorch#53046")
     aten_ops = ("aten::copy_", "aten::slice")
@@ -258,19 +270,19 @@ class SliceCopiedInto(Case):
         x[:, 1:].copy_(y)
         return x
 
-    @fix("rewrite", "assigned: x[:, 1:] = y", documented=False)
+    @fix("rewrite", "assign instead: x[:, 1:] = y", documented=False)
     def assigned(self, x, y):
         x = x.clone()
         x[:, 1:] = y
         return x
 
-    @fix("rewrite", "the parts, concatenated", documented=False)
+    @fix("rewrite", "concatenate the parts", documented=False)
     def concatenated(self, x, y):
         return torch.cat([x[:, :1], y], 1)
 
 
 class SliceScatterOpenEnd(Case):
-    """torch.slice_scatter without a start or an end: the missing bound becomes an input without a name."""
+    """torch.slice_scatter without start or end: dynamo writes an unnamed input."""
 
     sources = ("microsoft/onnxscript#3006", "microsoft/onnxscript#2372")
     aten_ops = ("aten::slice_scatter",)
@@ -282,10 +294,10 @@ class SliceScatterOpenEnd(Case):
     def forward(self, x, y):
         return torch.slice_scatter(x, y, 1, end=3)
 
-    @fix("rewrite", "both bounds given", documented=False)
+    @fix("rewrite", "pass both bounds", documented=False)
     def both_bounds(self, x, y):
         return torch.slice_scatter(x, y, 1, 0, 3)
 
-    @fix("rewrite", "the parts, concatenated", documented=False)
+    @fix("rewrite", "concatenate the parts", documented=False)
     def concatenated(self, x, y):
         return torch.cat([y, x[:, 3:]], 1)

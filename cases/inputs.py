@@ -1,4 +1,4 @@
-"""A model's inputs: how they are handed to the export call, and those that are no tensors or not used."""
+"""Model inputs: how the export call receives them, non-tensor inputs and unused inputs."""
 
 from contextlib import contextmanager
 
@@ -11,7 +11,7 @@ VOCABULARY = 10
 
 @contextmanager
 def calling(call):
-    """Make the export call as ``call(export, model, args, *rest, **options)`` writes it."""
+    """Replace the export call by ``call(export, model, args, *rest, **options)``."""
     export = torch.onnx.export
 
     def changed(model, args, *rest, **options):
@@ -37,13 +37,13 @@ def unchanged(_opset):
 
 
 def input_names(model):
-    """Names of the file's own inputs, in order."""
+    """Return the names of the exported model's own inputs, in order."""
     stored = [item.name for item in model.graph.initializer]
     return {"inputs": [item.name for item in model.graph.input if item.name not in stored]}
 
 
 class MultiInputTuple(Case):
-    """Several model inputs given to the export one by one instead of as one tuple."""
+    """Model inputs passed to export one by one instead of as a tuple: export fails."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::embedding",)
@@ -63,14 +63,14 @@ class MultiInputTuple(Case):
     def forward(self, tokens, segments, positions):
         return self.tokens(tokens) + self.segments(segments) - self.positions(positions)
 
-    one_tuple = fix("export-option", "all inputs in one tuple, the second argument", patch=unchanged)
-    one_list = fix("export-option", "all inputs in one list", patch=as_list, caution=True, documented=False)
+    one_tuple = fix("export-option", "pass all inputs as one tuple, the second argument", patch=unchanged)
+    one_list = fix("export-option", "pass all inputs as one list", patch=as_list, caution=True, documented=False)
 
 
 class DummyLongtensorUninitialised(Case):
-    """torch.LongTensor(B, L) as example input of an embedding: its values are out of range.
+    """torch.LongTensor(B, L) as example input of an embedding: indices out of range.
 
-    The uninitialised values are written out here (one of them 99, in a vocabulary of 10).
+    The uninitialized values are written out here (one of them 99, in a vocabulary of 10).
     """
 
     sources = ("seed:003",)
@@ -89,16 +89,16 @@ class DummyLongtensorUninitialised(Case):
 
     valid_dummy = fix(
         "rewrite",
-        "an example input within the vocabulary: torch.zeros or torch.randint",
+        "use an example input within the vocabulary: torch.zeros or torch.randint",
         inputs=((values([[0, 0, 0], [0, 0, 0]], "int64"),), (i64(2, 3, high=VOCABULARY),)),
         documented=False,
     )
 
 
 class PythonNumberInputsBefore19(Case):
-    """A Python number among the inputs: refused before torch 1.9, a constant with dynamo.
+    """Python number as a model input: fails before torch 1.9, constant with dynamo.
 
-    Since 1.9 the TorchScript exporter makes the number an input of the file (a 0-d tensor).
+    Since 1.9 the TorchScript exporter makes the number an input of the exported model (a 0-d tensor).
     """
 
     id = "python-number-inputs-before-1-9"
@@ -113,16 +113,16 @@ class PythonNumberInputsBefore19(Case):
 
     tensor_input = fix(
         "rewrite",
-        "give the number as a tensor: torch.tensor(3)",
+        "pass the number as a tensor: torch.tensor(3)",
         inputs=((f32(2, 3), values(3, "int64")), (f32(2, 3), values(4, "int64"))),
     )
     float_tensor_input = fix(
         "rewrite",
-        "give the number as a tensor of the type it is multiplied with: torch.tensor(3.0)",
+        "pass the number as a tensor with the dtype of the other factor: torch.tensor(3.0)",
         inputs=((f32(2, 3), values(3.0)), (f32(2, 3), values(4.0))),
         documented=False,
     )
-    newer_torch = fix("version-upgrade", "torch 1.9 takes Python numbers", torch=">=1.9")
+    newer_torch = fix("version-upgrade", "use torch 1.9 or newer, which accepts Python numbers", torch=">=1.9")
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def empty_keywords(_opset):
 
 
 def names(model):
-    """The names of the file's own inputs and of its outputs."""
+    """Return the names of the exported model's own inputs and of its outputs."""
     stored = [item.name for item in model.graph.initializer]
     return {
         "inputs": [item.name for item in model.graph.input if item.name not in stored],
@@ -150,7 +150,7 @@ def names(model):
 
 
 class DictAsLastInput(Case):
-    """A dictionary as the last example input is taken for keyword arguments."""
+    """Dictionary as the last example input: export reads it as keyword arguments."""
 
     sources = ("pytorch/pytorch#47367", "pfnet/pytorch-pfn-extras#718", "onnx/onnx#1528", "onnx/tutorials#78")
     aten_ops = ("aten::mul",)
@@ -161,7 +161,7 @@ class DictAsLastInput(Case):
         return x * weights["scale"]
 
     empty_dict_appended = fix(
-        "export-option", "an empty dictionary after the real one", patch=empty_keywords, documented=False
+        "export-option", "append an empty dictionary to the inputs", patch=empty_keywords, documented=False
     )
 
     def reference(self, x, weights):
@@ -169,7 +169,7 @@ class DictAsLastInput(Case):
 
     @fix(
         "rewrite",
-        "the tensors themselves as arguments",
+        "pass the tensors themselves as arguments",
         inputs=((f32(2, 3), f32(3)), (f32(2, 3), f32(3))),
         documented=False,
     )
@@ -178,7 +178,7 @@ class DictAsLastInput(Case):
 
 
 class NoneInTheMiddle(Case):
-    """An optional argument left out in the middle: None among the example inputs."""
+    """None among the example inputs: an optional argument in the middle is omitted."""
 
     sources = ("pytorch/pytorch#55792",)
     aten_ops = ("aten::add",)
@@ -195,7 +195,7 @@ class NoneInTheMiddle(Case):
 
     @fix(
         "rewrite",
-        "a module of its own without the argument",
+        "export a separate module without the argument",
         inputs=((f32(2, 3), f32(2, 3)), (f32(2, 3), f32(2, 3))),
         documented=False,
     )
@@ -204,19 +204,19 @@ class NoneInTheMiddle(Case):
 
 
 class UnusedInput(Case):
-    """An input that forward does not use is not in the file."""
+    """Input that forward does not use: missing from the exported model."""
 
     sources = ("microsoft/onnxruntime#7424",)
     aten_ops = ("aten::add",)
     onnx_ops = ("Add",)
-    # the bare call gives no names, by which the inputs that are left would be known
+    # the bare call gives no names, so the remaining inputs could not be identified
     exporters = ("torchscript-trace", "torchscript-script", "dynamo")
     inputs = ((f32(2, 3), f32(2, 3), f32(2, 3)), (f32(2, 3), f32(2, 3), f32(2, 3)))
     facts = staticmethod(names)
 
-    def forward(self, a, b, c):  # noqa: ARG002  # the fault
+    def forward(self, a, b, c):  # noqa: ARG002  # the unused input is the case
         return a + c
 
-    @fix("rewrite", "use it: plus 0 times its sum", documented=False)
+    @fix("rewrite", "use the input: add 0 times its sum", documented=False)
     def touched(self, a, b, c):
         return a + c + 0.0 * b.sum()

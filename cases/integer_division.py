@@ -1,4 +1,4 @@
-"""Division with remainder: which way a quotient is rounded, and how large it may be."""
+"""Division with remainder: how quotients are rounded, and how large they may be."""
 
 import torch
 
@@ -8,7 +8,7 @@ BY = [3, -3, 2, -2]
 
 
 class _FourSigns(Case):
-    """Dividends of both signs by divisors of both signs; the example input has positive ones only."""
+    """Dividends and divisors of both signs; the example input has positive ones only."""
 
     inputs = (
         (values([[7, 8, 9, 10]], "int64"), values([3, 3, 2, 2], "int64")),
@@ -30,7 +30,7 @@ class _FourSignsOfFloats(Case):
 
 
 class RemainderNegativeInteger(_FourSigns):
-    """torch.remainder of negative integers: the sign of the result is wrong where Div truncates."""
+    """torch.remainder of negative integers: Div truncates, so the sign is wrong."""
 
     sources = ("pytorch/pytorch#64230", "pytorch/pytorch#60179")
     aten_ops = ("aten::remainder",)
@@ -39,20 +39,23 @@ class RemainderNegativeInteger(_FourSigns):
     def forward(self, a, b):
         return torch.remainder(a, b)
 
-    @fix("rewrite", "a - floor(a / b) * b, the quotient as a float")
+    @fix("rewrite", "compute a - floor(a / b) * b, with the quotient as a float")
     def floor_of_quotient(self, a, b):
         return a - torch.floor(a.double() / b.double()).long() * b
 
-    @fix("rewrite", "fmod, with the divisor added where the signs differ", documented=False)
+    @fix("rewrite", "use fmod and add the divisor where the signs differ", documented=False)
     def fmod_corrected(self, a, b):
         rest = torch.fmod(a, b)
         return rest + b * ((rest != 0) & ((rest < 0) != (b < 0))).long()
 
-    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+    newer_torch = fix("version-upgrade", "use torch 1.10 or newer", torch=">=1.10")
 
 
 class RemainderNegativeFloat(_FourSignsOfFloats):
-    """torch.remainder of negative floats takes the sign of the divisor; Mod with fmod=1 that of the dividend."""
+    """torch.remainder of negative floats: Mod with fmod=1 uses the dividend's sign.
+
+    torch.remainder takes the sign of the divisor.
+    """
 
     sources = ("pytorch/pytorch#64230", "pytorch/pytorch#60179")
     aten_ops = ("aten::remainder",)
@@ -61,17 +64,17 @@ class RemainderNegativeFloat(_FourSignsOfFloats):
     def forward(self, a, b):
         return torch.remainder(a, b)
 
-    @fix("rewrite", "a - floor(a / b) * b")
+    @fix("rewrite", "compute a - floor(a / b) * b")
     def floor_of_quotient(self, a, b):
         return a - torch.floor(a / b) * b
 
-    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+    newer_torch = fix("version-upgrade", "use torch 1.10 or newer", torch=">=1.10")
 
 
 class FloorDivideNegativeInteger(_FourSigns):
-    """torch.floor_divide of negative integers: a bare Div truncates where torch floors.
+    """torch.floor_divide of negative integers: TorchScript writes a truncating Div.
 
-    torch itself truncated before 1.13; the file is held against the torch that wrote it.
+    torch itself truncated before 1.13; the exported model is compared with the torch that wrote it.
     """
 
     sources = ("pytorch/pytorch#78442", "pytorch/pytorch#45161", "pytorch/pytorch#86146")
@@ -82,19 +85,19 @@ class FloorDivideNegativeInteger(_FourSigns):
     def forward(self, a, b):
         return torch.floor_divide(a, b)
 
-    @fix("rewrite", "div with rounding_mode='floor' on floats, then a cast; exact up to 2**24")
+    @fix("rewrite", "use div with rounding_mode='floor' on floats, then cast; exact up to 2**24")
     def rounding_mode_on_floats(self, a, b):
         return torch.div(a.float(), b.float(), rounding_mode="floor").long()
 
-    @fix("rewrite", "the remainder taken off first, so that nothing is rounded", documented=False)
+    @fix("rewrite", "subtract the remainder first, so that nothing is rounded", documented=False)
     def without_remainder(self, a, b):
         return torch.floor_divide(a - torch.remainder(a, b), b)
 
-    newer_torch = fix("version-upgrade", "torch 2.0 and later", torch=">=2.0")
+    newer_torch = fix("version-upgrade", "use torch 2.0 or newer", torch=">=2.0")
 
 
 class FloorDivideNegativeFloat(_FourSignsOfFloats):
-    """a // b of negative floats: floored or truncated, by torch and by its export."""
+    """a // b of negative floats: TorchScript truncates where torch floors."""
 
     sources = ("pytorch/pytorch#78442", "pytorch/pytorch#45161", "pytorch/pytorch#86146")
     aten_ops = ("aten::floor_divide", "aten::div")
@@ -104,21 +107,21 @@ class FloorDivideNegativeFloat(_FourSignsOfFloats):
     def forward(self, a, b):
         return a // b
 
-    @fix("rewrite", "div with rounding_mode='floor'")
+    @fix("rewrite", "use div with rounding_mode='floor'")
     def rounding_mode(self, a, b):
         return torch.div(a, b, rounding_mode="floor")
 
-    @fix("rewrite", "the floor of the quotient", documented=False)
+    @fix("rewrite", "take the floor of the quotient", documented=False)
     def floor_of_quotient(self, a, b):
         return torch.floor(a / b)
 
-    newer_torch = fix("version-upgrade", "torch 2.0 and later", torch=">=2.0")
+    newer_torch = fix("version-upgrade", "use torch 2.0 or newer", torch=">=2.0")
 
 
 class TruncatedDivisionNegativeInteger(_FourSigns):
-    """Integer division rounded towards zero is one Div, which ONNX did not define for negative quotients.
+    """torch.div(rounding_mode='trunc') of negative integers: ONNX left Div undefined.
 
-    ONNX Runtime truncates; ONNX's own reference evaluator floors.
+    The division is one Div. ONNX Runtime truncates; ONNX's own reference evaluator floors.
     """
 
     sources = ("onnx/onnx#4016", "onnx/onnx#7570", "onnx/onnx#8461", "microsoft/onnxruntime#26997")
@@ -129,18 +132,18 @@ class TruncatedDivisionNegativeInteger(_FourSigns):
     def forward(self, a, b):
         return torch.div(a, b, rounding_mode="trunc")
 
-    @fix("rewrite", "the division of floats, then a rounding towards zero: exact up to 2**53")
+    @fix("rewrite", "divide as floats, then round towards zero; exact up to 2**53")
     def divide_floats(self, a, b):
         quotient = a.double() / b.double()
         return torch.where(quotient < 0, torch.ceil(quotient), torch.floor(quotient)).long()
 
-    @fix("rewrite", "no negative operand: magnitudes are divided, the sign is put back")
+    @fix("rewrite", "divide the magnitudes, then restore the sign")
     def divide_magnitudes(self, a, b):
         return torch.div(a.abs(), b.abs(), rounding_mode="trunc") * torch.sign(a) * torch.sign(b)
 
 
 class CeilDivNegatedFloorDiv(Case):
-    """-(-a // b), a division rounded up, comes out rounded down where // is a bare Div."""
+    """-(-a // b), division rounded up: rounded down where // exports as a bare Div."""
 
     sources = ("onnx/tensorflow-onnx#2174", "rwth-i6/returnn#1328")
     aten_ops = ("aten::floor_divide", "aten::neg")
@@ -156,17 +159,20 @@ class CeilDivNegatedFloorDiv(Case):
     def forward(self, a, b):
         return -(-a // b)
 
-    @fix("rewrite", "(a + b - 1) // b, for positive integers")
+    @fix("rewrite", "use (a + b - 1) // b, for positive integers")
     def add_divisor_less_one(self, a, b):
         return (a + b - 1) // b
 
-    @fix("rewrite", "the quotient and one more where something remains", documented=False)
+    @fix("rewrite", "add one to the quotient where a remainder is left", documented=False)
     def one_more_where_it_remains(self, a, b):
         return torch.div(a, b, rounding_mode="trunc") + (torch.remainder(a, b) > 0).long()
 
 
 class FmodIntegerByFloat(Case):
-    """torch.fmod of an integer tensor by 2.5: the result is a float, Mod's inputs are of two types."""
+    """torch.fmod of an integer tensor by 2.5: Mod gets two different dtypes.
+
+    The result is a float.
+    """
 
     sources = ("pytorch/pytorch#48739", "pytorch/pytorch#48278")
     aten_ops = ("aten::fmod",)
@@ -177,13 +183,16 @@ class FmodIntegerByFloat(Case):
     def forward(self, x):
         return torch.fmod(x, 2.5)
 
-    @fix("rewrite", "x.float() first", documented=False)
+    @fix("rewrite", "convert with x.float() first", documented=False)
     def float_first(self, x):
         return torch.fmod(x.float(), 2.5)
 
 
 class RemainderIntegerByFloat(FmodIntegerByFloat):
-    """torch.remainder of an integer tensor by 2.5: the result is a float, Mod's inputs are of two types."""
+    """torch.remainder of an integer tensor by 2.5: Mod gets two different dtypes.
+
+    The result is a float.
+    """
 
     aten_ops = ("aten::remainder",)
     onnx_ops = ("Mod", "Floor", "Div")
@@ -191,13 +200,13 @@ class RemainderIntegerByFloat(FmodIntegerByFloat):
     def forward(self, x):
         return torch.remainder(x, 2.5)
 
-    @fix("rewrite", "x.float() first", documented=False)
+    @fix("rewrite", "convert with x.float() first", documented=False)
     def float_first(self, x):
         return torch.remainder(x.float(), 2.5)
 
 
 class FloorDivideLargeInteger(Case):
-    """a // b of integers above 2**24: a path through float32 loses the last digits."""
+    """a // b of integers above 2**24: a cast to float32 loses the last digits."""
 
     sources = ("microsoft/onnxscript#2592",)
     aten_ops = ("aten::floor_divide",)
@@ -213,15 +222,15 @@ class FloorDivideLargeInteger(Case):
     def forward(self, a, b):
         return a // b
 
-    @fix("rewrite", "the remainder taken off first, then a division without a rest", documented=False)
+    @fix("rewrite", "subtract the remainder first, then divide exactly", documented=False)
     def exact_division(self, a, b):
         return torch.div(a - torch.remainder(a, b), b, rounding_mode="trunc")
 
-    newer_onnxscript = fix("version-upgrade", "an onnxscript of October 2025 or later", torch=">=2.9")
+    newer_onnxscript = fix("version-upgrade", "use onnxscript of October 2025 or newer", torch=">=2.9")
 
 
 class TruncLargeFloat(Case):
-    """torch.trunc through a cast to int64 and back: 1e30 does not fit."""
+    """torch.trunc of 1e30: no TorchScript symbolic; a cast to int64 overflows."""
 
     sources = ("onnx/onnx#4588",)
     aten_ops = ("aten::trunc",)
@@ -231,17 +240,17 @@ class TruncLargeFloat(Case):
     def forward(self, x):
         return torch.trunc(x)
 
-    @fix("rewrite", "ceil where negative, floor elsewhere")
+    @fix("rewrite", "use ceil where negative, floor elsewhere")
     def ceil_or_floor(self, x):
         return torch.where(x < 0, torch.ceil(x), torch.floor(x))
 
-    @fix("rewrite", "the sign times the floor of the magnitude", documented=False)
+    @fix("rewrite", "multiply the sign by the floor of the magnitude", documented=False)
     def floor_of_magnitude(self, x):
         return torch.sign(x) * torch.floor(torch.abs(x))
 
 
 class DivTruncLargeFloat(Case):
-    """torch.div(x, y, rounding_mode='trunc') through a cast to int64: 1e30 / 3 does not fit."""
+    """torch.div(rounding_mode='trunc') of 1e30 by 3: a cast to int64 overflows."""
 
     sources = ("onnx/onnx#4588",)
     aten_ops = ("aten::div", "aten::trunc")
@@ -255,7 +264,7 @@ class DivTruncLargeFloat(Case):
     def forward(self, x, y):
         return torch.div(x, y, rounding_mode="trunc")
 
-    @fix("rewrite", "where(q < 0, q.ceil(), q.floor()) of the quotient")
+    @fix("rewrite", "compute where(q < 0, q.ceil(), q.floor()) of the quotient q")
     def ceil_or_floor(self, x, y):
         quotient = x / y
         return torch.where(quotient < 0, quotient.ceil(), quotient.floor())

@@ -1,4 +1,4 @@
-"""Layers that a rewrite carries over: RMS norm, softmax over channels, padded running sums, flips and literals."""
+"""Layers with a known rewrite: RMS norm, softmax over channels, padded running sums, flips and literals."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, f32, fix, i32
 
 
 class RmsNormNoRule(Case):
-    """nn.RMSNorm has no TorchScript rule; ONNX has the operator from opset 23 on."""
+    """nn.RMSNorm has no TorchScript symbolic; ONNX has the operator from opset 23 on."""
 
     sources = ("pytorch/pytorch#159249",)
     aten_ops = ("aten::rms_norm",)
@@ -22,15 +22,15 @@ class RmsNormNoRule(Case):
     def forward(self, x):
         return self.norm(x)
 
-    @fix("rewrite", "x over the root of its mean square, times the weight", documented=False)
+    @fix("rewrite", "divide x by the root of its mean square, then multiply by the weight", documented=False)
     def by_hand(self, x):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.norm.weight
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
 
 class CumsumOfPaddedInt32(Case):
-    """The running sum of padded int32 counts: int64 where int32 is expected."""
+    """torch.cumsum of padded int32 counts: the output has the wrong dtype."""
 
     id = "cumsum-of-padded-int32"
     sources = ("pytorch/pytorch#52252",)
@@ -42,17 +42,20 @@ class CumsumOfPaddedInt32(Case):
     def forward(self, counts):
         return torch.cumsum(F.pad(counts, (1, 0), value=0.0), dim=1)[:, None]
 
-    @fix("rewrite", "counts as int64 first", documented=False)
+    @fix("rewrite", "convert the counts to int64 first", documented=False)
     def int64_first(self, counts):
         return torch.cumsum(F.pad(counts.long(), (1, 0), value=0), dim=1)[:, None]
 
-    @fix("rewrite", "pad with an integer: int32 in place of int64 all the same", caution=True, documented=False)
+    @fix("rewrite", "pad with an integer: the dtypes still differ", caution=True, documented=False)
     def integer_padding(self, counts):
         return torch.cumsum(F.pad(counts, (1, 0), value=0), dim=1)[:, None]
 
 
 class SoftmaxOverChannels(Case):
-    """F.softmax over the channels of images has no rule in torch 1.0; below opset 13 it is transposed for."""
+    """F.softmax over image channels has no symbolic in torch 1.0.
+
+    Below opset 13 the exporter adds two Transpose nodes.
+    """
 
     sources = ("pytorch/pytorch#20643", "pytorch/pytorch#17918", "onnx/onnx#5460")
     aten_ops = ("aten::softmax",)
@@ -67,11 +70,14 @@ class SoftmaxOverChannels(Case):
     def transposed(self, x):
         return F.softmax(x.transpose(1, 3), dim=-1).transpose(1, 3)
 
-    opset_13 = fix("raise-opset", "export at opset 13, whose Softmax takes any axis", opset=13, documented=False)
+    opset_13 = fix("raise-opset", "export at opset 13, whose Softmax accepts any axis", opset=13, documented=False)
 
 
 class FlipOfScriptedShapes(Case):
-    """torch.flip of a tensor of sizes in a scripted function: shape inference takes it for one of one axis."""
+    """torch.flip of a tensor of sizes in a scripted function: axis out of range.
+
+    Shape inference assumes a tensor of one axis.
+    """
 
     sources = ("pytorch/pytorch#110693",)
     aten_ops = ("aten::flip",)
@@ -84,13 +90,13 @@ class FlipOfScriptedShapes(Case):
     def forward(self, x):
         return torch.flip(torch.tensor([[x.size(0), x.size(1)], [x.size(1), x.size(0)]]), [1])
 
-    @fix("rewrite", "rows written in the other order, and stacked", documented=False)
+    @fix("rewrite", "write the rows in reverse order and stack them", documented=False)
     def stacked(self, x):
         return torch.stack([torch.tensor([x.size(1), x.size(0)]), torch.tensor([x.size(0), x.size(1)])])
 
     trace = fix(
         "export-option",
-        "trace instead of script: the sizes stay the example's",
+        "trace instead of script: the sizes stay those of the example",
         exporter="torchscript-trace",
         caution=True,
         documented=False,
@@ -98,7 +104,7 @@ class FlipOfScriptedShapes(Case):
 
 
 class TensorLiteralInForward(Case):
-    """torch.tensor of numbers in forward, which reaches aten::lift_fresh."""
+    """torch.tensor of numbers in forward: reported to fail at aten::lift_fresh."""
 
     sources = ("ultralytics/ultralytics#18484",)
     aten_ops = ("aten::lift_fresh", "aten::mul")
@@ -112,6 +118,6 @@ class TensorLiteralInForward(Case):
     def forward(self, x):
         return x * torch.tensor([1.0, 2.0, 3.0])
 
-    @fix("rewrite", "a buffer made beforehand", documented=False)
+    @fix("rewrite", "register the tensor as a buffer beforehand", documented=False)
     def buffer(self, x):
         return x * self.scale

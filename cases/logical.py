@@ -1,4 +1,4 @@
-"""Bits and booleans: not, or, xor, shifts, comparisons of masks, integers taken for truth values, infinities."""
+"""Bits and booleans: not, or, xor, shifts, comparisons of masks, integers used as booleans, infinities."""
 
 from contextlib import contextmanager
 
@@ -20,7 +20,7 @@ class _TwoMasks(Case):
 
 
 class NotOfMask(_OneMask):
-    """~mask has no rule in torch 1.2."""
+    """~mask has no TorchScript symbolic before torch 1.5."""
 
     sources = ("pytorch/pytorch#25805",)
     aten_ops = ("aten::bitwise_not",)
@@ -33,13 +33,13 @@ class NotOfMask(_OneMask):
     def equals_false(self, x):
         return x == torch.as_tensor(False)
 
-    @fix("rewrite", "torch.logical_not", documented=False)
+    @fix("rewrite", "use torch.logical_not", documented=False)
     def logical_not(self, x):
         return torch.logical_not(x)
 
 
 class MaskEqualsZero(_OneMask):
-    """mask == 0: a boolean compared with an integer."""
+    """mask == 0: the exported model compares a bool with an integer."""
 
     sources = ("pytorch/pytorch#25805",)
     aten_ops = ("aten::eq",)
@@ -52,13 +52,13 @@ class MaskEqualsZero(_OneMask):
     def equals_false(self, x):
         return x == torch.as_tensor(False)
 
-    @fix("rewrite", "~mask", documented=False)
+    @fix("rewrite", "use ~mask", documented=False)
     def inverted(self, x):
         return ~x
 
 
 class LogicalNotOpset9(_OneMask):
-    """torch.logical_not has no rule before torch 2.0."""
+    """torch.logical_not has no TorchScript symbolic before torch 2.1."""
 
     id = "logical-not-opset-9"
     sources = ("pytorch/pytorch#95154",)
@@ -68,7 +68,7 @@ class LogicalNotOpset9(_OneMask):
     def forward(self, x):
         return torch.logical_not(x)
 
-    @fix("rewrite", "~mask", documented=False)
+    @fix("rewrite", "use ~mask", documented=False)
     def inverted(self, x):
         return ~x
 
@@ -78,7 +78,7 @@ class LogicalNotOpset9(_OneMask):
 
 
 class LogicalOrNoRule(_TwoMasks):
-    """torch.logical_or and logical_and have no rule in torch 1.7."""
+    """torch.logical_or and logical_and have no TorchScript symbolic before torch 1.8."""
 
     sources = ("pytorch/pytorch#49518",)
     aten_ops = ("aten::logical_or", "aten::logical_and")
@@ -87,13 +87,13 @@ class LogicalOrNoRule(_TwoMasks):
     def forward(self, x, y):
         return torch.logical_or(x, y), torch.logical_and(x, y)
 
-    @fix("rewrite", "| and & of the masks", documented=False)
+    @fix("rewrite", "use | and & of the masks", documented=False)
     def operators(self, x, y):
         return x | y, x & y
 
 
 class XorNoRule(_TwoMasks):
-    """x ^ y of masks has no rule before torch 1.10."""
+    """x ^ y of masks has no TorchScript symbolic before torch 1.11."""
 
     sources = ("pytorch/pytorch#61113", "pytorch/pytorch#64042")
     aten_ops = ("aten::__xor__",)
@@ -102,17 +102,17 @@ class XorNoRule(_TwoMasks):
     def forward(self, x, y):
         return x ^ y
 
-    @fix("rewrite", "torch.logical_xor", documented=False)
+    @fix("rewrite", "use torch.logical_xor", documented=False)
     def logical_xor(self, x, y):
         return torch.logical_xor(x, y)
 
-    @fix("rewrite", "not equal", documented=False)
+    @fix("rewrite", "use x != y", documented=False)
     def not_equal(self, x, y):
         return x != y
 
 
 class AndOfMasks(_TwoMasks):
-    """mask & mask: dynamo_export's early BitwiseAnd takes no bool."""
+    """mask & mask: early dynamo_export writes BitwiseAnd, which rejects bool."""
 
     sources = ("microsoft/onnxscript#907",)
     aten_ops = ("aten::bitwise_and",)
@@ -121,13 +121,13 @@ class AndOfMasks(_TwoMasks):
     def forward(self, x, y):
         return x & y
 
-    @fix("rewrite", "torch.logical_and", documented=False)
+    @fix("rewrite", "use torch.logical_and", documented=False)
     def logical_and(self, x, y):
         return torch.logical_and(x, y)
 
 
 class NotOfIntegers(Case):
-    """~x of integers: the TorchScript exporter takes booleans only."""
+    """~x of integers: the TorchScript exporter accepts only booleans."""
 
     sources = ("tracel-ai/burn#1714", "onnx/onnx#5497")
     aten_ops = ("aten::bitwise_not",)
@@ -139,7 +139,7 @@ class NotOfIntegers(Case):
     def forward(self, x):
         return ~x
 
-    @fix("rewrite", "-x - 1", documented=False)
+    @fix("rewrite", "use -x - 1", documented=False)
     def minus_one(self, x):
         return -x - 1
 
@@ -147,7 +147,7 @@ class NotOfIntegers(Case):
 
 
 class IsinfNoRule(Case):
-    """torch.isinf needs opset 10, and torch 1.9."""
+    """torch.isinf: the TorchScript exporter needs opset 10 and torch 1.9."""
 
     sources = ("pytorch/pytorch#53328", "pytorch/pytorch#54007")
     aten_ops = ("aten::isinf",)
@@ -170,7 +170,7 @@ class IsinfNoRule(Case):
 
 
 class CountOfMask(_OneMask):
-    """The number of true values in each row: ReduceSum takes no bool."""
+    """sum over a bool mask, the count of true values: ReduceSum rejects bool."""
 
     sources = ("microsoft/onnxruntime#13681",)
     aten_ops = ("aten::sum",)
@@ -188,7 +188,7 @@ BITS = 8
 
 
 def bit(x, place):
-    """One bit of small non-negative integers, by arithmetic that every opset has."""
+    """Return one bit of small non-negative integers, with arithmetic that every opset has."""
     return torch.floor(x.float() / 2**place) - 2 * torch.floor(x.float() / 2 ** (place + 1))
 
 
@@ -201,11 +201,11 @@ class _Bitwise(Case):
     )
     dynamic = {"a": {0: "n"}, "b": {0: "n"}}
 
-    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
 
 class XorOfIntegers(_Bitwise):
-    """a ^ b of integers exported as a Xor of truth values."""
+    """a ^ b of integers: TorchScript has no symbolic or rejects non-booleans."""
 
     aten_ops = ("aten::bitwise_xor",)
     onnx_ops = ("Xor", "BitwiseXor")
@@ -213,13 +213,13 @@ class XorOfIntegers(_Bitwise):
     def forward(self, a, b):
         return a ^ b
 
-    @fix("rewrite", "bit by bit, with sums and differences")
+    @fix("rewrite", "compute bit by bit, with sums and differences")
     def by_arithmetic(self, a, b):
         return sum((bit(a, i) - bit(b, i)).abs() * 2**i for i in range(BITS)).long()
 
 
 class AndOfIntegers(_Bitwise):
-    """a & b of integers exported as an And of truth values."""
+    """a & b of integers: TorchScript writes a boolean And or rejects integers."""
 
     aten_ops = ("aten::bitwise_and",)
     onnx_ops = ("And", "BitwiseAnd")
@@ -227,13 +227,13 @@ class AndOfIntegers(_Bitwise):
     def forward(self, a, b):
         return a & b
 
-    @fix("rewrite", "bit by bit, with products")
+    @fix("rewrite", "compute bit by bit, with products")
     def by_arithmetic(self, a, b):
         return sum(bit(a, i) * bit(b, i) * 2**i for i in range(BITS)).long()
 
 
 class OrOfIntegers(_Bitwise):
-    """a | b of integers exported as an Or of truth values."""
+    """a | b of integers: TorchScript writes a boolean Or or rejects integers."""
 
     aten_ops = ("aten::bitwise_or",)
     onnx_ops = ("Or", "BitwiseOr")
@@ -241,7 +241,7 @@ class OrOfIntegers(_Bitwise):
     def forward(self, a, b):
         return a | b
 
-    @fix("rewrite", "bit by bit, with sums and products")
+    @fix("rewrite", "compute bit by bit, with sums and products")
     def by_arithmetic(self, a, b):
         return sum((bit(a, i) + bit(b, i) - bit(a, i) * bit(b, i)) * 2**i for i in range(BITS)).long()
 
@@ -255,13 +255,13 @@ class _LogicalXor(Case):
     def forward(self, x, y):
         return torch.logical_xor(x, y)
 
-    @fix("rewrite", "x != y", documented=False)
+    @fix("rewrite", "use x != y", documented=False)
     def not_equal(self, x, y):
         return x != y
 
 
 class LogicalXorOneElement(_LogicalXor):
-    """torch.logical_xor of one element with one element: ONNX Runtime 1.8 answers with the wrong truth value."""
+    """torch.logical_xor of one element each: wrong value in ONNX Runtime 1.8."""
 
     inputs = (
         (values([False], "bool"), values([False], "bool")),
@@ -273,7 +273,10 @@ class LogicalXorOneElement(_LogicalXor):
 
 
 class LogicalXorBroadcast(_LogicalXor):
-    """torch.logical_xor of (2, 1, 1, 1) with (3, 4, 5): a broadcast on both sides."""
+    """torch.logical_xor with both inputs broadcast: reported wrong in ONNX Runtime.
+
+    The shapes are (2, 1, 1, 1) and (3, 4, 5).
+    """
 
     inputs = ((boolean(2, 1, 1, 1), boolean(3, 4, 5)), (boolean(2, 1, 1, 1), boolean(3, 4, 5)))
 
@@ -286,7 +289,10 @@ _INT32 = 6
 
 @contextmanager
 def unsigned_shift(opset):
-    """Rules that shift int32 as uint32, a type that BitShift knows and the exporter's type inference does not."""
+    """Register symbolics that shift int32 as uint32.
+
+    BitShift accepts uint32, the type inference of the exporter does not know it.
+    """
 
     def shift(direction):
         def rule(g, x, bits):
@@ -309,7 +315,7 @@ def unsigned_shift(opset):
 
 
 class BitshiftOpset11(Case):
-    """Shifts of negative int32 values: ONNX's BitShift is for unsigned types only.
+    """x << 2 and x >> 1 of negative int32: ONNX BitShift accepts only unsigned types.
 
     torch shifts negative integers arithmetically (-3 >> 1 is -2); a division rounds towards zero (-1).
     """
@@ -327,7 +333,7 @@ class BitshiftOpset11(Case):
         return x << 2, x >> 1
 
     def reference(self, x):
-        # torch 1.3 shifts negative values wrongly itself
+        # torch 1.3 itself shifts negative values wrongly
         return x * 4, torch.floor(x.to(torch.float64) / 2).to(torch.int32)
 
     @fix("rewrite", "multiply and floor-divide by a power of two; exact up to 2**24", documented=False)
@@ -336,7 +342,7 @@ class BitshiftOpset11(Case):
 
     unsigned_bitshift = fix(
         "custom-symbolic",
-        "shift as uint32, which would be wrong for negative values shifted right",
+        "shift as uint32; wrong for negative values shifted right",
         patch=unsigned_shift,
         caution=True,
         documented=False,
@@ -344,9 +350,9 @@ class BitshiftOpset11(Case):
 
 
 class BitshiftUint8(Case):
-    """x << 2 and x >> 1 of uint8: a BitShift node since opset 11.
+    """x << 2 and x >> 1 of uint8: BitShift needs opset 11.
 
-    The dynamo exporter has been seen to answer int8 (torch 2.13).
+    The dynamo exporter of torch 2.13 returned int8.
     """
 
     id = "bitshift-uint8"
@@ -362,7 +368,7 @@ class BitshiftUint8(Case):
 
 
 class AndInPlace(_TwoMasks):
-    """mask &= other: aten::__iand_ has no rule."""
+    """mask &= other: aten::__iand_ has no TorchScript symbolic."""
 
     sources = ("pytorch/pytorch#159072", "lix19937/tensorrt-insight#53")
     aten_ops = ("aten::__iand__",)
@@ -373,15 +379,15 @@ class AndInPlace(_TwoMasks):
         x &= y
         return x
 
-    @fix("rewrite", "mask = mask & other")
+    @fix("rewrite", "write mask = mask & other")
     def out_of_place(self, x, y):
         return x & y
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 class OrInPlace(_TwoMasks):
-    """mask |= other: aten::__ior_ has no rule."""
+    """mask |= other: aten::__ior_ has no TorchScript symbolic."""
 
     sources = ("huggingface/transformers#31696", "huggingface/optimum#2235")
     aten_ops = ("aten::__ior__",)
@@ -392,14 +398,14 @@ class OrInPlace(_TwoMasks):
         x |= y
         return x
 
-    @fix("rewrite", "mask = mask | other", documented=False)
+    @fix("rewrite", "write mask = mask | other", documented=False)
     def out_of_place(self, x, y):
         return x | y
 
-    @fix("rewrite", "mask.bitwise_or_(other)")
+    @fix("rewrite", "use mask.bitwise_or_(other)")
     def bitwise_or_in_place(self, x, y):
         x = x.clone()
         x.bitwise_or_(y)
         return x
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)

@@ -1,4 +1,4 @@
-"""Looking values up: counting, bucketing, one-hot, embedding bags, unique values."""
+"""Looking up values: counting, bucketing, one-hot, embedding bags, unique values."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, f32, fix, i32, i64, values
 
 
 class BincountNoRule(Case):
-    """torch.bincount has no rule."""
+    """torch.bincount has no TorchScript symbolic."""
 
     sources = ("AILab-CVC/YOLO-World#536",)
     aten_ops = ("aten::bincount",)
@@ -24,7 +24,7 @@ class BincountNoRule(Case):
 
     @fix(
         "rewrite",
-        "scatter_add of ones into zeros: below opset 16 equal indices overwrite each other",
+        "use scatter_add of ones into zeros; below opset 16 equal indices overwrite each other",
         caution=True,
         documented=False,
     )
@@ -52,7 +52,10 @@ class _Bucketize(Case):
 
 
 class BucketizeNoRule(_Bucketize):
-    """torch.bucketize has no rule; values equal to a boundary belong to the bucket below it."""
+    """torch.bucketize has no TorchScript symbolic before torch 1.12.
+
+    Values equal to a boundary belong to the bucket below it.
+    """
 
     sources = ("pytorch/pytorch#75413", "onnx/onnx#3930", "pytorch/pytorch#148098")
 
@@ -65,7 +68,10 @@ class BucketizeNoRule(_Bucketize):
 
 
 class BucketizeRight(_Bucketize):
-    """torch.bucketize(right=True): values equal to a boundary belong to the bucket above it."""
+    """torch.bucketize(right=True) has no TorchScript symbolic before torch 1.12.
+
+    Values equal to a boundary belong to the bucket above it.
+    """
 
     sources = ("pytorch/pytorch#75413", "onnx/onnx#3930", "pytorch/pytorch#148098")
 
@@ -78,7 +84,10 @@ class BucketizeRight(_Bucketize):
 
 
 class HistcNoRule(Case):
-    """torch.histc has no rule; a value on the upper edge belongs to the last bin."""
+    """torch.histc has no TorchScript symbolic.
+
+    A value on the upper edge belongs to the last bin.
+    """
 
     sources = ("pytorch/pytorch#74032",)
     aten_ops = ("aten::histc",)
@@ -93,7 +102,7 @@ class HistcNoRule(Case):
     def forward(self, x):
         return torch.histc(x, bins=4, min=0.0, max=1.0)
 
-    @fix("rewrite", "the bin of each value within the range, compared with every bin and summed", documented=False)
+    @fix("rewrite", "compute the bin of each value within the range, compare with every bin and sum", documented=False)
     def compare_and_sum(self, x):
         inside = ((x >= 0.0) & (x <= 1.0)).float()
         bins = torch.clamp(torch.floor(x * 4), max=3.0)
@@ -101,7 +110,7 @@ class HistcNoRule(Case):
 
 
 class OneHotNoRule(Case):
-    """F.one_hot has no rule in torch 1.1, and early runtimes have no kernel for its types."""
+    """F.one_hot has no symbolic before torch 1.5; early runtimes lack a kernel."""
 
     sources = (
         "pytorch/pytorch#22534",
@@ -118,7 +127,7 @@ class OneHotNoRule(Case):
     def forward(self, x):
         return F.one_hot(x, 5)
 
-    @fix("rewrite", "rows of an identity matrix", documented=False)
+    @fix("rewrite", "index the rows of an identity matrix", documented=False)
     def rows_of_eye(self, x):
         return torch.eye(5, dtype=torch.int64)[x]
 
@@ -128,7 +137,10 @@ class OneHotNoRule(Case):
 
 
 class EmbeddingBag2d(Case):
-    """nn.EmbeddingBag with bags as the rows of a matrix."""
+    """nn.EmbeddingBag with a 2-d input: fails or gives wrong values before torch 1.12.
+
+    Each row of the input is a bag.
+    """
 
     id = "embedding-bag-2d"
     sources = ("pytorch/pytorch#41234", "pytorch/pytorch#75621")
@@ -143,13 +155,13 @@ class EmbeddingBag2d(Case):
     def forward(self, x):
         return self.bag(x)
 
-    @fix("rewrite", "an embedding, summed over each bag", documented=False)
+    @fix("rewrite", "use an embedding and sum over each bag", documented=False)
     def embedding_sum(self, x):
         return F.embedding(x, self.bag.weight).sum(1)
 
 
 class EmbeddingBagPerSampleWeights(EmbeddingBag2d):
-    """nn.EmbeddingBag with a weight for each sample."""
+    """nn.EmbeddingBag with per_sample_weights: fails or wrong before torch 1.12."""
 
     id = "embedding-bag-per-sample-weights"
     inputs = ((i64(2, 3), f32(2, 3)), (i64(2, 3), f32(2, 3)), (i64(4, 3), f32(4, 3)))
@@ -158,13 +170,13 @@ class EmbeddingBagPerSampleWeights(EmbeddingBag2d):
     def forward(self, x, weights):
         return self.bag(x, per_sample_weights=weights)
 
-    @fix("rewrite", "an embedding, weighted and summed over each bag", documented=False)
+    @fix("rewrite", "use an embedding, then weight and sum over each bag", documented=False)
     def embedding_sum(self, x, weights):
         return (F.embedding(x, self.bag.weight) * weights.unsqueeze(-1)).sum(1)
 
 
 class UniqueInt32(Case):
-    """torch.unique of int32: Unique has kernels for few types."""
+    """torch.unique of int32: onnxruntime has Unique kernels for few types."""
 
     id = "unique-int32"
     sources = ("microsoft/onnxscript#1547",)
@@ -176,13 +188,13 @@ class UniqueInt32(Case):
     def forward(self, x):
         return torch.unique(x)
 
-    @fix("rewrite", "unique values of the int64 values", documented=False)
+    @fix("rewrite", "take the unique values as int64, then cast back", documented=False)
     def as_int64(self, x):
         return torch.unique(x.long()).to(torch.int32)
 
 
 class UniqueConsecutiveNoRule(Case):
-    """x.unique_consecutive() has no rule."""
+    """torch.unique_consecutive has no TorchScript symbolic."""
 
     sources = ("onnx/onnx#3193", "pytorch/pytorch#112718")
     aten_ops = ("aten::unique_consecutive",)
@@ -197,6 +209,6 @@ class UniqueConsecutiveNoRule(Case):
     def forward(self, x):
         return torch.unique_consecutive(x)
 
-    @fix("rewrite", "the first value, and every one that differs from the one before", documented=False)
+    @fix("rewrite", "keep the first value and every value that differs from the previous one", documented=False)
     def changed(self, x):
         return torch.cat([x[:1], x[1:][x[1:] != x[:-1]]])

@@ -1,4 +1,4 @@
-"""Masks: reading, writing, filling and scattering through them, what is added by one, where a condition holds."""
+"""Masks: reading, writing, filling and scattering with masks, adding masks, and where a condition holds."""
 
 import torch
 
@@ -11,7 +11,10 @@ INFINITE = float("-inf")
 
 
 class MaskedScatterBroadcastMask(Case):
-    """masked_scatter with a mask of one column: values are taken from the source as if it were as narrow."""
+    """masked_scatter with a one-column mask: dynamo reads the wrong source values.
+
+    The values are taken as if the source had one column too.
+    """
 
     sources = ("pytorch/pytorch#186146", "microsoft/onnxscript#2929")
     aten_ops = ("aten::masked_scatter",)
@@ -26,20 +29,20 @@ class MaskedScatterBroadcastMask(Case):
     def forward(self, x, mask, source):
         return x.masked_scatter(mask.unsqueeze(-1), source)
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")
 
-    @fix("rewrite", "the mask expanded first")
+    @fix("rewrite", "expand the mask first")
     def mask_expanded(self, x, mask, source):
         return x.masked_scatter(mask.unsqueeze(-1).expand_as(x), source)
 
-    @fix("rewrite", "the row of the source by a running count, and where")
+    @fix("rewrite", "pick the source row by a running count, then use where")
     def row_by_count(self, x, mask, source):
         row = (torch.cumsum(mask.long(), 1) - 1).clamp(min=0)
         return torch.where(mask.unsqueeze(-1), source[row], x)
 
 
 class _NonzeroNode(torch.autograd.Function):
-    """NonZero taken for torch.nonzero."""
+    """Write NonZero for torch.nonzero."""
 
     @staticmethod
     def symbolic(g, x):
@@ -51,7 +54,7 @@ class _NonzeroNode(torch.autograd.Function):
 
 
 class _NonzeroTransposed(torch.autograd.Function):
-    """NonZero, transposed: one row an element, as torch has it."""
+    """Write NonZero and a Transpose: one row for each element, as in torch."""
 
     @staticmethod
     def symbolic(g, x):
@@ -63,7 +66,10 @@ class _NonzeroTransposed(torch.autograd.Function):
 
 
 class NonzeroNodeLayout(Case):
-    """A NonZero node by hand for torch.nonzero: ONNX has a row for each axis, torch one for each element."""
+    """torch.nonzero as a custom NonZero node: the output is transposed.
+
+    ONNX has a row for each axis, torch one for each element.
+    """
 
     sources = ("pytorch/pytorch#18047",)
     aten_ops = ("aten::nonzero",)
@@ -79,17 +85,17 @@ class NonzeroNodeLayout(Case):
     def forward(self, x):
         return _NonzeroNode.apply(x)
 
-    @fix("custom-symbolic", "a Transpose behind NonZero")
+    @fix("custom-symbolic", "add a Transpose after NonZero")
     def transposed(self, x):
         return _NonzeroTransposed.apply(x)
 
-    @fix("rewrite", "torch's own nonzero", documented=False)
+    @fix("rewrite", "use torch.nonzero itself", documented=False)
     def torch_nonzero(self, x):
         return torch.nonzero(x)
 
 
 class CausalMaskByProduct(Case):
-    """triu written as a product with a mask: -inf times zero is NaN, in eager already."""
+    """triu as a product with a mask: -inf * 0 is NaN, in eager already."""
 
     sources = ("huggingface/transformers#9738", "pytorch/pytorch#32968", "huggingface/transformers#9737")
     aten_ops = ("aten::triu", "aten::mul")
@@ -105,19 +111,19 @@ class CausalMaskByProduct(Case):
     def reference(self, x, _mask):
         return torch.tril(x)
 
-    @fix("rewrite", "where in place of the product", documented=False)
+    @fix("rewrite", "use where instead of the product", documented=False)
     def where(self, x, mask):
         return torch.where(mask > 0.5, x, torch.zeros_like(x))
 
-    @fix("raise-opset", "torch's own tril at opset 14", opset=14, documented=False)
+    @fix("raise-opset", "use torch.tril at opset 14", opset=14, documented=False)
     def tril(self, x, mask):
         return torch.tril(x) + 0 * mask
 
 
 class HalfMaskAddedToScores(Case):
-    """The smallest half float added as a mask to half scores below zero: the sum is -inf, its softmax NaN.
+    """Smallest float16 added as a mask: the sum overflows to -inf and softmax is NaN.
 
-    Where every key is masked; float32 scores, or where in place of the sum, have no such row.
+    This happens where every key is masked. float32 scores, or where instead of the sum, avoid it.
     """
 
     sources = (
@@ -134,21 +140,21 @@ class HalfMaskAddedToScores(Case):
     )
 
     def forward(self, scores, keep):
-        # softmax in float32: eager has none for half floats on the CPU in older releases
+        # softmax in float32: older releases have no float16 softmax on the CPU
         return torch.softmax((scores + (1 - keep) * -65504.0).float(), -1)
 
     def reference(self, scores, keep):
         lowest = torch.full_like(scores, -65504.0)
         return torch.softmax(torch.where(keep > 0.5, scores, lowest).float(), -1)
 
-    @fix("rewrite", "where(mask, scores, smallest) in place of the sum")
+    @fix("rewrite", "use where(mask, scores, smallest) instead of the sum")
     def where(self, scores, keep):
         lowest = torch.full_like(scores, -65504.0)
         return torch.softmax(torch.where(keep > 0.5, scores, lowest).float(), -1)
 
     @fix(
         "rewrite",
-        "scores in float32 before the mask is added: a row where every key is masked is no longer uniform",
+        "convert scores to float32 before adding the mask; a fully masked row is no longer uniform",
         changes_values=True,
     )
     def scores_in_float(self, scores, keep):
@@ -156,7 +162,7 @@ class HalfMaskAddedToScores(Case):
 
 
 class FullyMaskedRow(Case):
-    """A softmax over a row masked with -inf throughout is NaN, and NaN is never close to NaN for a comparison."""
+    """Softmax over a row masked with -inf only: NaN, which never compares as close."""
 
     sources = ("huggingface/transformers#17468",)
     aten_ops = ("aten::masked_fill", "aten::softmax")
@@ -170,13 +176,13 @@ class FullyMaskedRow(Case):
     def forward(self, scores, keep):
         return torch.softmax(scores.masked_fill(~keep, INFINITE), -1)
 
-    @fix("rewrite", "a large negative number in place of -inf: a fully masked row is uniform", changes_values=True)
+    @fix("rewrite", "use a large negative number instead of -inf; a fully masked row is uniform", changes_values=True)
     def finite_mask(self, scores, keep):
         return torch.softmax(scores.masked_fill(~keep, -1e9), -1)
 
 
 class BoolIndexPut(Case):
-    """mask[mask != c] = 1 of a boolean mask: ScatterND takes no bool."""
+    """mask[other] = True on a bool tensor: ScatterND rejects bool."""
 
     sources = ("pytorch/pytorch#34054", "pytorch/pytorch#53507", "pytorch/pytorch#54863")
     aten_ops = ("aten::index_put_",)
@@ -190,21 +196,21 @@ class BoolIndexPut(Case):
         mask[other] = True
         return mask
 
-    @fix("rewrite", "logical_or: what is written is True", documented=False)
+    @fix("rewrite", "use logical_or, as the written value is True", documented=False)
     def logical_or(self, mask, other):
         return torch.logical_or(mask, other)
 
-    @fix("rewrite", "torch.where: onnxruntime has no Where of bools", caution=True, documented=False)
+    @fix("rewrite", "use torch.where; onnxruntime has no Where for bool", caution=True, documented=False)
     def where(self, mask, other):
         return torch.where(other, torch.ones_like(mask), mask)
 
-    @fix("rewrite", "masked_fill: a Where of bools, too", caution=True, documented=False)
+    @fix("rewrite", "use masked_fill; it also needs a Where for bool", caution=True, documented=False)
     def masked_fill(self, mask, other):
         return mask.masked_fill(other, True)
 
 
 class MaskZeroFill(Case):
-    """x[mask] = 0: dynamo_export writes a ScatterElements that the runtime refuses."""
+    """x[mask] = 0: dynamo_export writes a ScatterElements that onnxruntime rejects."""
 
     sources = ("pytorch/pytorch#126856",)
     aten_ops = ("aten::index_put_",)
@@ -218,17 +224,17 @@ class MaskZeroFill(Case):
         x[mask] = 0
         return x
 
-    @fix("rewrite", "masked_fill", documented=False)
+    @fix("rewrite", "use masked_fill", documented=False)
     def masked_fill(self, x, mask):
         return x.masked_fill(mask, 0)
 
-    @fix("rewrite", "torch.where", documented=False)
+    @fix("rewrite", "use torch.where", documented=False)
     def where(self, x, mask):
         return torch.where(mask, torch.zeros_like(x), x)
 
 
 class IndexPutMaskAndColumn(Case):
-    """r[mask, 0] = values[mask]: a mask and a column number on the left."""
+    """r[mask, 0] = values[mask]: another number of true values fails at run time."""
 
     sources = ("pytorch/pytorch#159295",)
     aten_ops = ("aten::index_put_",)
@@ -245,13 +251,16 @@ class IndexPutMaskAndColumn(Case):
         r[mask, 0] = column[mask]
         return r
 
-    @fix("rewrite", "torch.where on the column, stacked with the other one", documented=False)
+    @fix("rewrite", "use torch.where on the column and stack it with the other column", documented=False)
     def where_and_stack(self, r, column, mask):
         return torch.stack([torch.where(mask, column, r[:, 0]), r[:, 1]], dim=1)
 
 
 class IndexPutMaskOfRows(Case):
-    """x[mask] = v, a tensor of rows, with a mask of fewer dimensions than x."""
+    """x[mask] = v with a mask of fewer dimensions than x: exported wrongly before 2.0.
+
+    The value v is a tensor of rows.
+    """
 
     sources = ("pytorch/pytorch#92862",)
     aten_ops = ("aten::index_put_",)
@@ -269,14 +278,17 @@ class IndexPutMaskOfRows(Case):
         x[mask] = v
         return x
 
-    @fix("rewrite", "torch.where with the mask unsqueezed, the rows put at their places first", documented=False)
+    @fix("rewrite", "place the rows first, then use torch.where with the mask unsqueezed", documented=False)
     def where(self, x, mask, v):
         place = (torch.cumsum(mask.to(torch.int64), 0) - 1).clamp(min=0)
         return torch.where(mask[:, None], v[place], x)
 
 
 class WhereCondition(Case):
-    """torch.where(condition) alone: the indices, one tensor an axis."""
+    """torch.where(condition) alone: fails at export before torch 1.7.
+
+    It returns one index tensor per axis.
+    """
 
     sources = ("pytorch/pytorch#140710", "pytorch/pytorch#27959", "pytorch/pytorch#49817", "pytorch/pytorch#47421")
     aten_ops = ("aten::where", "aten::nonzero_numpy")
@@ -288,19 +300,19 @@ class WhereCondition(Case):
         rows, columns = torch.where(x > 0)
         return rows, columns
 
-    @fix("rewrite", "torch.nonzero(as_tuple=True)", documented=False)
+    @fix("rewrite", "use torch.nonzero(as_tuple=True)", documented=False)
     def nonzero_tuple(self, x):
         rows, columns = torch.nonzero(x > 0, as_tuple=True)
         return rows, columns
 
-    @fix("rewrite", "torch.nonzero, its columns taken apart", documented=False)
+    @fix("rewrite", "use torch.nonzero and unbind its columns", documented=False)
     def nonzero_unbound(self, x):
         rows, columns = torch.nonzero(x > 0).unbind(1)
         return rows, columns
 
 
 class MaskedSelectNoRule(Case):
-    """torch.masked_select has no rule in torch 1.2 and 1.3."""
+    """torch.masked_select: no symbolic before torch 1.4, no dynamo translation."""
 
     sources = ("pytorch/pytorch#26034", "pytorch/pytorch#27959")
     aten_ops = ("aten::masked_select",)
@@ -312,18 +324,21 @@ class MaskedSelectNoRule(Case):
     def forward(self, x, mask):
         return torch.masked_select(x, mask)
 
-    @fix("rewrite", "index with the true places", documented=False)
+    @fix("rewrite", "index with the positions of the true values", documented=False)
     def true_places(self, x, mask):
         rows, columns = mask.nonzero().unbind(1)
         return x[rows, columns]
 
-    @fix("rewrite", "the flattened values at the true places", documented=False)
+    @fix("rewrite", "index the flattened values with the positions of the true values", documented=False)
     def flattened(self, x, mask):
         return x.reshape(-1)[mask.reshape(-1).nonzero().squeeze(1)]
 
 
 class MaskByVmap(Case):
-    """A causal and padding mask made by three nested torch.vmap over the places of batch, query and key."""
+    """Attention mask built by three nested torch.vmap: TorchScript export fails.
+
+    The mask is causal and masks padding; vmap runs over batch, query and key positions.
+    """
 
     sources = ("pytorch/pytorch#172880",)
     aten_ops = ("aten::index", "aten::le", "aten::__and__")
@@ -341,7 +356,7 @@ class MaskByVmap(Case):
         places = torch.arange(kept.shape[1])
         return seen(torch.arange(kept.shape[0]), places, places)
 
-    @fix("rewrite", "the places broadcast against each other, without vmap", documented=False)
+    @fix("rewrite", "broadcast the positions against each other, without vmap", documented=False)
     def broadcast(self, kept):
         places = torch.arange(kept.shape[1])
         return (places[None, None] <= places[None, :, None]) & kept[:, None]

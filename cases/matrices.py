@@ -6,7 +6,7 @@ from caniexport import Case, f32, fix
 
 
 class EinsumOpset11(Case):
-    """torch.einsum needs opset 12."""
+    """torch.einsum has no TorchScript symbolic below opset 12."""
 
     id = "einsum-opset-11"
     sources = ("open-mmlab/mmdeploy#1624", "pytorch/pytorch#26893", "pytorch/pytorch#32716")
@@ -20,7 +20,7 @@ class EinsumOpset11(Case):
 
     opset_12 = fix("raise-opset", "export at opset 12, which has Einsum", opset=12, documented=False)
 
-    @fix("rewrite", "a matrix product with the transpose", documented=False)
+    @fix("rewrite", "use a matrix product with the transpose", documented=False)
     def matmul(self, x, y):
         return torch.matmul(x, y.transpose(1, 2))
 
@@ -30,7 +30,7 @@ class EinsumOpset11(Case):
 
 
 class EinsumOfOneLetter(Case):
-    """torch.einsum("i->i", x), an equation without a product."""
+    """torch.einsum("i->i", x), an equation without a product: needs opset 12."""
 
     sources = ("pytorch/pytorch#26893", "pytorch/pytorch#32716")
     aten_ops = ("aten::einsum",)
@@ -41,13 +41,13 @@ class EinsumOfOneLetter(Case):
     def forward(self, x):
         return torch.einsum("i->i", x) * 2.0
 
-    @fix("rewrite", "the values themselves", documented=False)
+    @fix("rewrite", "use the values themselves", documented=False)
     def without_einsum(self, x):
         return x * 2.0
 
 
 class SvdNoRule(Case):
-    """torch.svd has no rule."""
+    """torch.svd has no ONNX translation."""
 
     sources = ("pytorch/pytorch#81084", "pytorch/pytorch#85371")
     aten_ops = ("aten::svd",)
@@ -59,7 +59,7 @@ class SvdNoRule(Case):
     def forward(self, x):
         return torch.svd(x)[1][0]
 
-    @fix("rewrite", "power iteration with a fixed number of steps", documented=False)
+    @fix("rewrite", "use power iteration with a fixed number of steps", documented=False)
     def power_iteration(self, x):
         vector = torch.ones(2, 1)
         for _ in range(12):
@@ -70,7 +70,7 @@ class SvdNoRule(Case):
 
 
 class PinvNoRule(Case):
-    """torch.pinverse of a tall matrix has no rule."""
+    """torch.pinverse of a tall matrix has no ONNX translation."""
 
     sources = ("pytorch/pytorch#81084", "pytorch/pytorch#85371")
     aten_ops = ("aten::pinverse", "aten::linalg_pinv")
@@ -82,7 +82,7 @@ class PinvNoRule(Case):
     def forward(self, x):
         return torch.pinverse(x)
 
-    @fix("rewrite", "the inverse of the 2 by 2 product by its formula, times the transpose", documented=False)
+    @fix("rewrite", "multiply the inverse of the 2 by 2 product, by its formula, by the transpose", documented=False)
     def normal_equations(self, x):
         square = torch.matmul(x.t(), x)
         a, b, d = square[0, 0], square[0, 1], square[1, 1]
@@ -91,7 +91,10 @@ class PinvNoRule(Case):
 
 
 class InverseNoRule(Case):
-    """torch.inverse: its rule of opset 12 wrote an operator that ONNX never had."""
+    """torch.inverse has no ONNX translation.
+
+    A symbolic of opset 12 wrote an operator that ONNX never had.
+    """
 
     sources = ("pytorch/pytorch#35318", "onnx/onnx#3504")
     aten_ops = ("aten::inverse",)
@@ -104,7 +107,7 @@ class InverseNoRule(Case):
     def forward(self, x):
         return torch.inverse(x + 9.0 * torch.eye(2))
 
-    @fix("rewrite", "the 2 by 2 formula", documented=False)
+    @fix("rewrite", "use the 2 by 2 formula", documented=False)
     def formula(self, x):
         a, b, c, d = x[:, 0, 0] + 9.0, x[:, 0, 1], x[:, 1, 0], x[:, 1, 1] + 9.0
         rows = torch.stack([torch.stack([d, -b], dim=1), torch.stack([-c, a], dim=1)], dim=1)
@@ -112,7 +115,7 @@ class InverseNoRule(Case):
 
 
 class LinalgNormNoRule(Case):
-    """torch.linalg.norm has no rule in releases of 2021."""
+    """torch.linalg.norm has no TorchScript symbolic before torch 1.12."""
 
     sources = ("inisis/brocolli#38",)
     aten_ops = ("aten::linalg_norm",)
@@ -124,13 +127,13 @@ class LinalgNormNoRule(Case):
     def forward(self, x):
         return torch.linalg.norm(x, dim=-1)
 
-    @fix("rewrite", "the root of the sum of squares", documented=False)
+    @fix("rewrite", "take the root of the sum of squares", documented=False)
     def root_of_squares(self, x):
         return x.pow(2).sum(-1).sqrt()
 
 
 class LinalgSolveNoRule(Case):
-    """torch.linalg.solve has no rule."""
+    """torch.linalg.solve has no ONNX translation."""
 
     sources = ("pytorch/pytorch#133052",)
     aten_ops = ("aten::linalg_solve",)
@@ -144,7 +147,7 @@ class LinalgSolveNoRule(Case):
     def forward(self, matrix, right):
         return torch.linalg.solve(matrix + 5.0 * torch.eye(2), right.unsqueeze(-1)).squeeze(-1)
 
-    @fix("rewrite", "Cramer's rule", documented=False)
+    @fix("rewrite", "use Cramer's rule", documented=False)
     def cramer(self, matrix, right):
         a, b, c, d = matrix[:, 0, 0] + 5.0, matrix[:, 0, 1], matrix[:, 1, 0], matrix[:, 1, 1] + 5.0
         first, second = right[:, 0], right[:, 1]
@@ -153,7 +156,10 @@ class LinalgSolveNoRule(Case):
 
 
 class RenormNoRule(Case):
-    """x.renorm, which shortens slices that are too long, has no rule."""
+    """Tensor.renorm has no TorchScript symbolic.
+
+    renorm shortens slices that are too long.
+    """
 
     sources = ("onnx/onnx#627",)
     aten_ops = ("aten::renorm",)
@@ -164,14 +170,14 @@ class RenormNoRule(Case):
     def forward(self, x):
         return x.renorm(2, 0, 0.5)
 
-    @fix("rewrite", "times the largest norm over the row's, at most 1", documented=False)
+    @fix("rewrite", "multiply by the largest norm over the row's norm, at most 1", documented=False)
     def ratio(self, x):
         lengths = (x * x).sum(1, keepdim=True).sqrt()
         return x * torch.clamp(0.5 / (lengths + 1e-7), max=1.0)
 
 
 class CdistExpansion(Case):
-    """torch.cdist: the file holds every difference, whatever compute_mode says."""
+    """torch.cdist: the exported model stores every difference, ignoring compute_mode."""
 
     sources = ("pytorch/pytorch#144212", "pytorch/pytorch#144213")
     aten_ops = ("aten::cdist",)
@@ -185,14 +191,17 @@ class CdistExpansion(Case):
     def forward(self, x, y):
         return torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist")
 
-    @fix("rewrite", "squares and the matrix product")
+    @fix("rewrite", "use squares and the matrix product")
     def by_matmul(self, x, y):
         squares = (x * x).sum(1, keepdim=True) + (y * y).sum(1).unsqueeze(0)
         return torch.clamp(squares - 2.0 * torch.matmul(x, y.t()), min=1e-12).sqrt()
 
 
 class LinearByVector(Case):
-    """F.linear(x, w) with a vector for a weight: the axis put in for the product is not taken out again."""
+    """F.linear(x, w) with a vector as weight: the output has one axis too many.
+
+    The axis added for the product is not removed.
+    """
 
     sources = ("microsoft/onnxscript#2984", "microsoft/onnxscript#2982", "pytorch/pytorch#191332")
     aten_ops = ("aten::linear",)
@@ -204,17 +213,17 @@ class LinearByVector(Case):
     def forward(self, x, weight):
         return torch.nn.functional.linear(x, weight)
 
-    @fix("rewrite", "torch.matmul", documented=False)
+    @fix("rewrite", "use torch.matmul", documented=False)
     def matmul(self, x, weight):
         return torch.matmul(x, weight)
 
-    @fix("rewrite", "the product, summed", documented=False)
+    @fix("rewrite", "multiply and sum", documented=False)
     def summed(self, x, weight):
         return (x * weight).sum(-1)
 
 
 class MeanWithType(Case):
-    """x.mean((2, 3), dtype=...): the rule has no argument for the type."""
+    """x.mean((2, 3), dtype=...): onnxscript before 0.7.0 has no dtype argument."""
 
     sources = ("microsoft/onnxscript#2885", "microsoft/onnxscript#2884")
     aten_ops = ("aten::mean",)
@@ -231,7 +240,7 @@ class MeanWithType(Case):
 
 
 class ProductOfAll(Case):
-    """x.prod(): the product of everything keeps its axes, each of one."""
+    """x.prod(): onnxscript before 0.6.0 keeps the reduced axes, with size 1."""
 
     sources = ("microsoft/onnxscript#2762",)
     aten_ops = ("aten::prod",)
@@ -242,6 +251,6 @@ class ProductOfAll(Case):
     def forward(self, x):
         return x.prod()
 
-    @fix("rewrite", "flattened, then the product along the one axis", documented=False)
+    @fix("rewrite", "flatten, then take the product along the one axis", documented=False)
     def flattened(self, x):
         return x.flatten().prod(0)

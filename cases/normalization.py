@@ -1,4 +1,4 @@
-"""Normalisation layers: statistics, groups, weights, and which of their modes a reference was made in."""
+"""Normalization layers: statistics, groups, weights, and training mode of the reference."""
 
 from contextlib import contextmanager
 
@@ -17,14 +17,14 @@ MEAN, VARIANCE = [1.0, -2.0, 0.5], [4.0, 0.25, 2.0]
 
 
 def with_statistics(norm):
-    """The layer with running statistics that are not the default ones."""
+    """Return the layer with running statistics that differ from the defaults."""
     norm.running_mean.copy_(torch.tensor(MEAN))
     norm.running_var.copy_(torch.tensor(VARIANCE))
     return norm
 
 
 class InstanceNormTrackedStatistics(Case):
-    """InstanceNorm2d(track_running_stats=True).eval(): the file normalises by the image instead."""
+    """InstanceNorm2d(track_running_stats=True).eval(): normalizes by image instead."""
 
     sources = ("pytorch/pytorch#53887", "pytorch/pytorch#55051", "pytorch/pytorch#60538")
     aten_ops = ("aten::instance_norm",)
@@ -38,29 +38,35 @@ class InstanceNormTrackedStatistics(Case):
     def forward(self, x):
         return self.norm(x)
 
-    @fix("rewrite", "batch_norm on the running statistics")
+    @fix("rewrite", "use batch_norm on the running statistics")
     def batch_norm(self, x):
         norm = self.norm
         return F.batch_norm(x, norm.running_mean, norm.running_var, norm.weight, norm.bias)
 
-    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+    newer_torch = fix("version-upgrade", "use torch 1.10 or newer", torch=">=1.10")
 
 
 class InstanceNormTrackedStatisticsStatic(InstanceNormTrackedStatistics):
-    """InstanceNorm2d(track_running_stats=True).eval() on a batch of two that is not dynamic."""
+    """InstanceNorm2d(track_running_stats=True).eval(), static batch: wrong statistics.
+
+    The exported model normalizes by image instead of the running statistics.
+    """
 
     inputs = ((f32(2, 3, 4, 4),), (f32(2, 3, 4, 4, low=2.0, high=5.0),))
     dynamic = {}
 
 
 class InstanceNormWithoutEpsilon(Case):
-    """InstanceNorm2d(eps=0) on large planes of small values, held to torch.testing's tolerances: just not close."""
+    """InstanceNorm2d(eps=0) on large planes of small values: just out of tolerance.
+
+    The tolerances are those of torch.testing.
+    """
 
     sources = ("pytorch/pytorch#60582",)
     aten_ops = ("aten::instance_norm",)
     onnx_ops = ("InstanceNormalization",)
     rtol, atol = 1.3e-6, 1e-5
-    # planes of 200 by 200 are some 1e-6 off
+    # planes of 200 by 200 differ by about 1e-6
     inputs = (
         (f32(1, 1, 1200, 1200, low=-1e-3, high=1e-3),),
         (f32(1, 1, 1200, 1200, low=0.0, high=1e-3),),
@@ -74,20 +80,23 @@ class InstanceNormWithoutEpsilon(Case):
 
     @fix(
         "rewrite",
-        "an epsilon above zero: other values where the variance is as small",
+        "use an epsilon above zero; other values where the variance is as small",
         changes_values=True,
         documented=False,
     )
     def with_epsilon(self, x):
         return F.instance_norm(x, eps=1e-5)
 
-    @fix("rewrite", "values scaled up first: as far off, with eps=0", caution=True, documented=False)
+    @fix("rewrite", "scale the values up first; the difference stays with eps=0", caution=True, documented=False)
     def scaled_up(self, x):
         return self.norm(x * 1000)
 
 
 class GroupNormOneGroup(Case):
-    """group_norm with one group: right in ONNX Runtime, normalised by channel in TensorRT 10.16."""
+    """group_norm with one group: TensorRT 10.16 normalizes by channel.
+
+    ONNX Runtime is right.
+    """
 
     sources = ("NVIDIA/TensorRT#4756",)
     aten_ops = ("aten::group_norm",)
@@ -101,14 +110,17 @@ class GroupNormOneGroup(Case):
     def forward(self, x):
         return self.norm(x)
 
-    @fix("rewrite", "layer_norm over channels, height and width")
+    @fix("rewrite", "use layer_norm over channels, height and width")
     def layer_norm(self, x):
         scale, shift = self.norm.weight.reshape(3, 1, 1), self.norm.bias.reshape(3, 1, 1)
         return F.layer_norm(x, (3, 4, 4)) * scale + shift
 
 
 class BatchNormReferenceInTraining(Case):
-    """The reference was computed in training mode, by the batch's own statistics; the file has the running ones."""
+    """BatchNorm reference computed in training mode: differs from the exported model.
+
+    Training mode uses the statistics of the batch, the exported model the running ones.
+    """
 
     sources = ("microsoft/onnxruntime#3873",)
     aten_ops = ("aten::batch_norm",)
@@ -125,13 +137,13 @@ class BatchNormReferenceInTraining(Case):
     def reference(self, x):
         return self.norm.train()(x)
 
-    @fix("rewrite", "model.eval() before the reference is computed", changes_values=True)
+    @fix("rewrite", "call model.eval() before computing the reference", changes_values=True)
     def eval_first(self, x):
         return self.norm(x)
 
 
 class DropoutReferenceInTraining(Case):
-    """The reference was computed in training mode, with values dropped; the file drops none."""
+    """Dropout reference computed in training mode: the exported model drops nothing."""
 
     sources = ("pytorch/pytorch#109532", "pytorch/pytorch#110557")
     aten_ops = ("aten::dropout",)
@@ -150,15 +162,15 @@ class DropoutReferenceInTraining(Case):
         torch.manual_seed(0)
         return self.dropout.train()(self.linear(x))
 
-    @fix("rewrite", "model.eval() before the reference is computed", changes_values=True)
+    @fix("rewrite", "call model.eval() before computing the reference", changes_values=True)
     def eval_first(self, x):
         return self.dropout(self.linear(x))
 
 
 class BatchNorm2dOfOlderTorch(Case):
-    """BatchNorm2d in evaluation mode: dynamo of torch 2.6 fails with onnxscript 0.5 and newer.
+    """BatchNorm2d in eval mode: torch 2.6 dynamo fails with onnxscript 0.5 or newer.
 
-    The translation of newer onnxscript returns one value; torch 2.6 expects three. onnxscript 0.1.0 has the old form.
+    The translation in newer onnxscript returns one value; torch 2.6 expects three. onnxscript 0.1.0 returns three.
     """
 
     id = "batch-norm-2d-of-older-torch"
@@ -174,11 +186,11 @@ class BatchNorm2dOfOlderTorch(Case):
     def forward(self, x):
         return self.norm(x)
 
-    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
-    newer_torch = fix("version-upgrade", "torch 2.7 or later", torch=">=2.7")
+    newer_torch = fix("version-upgrade", "use torch 2.7 or newer", torch=">=2.7")
 
-    @fix("rewrite", "a scale and a shift for each channel", documented=False)
+    @fix("rewrite", "use a scale and a shift for each channel", documented=False)
     def scale_and_shift(self, x):
         norm = self.norm
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
@@ -187,7 +199,10 @@ class BatchNorm2dOfOlderTorch(Case):
 
 
 class ConvBatchNormFused(Case):
-    """A convolution and its batch norm, fused by the exporter: wrong in TensorRT 7, right in ONNX Runtime."""
+    """Conv2d and BatchNorm2d fused by the exporter: wrong values in TensorRT 7.
+
+    ONNX Runtime is right.
+    """
 
     sources = (
         "onnx/onnx-tensorrt#594",
@@ -205,7 +220,7 @@ class ConvBatchNormFused(Case):
     def forward(self, x):
         return self.norm(self.conv(x))
 
-    @fix("rewrite", "scale and shift written out", documented=False)
+    @fix("rewrite", "write out the scale and the shift", documented=False)
     def scale_and_shift(self, x):
         norm = self.norm
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
@@ -214,7 +229,7 @@ class ConvBatchNormFused(Case):
 
 
 class GemmWithBetaAndBatchNorm(Case):
-    """addmm(beta=2) and a batch norm: fused into one Gemm, whose bias is then scaled as if beta were 1."""
+    """addmm(beta=2) and a batch norm fused into one Gemm: the bias ignores beta."""
 
     sources = ("microsoft/onnxscript#3027",)
     aten_ops = ("aten::addmm", "aten::batch_norm")
@@ -229,13 +244,16 @@ class GemmWithBetaAndBatchNorm(Case):
     def forward(self, x):
         return self.norm(torch.addmm(self.linear.bias, x, self.linear.weight.t(), beta=2))
 
-    @fix("rewrite", "the bias doubled first, beta left at 1")
+    @fix("rewrite", "double the bias first and keep beta at 1")
     def beta_of_one(self, x):
         return self.norm(torch.addmm(self.linear.bias * 2, x, self.linear.weight.t()))
 
 
 class WeightNormConvolution(Case):
-    """weight_norm of a convolution: the norm of each filter, over all its other axes."""
+    """weight_norm of a convolution: wrong values on older torch.
+
+    The norm of each filter is taken over all its other axes.
+    """
 
     sources = ("microsoft/onnxruntime#3143",)
     aten_ops = ("aten::_weight_norm",)
@@ -249,7 +267,7 @@ class WeightNormConvolution(Case):
     def forward(self, x):
         return self.conv(x)
 
-    @fix("module-swap", "the weight computed once, as remove_weight_norm leaves it")
+    @fix("module-swap", "compute the weight once, as remove_weight_norm leaves it")
     def norm_removed(self, x):
         v, g = self.conv.weight_v, self.conv.weight_g
         norm = v.reshape(2, -1).pow(2).sum(1).sqrt().reshape(2, 1, 1, 1)
@@ -257,7 +275,10 @@ class WeightNormConvolution(Case):
 
 
 class WeightNormOfVector(Case):
-    """torch._weight_norm of a vector: each element's own magnitude, not the norm of all of them."""
+    """torch._weight_norm of a vector: exports the norm of all elements.
+
+    torch uses the magnitude of each element.
+    """
 
     sources = ("pytorch/pytorch#191749",)
     aten_ops = ("aten::_weight_norm",)
@@ -270,7 +291,7 @@ class WeightNormOfVector(Case):
     def forward(self, v, g):
         return torch._weight_norm(v, g, 0)
 
-    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
     @fix("rewrite", "divide by the magnitudes")
     def by_magnitude(self, v, g):
@@ -279,10 +300,13 @@ class WeightNormOfVector(Case):
 
 @contextmanager
 def aten_group_norm(opset):
-    """A rule that writes group_norm as one ATen node, as torch/onnx/symbolic.py could be made to."""
+    """Register a symbolic that writes group_norm as one ATen node.
+
+    A user could change torch/onnx/symbolic.py this way.
+    """
     try:
         from torch.onnx import symbolic_helper as helper
-    except ImportError:  # 1.0 kept everything in one module
+    except ImportError:  # torch 1.0 has everything in one module
         from torch.onnx import symbolic as helper
 
     @helper.parse_args("v", "i", "v", "v", "f", "i")
@@ -303,25 +327,28 @@ def aten_group_norm(opset):
 
 
 def register(name, rule, opset):
-    """Put a rule in the place of torch's own for ``aten::name``, in whatever way this release has."""
+    """Replace torch's symbolic of ``aten::name``, in the way that this release supports."""
     try:
         from torch.onnx import symbolic_registry as registry
     except ImportError:
         registry = None
-    if registry is not None and hasattr(registry, "register_op"):  # 1.2 to 1.12; their public call refuses aten::
+    if registry is not None and hasattr(registry, "register_op"):  # torch 1.2 to 1.12; their public call rejects aten::
         try:
             registry.register_version("", opset)
-        except KeyError:  # an opset this release does not have: the export itself is to say so
+        except KeyError:  # an opset that this release lacks: the export itself reports it
             return
         registry.register_op(name, rule, "", opset)
     elif hasattr(torch.onnx, "register_custom_op_symbolic"):
         torch.onnx.register_custom_op_symbolic("aten::" + name, rule, opset)
-    else:  # before 1.2 the functions of a module are the rules
+    else:  # before torch 1.2 the functions of a module are the symbolics
         setattr(rules_module(opset), name, rule)
 
 
 def rules_module(opset):
-    """The module of rules that the exporter looks into: 1.0 has one, 1.1 one for opset 9 and one for each later."""
+    """Return the module in which the exporter looks up symbolics.
+
+    torch 1.0 has one; torch 1.1 has one for opset 9 and one for each later opset.
+    """
     try:
         from importlib import import_module
 
@@ -333,10 +360,10 @@ def rules_module(opset):
 
 
 class GroupNormNoSymbolic(Case):
-    """nn.GroupNorm has no export rule in torch 1.0, and an ATen node for one in the releases after it.
+    """nn.GroupNorm has no symbolic in torch 1.0; later releases export an ATen node.
 
-    The fix of the time, a rule of one's own that emits the same ATen node, lets the export pass; no ONNX runtime has
-    that operator, so the file cannot be loaded.
+    The workaround of the time, a custom symbolic that emits the same ATen node, lets the export pass. No ONNX
+    runtime has that operator, so the exported model cannot be loaded.
     """
 
     sources = ("seed:003", "pytorch/pytorch#26753", "pytorch/pytorch#27071")
@@ -355,19 +382,19 @@ class GroupNormNoSymbolic(Case):
 
     aten_symbolic = fix(
         "custom-symbolic",
-        "a rule that emits an ATen node: the export passes, no ONNX runtime can load the file",
+        "register a symbolic that emits an ATen node; no ONNX runtime can load the exported model",
         patch=aten_group_norm,
         caution=True,
     )
 
-    @fix("rewrite", "one instance norm over the groups, then the affine part", documented=False)
+    @fix("rewrite", "use one instance norm over the groups, then the affine part", documented=False)
     def instance_norm(self, x):
         grouped = x.reshape(x.size(0), 2, -1)
-        # the rule asks for the channels where no weight is given, and a reshape hides them
+        # the symbolic reads the channels where no weight is given, and a reshape hides them
         grouped = F.instance_norm(grouped, weight=self.ones, bias=self.zeros, eps=self.norm.eps)
         return grouped.reshape(x.size()) * self.norm.weight.reshape(-1, 1, 1) + self.norm.bias.reshape(-1, 1, 1)
 
-    @fix("rewrite", "mean and variance of each group by hand, then the affine part", documented=False)
+    @fix("rewrite", "compute mean and variance of each group by hand, then the affine part", documented=False)
     def mean_variance(self, x):
         grouped = x.reshape(x.size(0), 2, -1)
         centred = grouped - grouped.mean(2, keepdim=True)
@@ -375,15 +402,13 @@ class GroupNormNoSymbolic(Case):
         normed = (centred / torch.sqrt(variance + self.norm.eps)).reshape(x.size())
         return normed * self.norm.weight.reshape(-1, 1, 1) + self.norm.bias.reshape(-1, 1, 1)
 
-    opset_18 = fix(
-        "raise-opset", "export at opset 18, which has a GroupNormalization operator", opset=18, documented=False
-    )
+    opset_18 = fix("raise-opset", "export at opset 18, which has GroupNormalization", opset=18, documented=False)
     opset_21 = fix(
         "raise-opset", "export at opset 21, where GroupNormalization was corrected", opset=21, documented=False
     )
     newer_torch = fix(
         "version-upgrade",
-        "torch 1.4 and later decompose group_norm into InstanceNormalization",
+        "use torch 1.4 or newer, which decomposes group_norm into InstanceNormalization",
         torch=">=1.4",
         documented=False,
     )

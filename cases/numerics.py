@@ -6,7 +6,7 @@ from caniexport import Case, f32, fix
 
 
 class LogCumulativeSumOfExponentials(Case):
-    """x.exp().cumsum(1).log() in the place of logcumsumexp: infinite for values around 100."""
+    """exp().cumsum().log() instead of logcumsumexp overflows near 100."""
 
     sources = ("openvinotoolkit/openvino#28538",)
     aten_ops = ("aten::logcumsumexp", "aten::cumsum")
@@ -21,14 +21,17 @@ class LogCumulativeSumOfExponentials(Case):
     def reference(self, x):
         return torch.logcumsumexp(x, 1)
 
-    @fix("rewrite", "the largest value taken off before and added after")
+    @fix("rewrite", "subtract the largest value first and add it afterwards")
     def largest_taken_off(self, x):
         largest = x.max(1, keepdim=True)[0]
         return largest + (x - largest).exp().cumsum(1).log()
 
 
 class DistanceOfTwoRanks(Case):
-    """torch.cdist of a matrix and a batch of matrices: the ranks have to be made one first."""
+    """torch.cdist of a matrix and a batch of matrices: TorchScript fails.
+
+    The ranks must be made equal first.
+    """
 
     sources = ("open-edge-platform/anomalib#967",)
     aten_ops = ("aten::cdist",)
@@ -41,26 +44,29 @@ class DistanceOfTwoRanks(Case):
     def forward(self, x, bank):
         return torch.cdist(x, bank)
 
-    @fix("rewrite", "the distance written out, every rank said")
+    @fix("rewrite", "write the distance out, with every rank explicit")
     def written_out(self, x, bank):
         difference = x.unsqueeze(2) - bank.unsqueeze(0).unsqueeze(1)
         return (difference * difference).sum(-1).sqrt()
 
 
 class DistanceOfMatrices(DistanceOfTwoRanks):
-    """torch.cdist of two matrices, the number of rows dynamic."""
+    """torch.cdist of two matrices, dynamic number of rows: no dynamo translation."""
 
     inputs = ((f32(4, 3), f32(5, 3)), (f32(4, 3), f32(5, 3)), (f32(6, 3), f32(5, 3)))
     dynamic = {"x": {0: "rows"}}
 
-    @fix("rewrite", "the distance written out, every rank said")
+    @fix("rewrite", "write the distance out, with every rank explicit")
     def written_out(self, x, bank):
         difference = x.unsqueeze(1) - bank.unsqueeze(0)
         return (difference * difference).sum(-1).sqrt()
 
 
 class ShortTimeFourierTransform(Case):
-    """torch.stft held against ONNX's STFT, to the tolerances that torch.testing has: just not close, it is said."""
+    """torch.stft and ONNX STFT: just out of tolerance.
+
+    The tolerances are those of torch.testing.
+    """
 
     sources = ("pytorch/pytorch#92087",)
     aten_ops = ("aten::stft",)
@@ -80,7 +86,7 @@ class ShortTimeFourierTransform(Case):
     def forward(self, x):
         return torch.stft(x, 64, hop_length=32, window=self.window, center=False, return_complex=False)
 
-    @fix("rewrite", "two convolutions with the rows of the transform", documented=False)
+    @fix("rewrite", "use two convolutions with the rows of the transform", documented=False)
     def by_convolution(self, x):
         signal = x.unsqueeze(1)
         real = torch.nn.functional.conv1d(signal, self.cosine, stride=32)
@@ -89,7 +95,7 @@ class ShortTimeFourierTransform(Case):
 
 
 class MeanOfNormalisedPlane(Case):
-    """The mean of a plane behind an instance norm is nothing but rounding: a relative comparison fails it."""
+    """Mean of a plane after instance_norm: only rounding; relative comparison fails."""
 
     sources = ("microsoft/onnxruntime#25198",)
     aten_ops = ("aten::instance_norm", "aten::adaptive_avg_pool2d")
@@ -102,6 +108,6 @@ class MeanOfNormalisedPlane(Case):
         x = torch.nn.functional.instance_norm(x)
         return torch.nn.functional.adaptive_avg_pool2d(x, 1)
 
-    @fix("rewrite", "one added, so that the mean is no rounding", changes_values=True, documented=False)
+    @fix("rewrite", "add one, so that the mean is not only rounding", changes_values=True, documented=False)
     def away_from_zero(self, x):
         return torch.nn.functional.adaptive_avg_pool2d(torch.nn.functional.instance_norm(x), 1) + 1

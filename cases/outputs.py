@@ -1,4 +1,4 @@
-"""A model's outputs: dictionaries, lists, None, texts, names, inputs handed through, values drawn at random."""
+"""Model outputs: dictionaries, lists, None, strings, names, returned inputs, random values."""
 
 import torch
 
@@ -6,20 +6,20 @@ from caniexport import Case, f32, fix, i64, values
 
 
 def through_identity(model):
-    """Surgery that puts an Identity between an input and an output of the same name."""
+    """Graph surgery: insert an Identity between an input and an output of the same name."""
     import onnx
 
     inputs = {item.name for item in model.graph.input}
     for output in model.graph.output:
         if output.name in inputs:
-            # protobuf 3.6, which torch 1.1's companion packages have, knows no append
+            # protobuf 3.6, from torch 1.1's companion packages, has no append
             model.graph.node.extend([onnx.helper.make_node("Identity", [output.name], [output.name + "_out"])])
             output.name += "_out"
     return model
 
 
 class InputHandedThrough(Case):
-    """return constant, x: the file's output has the input's name, and ONNX Runtime gives another value for it."""
+    """return constant, x: output and input share a name; ONNX Runtime mixes values up."""
 
     sources = ("pytorch/pytorch#167848", "microsoft/onnxruntime#26339")
     aten_ops = ("aten::lift_fresh",)
@@ -31,39 +31,42 @@ class InputHandedThrough(Case):
 
     not_optimised = fix(
         "export-option",
-        "optimize=False of the dynamo exporter, as the report has it",
+        "pass optimize=False to the dynamo exporter, as in the report",
         export={"optimize": False},
         caution=True,
     )
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
-    identity = fix("graph-surgery", "an Identity between input and output", surgery=through_identity)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")
+    identity = fix("graph-surgery", "insert an Identity between input and output", surgery=through_identity)
 
-    @fix("rewrite", "x.clone()", documented=False)
+    @fix("rewrite", "return x.clone()", documented=False)
     def clone(self, x):
         return torch.tensor(1.0), x.clone()
 
-    @fix("rewrite", "x + 0", documented=False)
+    @fix("rewrite", "return x + 0", documented=False)
     def plus_zero(self, x):
         return torch.tensor(1.0), x + 0
 
 
 class InputAsOnlyOutput(InputHandedThrough):
-    """return x, and nothing else: a file without a node."""
+    """return x as the only output: a model without nodes."""
 
     def forward(self, x):
         return x
 
-    @fix("rewrite", "x.clone()", documented=False)
+    @fix("rewrite", "return x.clone()", documented=False)
     def clone(self, x):
         return x.clone()
 
-    @fix("rewrite", "x + 0", documented=False)
+    @fix("rewrite", "return x + 0", documented=False)
     def plus_zero(self, x):
         return x + 0
 
 
 class TensorAttributeNamedLikeInnerValue(Case):
-    """A tensor attribute called mean beside a mean that is computed: two values of one name, and a wrong file."""
+    """Tensor attribute named mean clashes with a computed mean: an invalid model.
+
+    Two values get one name.
+    """
 
     sources = ("pytorch/pytorch#168211",)
     aten_ops = ("aten::sub", "aten::mean")
@@ -78,15 +81,16 @@ class TensorAttributeNamedLikeInnerValue(Case):
     def forward(self, x):
         return (x - self.mean).mean(1, keepdim=True) * x
 
-    @fix("rewrite", "another name for the attribute")
+    @fix("rewrite", "rename the attribute")
     def renamed(self, x):
         return (x - self.input_mean).mean(1, keepdim=True) * x
 
 
 class NormalOfDynamicSize(Case):
-    """torch.normal in forward: the numbers of the export are written down, for the first input's size too.
+    """torch.normal in forward: TorchScript writes the numbers as a constant.
 
-    Times zero: whether numbers are drawn anew shows in the operators, and in a batch of another size.
+    The constant also keeps the size of the example input. The numbers are multiplied by zero: the operators, and a
+    batch of another size, show whether numbers are drawn at run time.
     """
 
     sources = ("pytorch/pytorch#61208",)
@@ -99,17 +103,20 @@ class NormalOfDynamicSize(Case):
     def forward(self, x):
         return x + 0 * torch.normal(0.0, 1.0, size=x.shape)
 
-    @fix("rewrite", "torch.randn_like(x)")
+    @fix("rewrite", "use torch.randn_like(x)")
     def randn_like(self, x):
         return x + 0 * torch.randn_like(x)
 
-    @fix("rewrite", "torch.randn of the size")
+    @fix("rewrite", "use torch.randn of the size")
     def randn(self, x):
         return x + 0 * torch.randn(x.shape)
 
 
 class GreedySamplingLoop(Case):
-    """A loop of Python that feeds each chosen token back: unrolled, and constant where tokens become numbers."""
+    """Python loop that feeds each chosen token back: unrolled, with constant tokens.
+
+    A token is constant where it becomes a Python number.
+    """
 
     sources = ("pytorch/pytorch#112512",)
     aten_ops = ("aten::argmax", "aten::item")
@@ -127,7 +134,7 @@ class GreedySamplingLoop(Case):
             tokens.append(token)
         return torch.cat(tokens)
 
-    @fix("rewrite", "tokens stay tensors", documented=False)
+    @fix("rewrite", "keep tokens as tensors", documented=False)
     def tokens_as_tensors(self, token):
         tokens = []
         for _ in range(3):
@@ -135,13 +142,13 @@ class GreedySamplingLoop(Case):
             tokens.append(token)
         return torch.cat(tokens)
 
-    @fix("rewrite", "one step exported, the loop outside", changes_values=True)
+    @fix("rewrite", "export one step and run the loop outside", changes_values=True)
     def one_step(self, token):
         return self.linear(self.embedding(token)).argmax(-1)
 
 
 def names(model):
-    """The names of the file's own inputs and of its outputs."""
+    """Return the names of the exported model's own inputs and of its outputs."""
     stored = [item.name for item in model.graph.initializer]
     return {
         "inputs": [item.name for item in model.graph.input if item.name not in stored],
@@ -150,7 +157,7 @@ def names(model):
 
 
 class NoneAmongOutputs(Case):
-    """forward returns a tensor and None."""
+    """forward returns a tensor and None: NoneType is an unsupported output."""
 
     sources = ("pytorch/pytorch#29551", "pytorch/pytorch#42391", "onnx/onnx#1853")
     aten_ops = ("aten::relu",)
@@ -164,13 +171,16 @@ class NoneAmongOutputs(Case):
     def reference(self, x):
         return torch.relu(x)
 
-    @fix("rewrite", "the tensors alone", documented=False)
+    @fix("rewrite", "return the tensors only", documented=False)
     def tensors_only(self, x):
         return torch.relu(x)
 
 
 class ListOfDictsAsOutput(Case):
-    """forward returns a list of dictionaries, as torchvision's detectors do."""
+    """forward returns a list of dictionaries: fails at export before torch 1.3.
+
+    torchvision's detectors return such a list.
+    """
 
     sources = ("pytorch/vision#2987",)
     aten_ops = ("aten::relu",)
@@ -181,13 +191,13 @@ class ListOfDictsAsOutput(Case):
     def forward(self, x):
         return [{"boxes": torch.relu(x), "scores": x.sum(1)}]
 
-    @fix("rewrite", "a flat tuple of tensors", documented=False)
+    @fix("rewrite", "return a flat tuple of tensors", documented=False)
     def flat_tuple(self, x):
         return torch.relu(x), x.sum(1)
 
 
 class DictAsOutput(Case):
-    """forward returns a dictionary: its keys are not in the file."""
+    """forward returns a dictionary: the exported model loses the keys."""
 
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::relu",)
@@ -201,14 +211,14 @@ class DictAsOutput(Case):
 
     output_names_given = fix(
         "export-option",
-        "output_names in the dictionary's order",
+        "pass output_names in the dictionary's order",
         export={"output_names": ["positive", "total"]},
         documented=False,
     )
 
 
 class TextAmongOutputs(Case):
-    """forward returns a tensor and a text: the text is not in the file."""
+    """forward returns a tensor and a string: the exported model lacks the string."""
 
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::relu",)
@@ -222,13 +232,13 @@ class TextAmongOutputs(Case):
     def reference(self, x):
         return torch.relu(x) + 1.0
 
-    @fix("rewrite", "the tensors alone", documented=False)
+    @fix("rewrite", "return the tensors only", documented=False)
     def tensors_only(self, x):
         return torch.relu(x) + 1.0
 
 
 class NumpyAsOutput(Case):
-    """Postprocessing in numpy within forward."""
+    """forward returns a numpy array: unsupported output in the TorchScript exporter."""
 
     sources = ("NVlabs/SegFormer#140", "lanpa/tensorboardX#109")
     aten_ops = ("aten::argmax",)
@@ -239,13 +249,13 @@ class NumpyAsOutput(Case):
     def forward(self, x):
         return x.argmax(1).cpu().numpy()
 
-    @fix("rewrite", "tensors, postprocessed outside", documented=False)
+    @fix("rewrite", "return tensors and postprocess outside", documented=False)
     def tensors(self, x):
         return x.argmax(1)
 
 
 class SameOutputTwice(Case):
-    """forward returns one tensor twice."""
+    """forward returns one tensor twice: two outputs with one name."""
 
     sources = ("pytorch/pytorch#64190",)
     aten_ops = ("aten::relu",)
@@ -256,24 +266,24 @@ class SameOutputTwice(Case):
         y = torch.relu(x)
         return y, y
 
-    @fix("rewrite", "a clone", documented=False)
+    @fix("rewrite", "clone the tensor", documented=False)
     def cloned(self, x):
         y = torch.relu(x)
         return y, y.clone()
 
-    @fix("rewrite", "plus zero", documented=False)
+    @fix("rewrite", "add zero", documented=False)
     def plus_zero(self, x):
         y = torch.relu(x)
         return y, y + 0.0
 
 
 def input_keeps_its_name(model):
-    """Whether the file's one input is called as it was asked for."""
+    """Tell whether the exported model's one input has the requested name."""
     return {"input_keeps_its_name": names(model)["inputs"] == ["x"]}
 
 
 class InputAsOutput(Case):
-    """forward returns its input unchanged beside a result, and the outputs are given names: so is the input, then."""
+    """forward returns its input with named outputs: the input is renamed too."""
 
     sources = ("pytorch/pytorch#173076",)
     aten_ops = ("aten::clone",)
@@ -285,17 +295,17 @@ class InputAsOutput(Case):
     def forward(self, x):
         return x, torch.relu(x)
 
-    @fix("rewrite", "plus zero", documented=False)
+    @fix("rewrite", "add zero", documented=False)
     def plus_zero(self, x):
         return x + 0.0, torch.relu(x)
 
-    @fix("rewrite", "a clone", documented=False)
+    @fix("rewrite", "clone the tensor", documented=False)
     def cloned(self, x):
         return x.clone(), torch.relu(x)
 
 
 class OutputNamedAsAnOperator(Case):
-    """output_names=["softmax"]: the dynamo exporter's own value has that name too."""
+    """output_names=["softmax"]: clashes with a value of the dynamo exporter."""
 
     sources = ("pytorch/pytorch#158094",)
     aten_ops = ("aten::softmax",)
@@ -306,11 +316,13 @@ class OutputNamedAsAnOperator(Case):
     def forward(self, x):
         return torch.softmax(torch.softmax(x, 1), 1)
 
-    another_name = fix("export-option", "another name", export={"output_names": ["probabilities"]}, documented=False)
+    another_name = fix(
+        "export-option", "use another name", export={"output_names": ["probabilities"]}, documented=False
+    )
 
 
 class ConstantOutput(Case):
-    """forward returns a tensor that it makes of a number."""
+    """forward returns a tensor made from a number: dynamo_export fails."""
 
     sources = ("pytorch/pytorch#132134",)
     aten_ops = ("aten::lift_fresh",)
@@ -320,6 +332,6 @@ class ConstantOutput(Case):
     def forward(self, x):
         return torch.relu(x), torch.tensor(1)
 
-    @fix("rewrite", "ones made of the input", documented=False)
+    @fix("rewrite", "build the tensor from the input with new_ones", documented=False)
     def new_ones(self, x):
         return torch.relu(x), x.new_ones((), dtype=torch.int64)

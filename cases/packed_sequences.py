@@ -14,9 +14,9 @@ class _Lstm(Case):
 
 
 class LstmDynamicBatch(_Lstm):
-    """nn.LSTM without initial states, exported with a batch of 2.
+    """nn.LSTM without initial states, exported with batch 2: dynamo swaps dimensions.
 
-    The dynamo exporter of 2.13 writes a file that swaps length and batch where both are others than the example's.
+    The dynamo exporter of torch 2.13 swaps length and batch where both differ from the example's.
     """
 
     sources = (
@@ -31,22 +31,22 @@ class LstmDynamicBatch(_Lstm):
     def forward(self, x):
         return self.lstm(x)[0]
 
-    @fix("rewrite", "zeros of the input's own batch as initial states", documented=False)
+    @fix("rewrite", "pass zeros with the input's own batch as initial states", documented=False)
     def zero_states(self, x):
         zeros = torch.zeros(1, x.size(1), 4)
         return self.lstm(x, (zeros, zeros))[0]
 
     batch_1 = fix(
         "export-option",
-        "an example of batch 1",
+        "use an example input of batch 1",
         inputs=((f32(5, 1, 3),), (f32(5, 1, 3),), (f32(5, 2, 3),), (f32(7, 5, 3),)),
         documented=False,
     )
-    torchscript = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    torchscript = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class GruWithInitialState(Case):
-    """nn.GRU with its initial state as an input whose batch is dynamic too."""
+    """nn.GRU with a dynamic batch and an initial state: dynamo fails before torch 2.4."""
 
     sources = ("microsoft/onnxscript#2674",)
     aten_ops = ("aten::gru",)
@@ -60,11 +60,11 @@ class GruWithInitialState(Case):
     def forward(self, x, state):
         return self.gru(x, state)
 
-    torchscript = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    torchscript = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class GruMisspeltDynamicAxes(Case):
-    """dynamic_axes with a name that is no input's: the export warns, and the batch stays fixed."""
+    """dynamic_axes with an unknown input name: export only warns, the batch is fixed."""
 
     sources = ("microsoft/onnxruntime#19270",)
     aten_ops = ("aten::gru",)
@@ -81,14 +81,17 @@ class GruMisspeltDynamicAxes(Case):
 
     all_named = fix(
         "export-option",
-        "name every input whose batch varies, the state too",
+        "name every input whose batch varies, including the state",
         dynamic={"x": {1: "batch"}, "state": {1: "batch"}},
         documented=False,
     )
 
 
 class BilstmByTwoLstms(Case):
-    """A bidirectional LSTM by hand: the reversed run is gathered with an index expanded as the output is."""
+    """Hand-written bidirectional LSTM: dynamo fixes the length in expand_as.
+
+    The reversed run is gathered with an index that is expanded to the shape of the output.
+    """
 
     sources = ("pytorch/pytorch#193192",)
     aten_ops = ("aten::lstm", "aten::flip", "aten::expand_as")
@@ -112,7 +115,10 @@ class BilstmByTwoLstms(Case):
 
 
 def packed(lstm, x, lengths, enforce_sorted):
-    """The LSTM over a packed sequence, padded again, and its last state; the first states are zeros of x's batch."""
+    """Return the LSTM over a packed sequence, padded again, and its last state.
+
+    The initial states are zeros with the batch of ``x``.
+    """
     rnn = torch.nn.utils.rnn
     zeros = torch.zeros(1, x.size(1), 4)
     out, (state, _) = lstm(rnn.pack_padded_sequence(x, lengths, enforce_sorted=enforce_sorted), (zeros, zeros))
@@ -120,9 +126,9 @@ def packed(lstm, x, lengths, enforce_sorted):
 
 
 class LstmPackedUnsorted(_Lstm):
-    """pack_padded_sequence(enforce_sorted=False) with a dynamic batch.
+    """pack_padded_sequence(enforce_sorted=False) with a dynamic batch: run fails.
 
-    Some sequence is as long as the padded input; where none is: lstm-packed-shorter-than-padding.
+    One sequence is as long as the padded input; lstm-packed-shorter-than-padding has none.
     """
 
     sources = ("microsoft/onnxruntime#11830",)
@@ -141,7 +147,7 @@ class LstmPackedUnsorted(_Lstm):
 
     @fix(
         "rewrite",
-        "lengths sorted before the model is called, and enforce_sorted=True",
+        "sort by length before calling the model, with enforce_sorted=True",
         inputs=(
             (f32(5, 3, 3), values([5, 3, 2], "int64")),
             (f32(5, 3, 3), values([5, 4, 1], "int64")),
@@ -154,7 +160,10 @@ class LstmPackedUnsorted(_Lstm):
 
 
 def padded_again(lstm, x, lengths, total_length=None):
-    """The LSTM over a packed sequence, padded again, and its last state; the first states are zeros of x's batch."""
+    """Return the LSTM over a packed sequence, padded again, and its last state.
+
+    The initial states are zeros with the batch of ``x``.
+    """
     rnn = torch.nn.utils.rnn
     zeros = torch.zeros(1, x.size(1), 4)
     out, (state, _) = lstm(rnn.pack_padded_sequence(x, lengths), (zeros, zeros))
@@ -162,9 +171,10 @@ def padded_again(lstm, x, lengths, total_length=None):
 
 
 class LstmPackedShorterThanPadding(_Lstm):
-    """pad_packed_sequence of an LSTM where no sequence is as long as the padded input: the file keeps all its length.
+    """pad_packed_sequence after an LSTM: the exported model keeps the padded length.
 
-    torch returns as many steps as the longest sequence has, the file as many as its input; the further ones are zeros.
+    torch returns as many steps as the longest sequence has, the exported model as many as its input; the extra
+    steps are zeros. It shows where no sequence is as long as the padded input.
     """
 
     sources = ("pytorch/pytorch#62240", "pytorch/pytorch#41774")
@@ -181,14 +191,14 @@ class LstmPackedShorterThanPadding(_Lstm):
     def forward(self, x, lengths):
         return padded_again(self.lstm, x, lengths)
 
-    @fix("rewrite", "the output cut to the longest length", documented=False)
+    @fix("rewrite", "cut the output to the longest length", documented=False)
     def cut_to_longest(self, x, lengths):
         out, state = padded_again(self.lstm, x, lengths)
         return out[: lengths.max()], state
 
     @fix(
         "rewrite",
-        "total_length of the input's length: torch keeps all steps, too, the further ones as zeros",
+        "pass total_length of the input's length; torch then keeps all steps too, the extra ones as zeros",
         changes_values=True,
     )
     def total_length(self, x, lengths):
@@ -196,7 +206,7 @@ class LstmPackedShorterThanPadding(_Lstm):
 
 
 class PackWithoutRnn(Case):
-    """pack_padded_sequence around an operation that is no RNN."""
+    """pack_padded_sequence without an RNN: cannot be exported."""
 
     sources = ("pytorch/pytorch#49936",)
     aten_ops = ("aten::_pack_padded_sequence",)
@@ -212,7 +222,7 @@ class PackWithoutRnn(Case):
         scaled = rnn.PackedSequence(packed.data * 2.0 + 1.0, packed.batch_sizes)
         return rnn.pad_packed_sequence(scaled)[0]
 
-    @fix("rewrite", "the same on all values, masked", documented=False)
+    @fix("rewrite", "apply the operation to all values, then mask", documented=False)
     def masked(self, x, lengths):
         inside = (torch.arange(5)[:, None] < lengths[None]).float().unsqueeze(-1)
         return (x * 2.0 + 1.0) * inside

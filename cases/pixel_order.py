@@ -7,7 +7,7 @@ from caniexport import Case, f32, fix
 
 
 class PixelUnshuffleOrder(Case):
-    """pixel_unshuffle of several channels as SpaceToDepth: the channels come out in another order.
+    """pixel_unshuffle of several channels: SpaceToDepth changes the channel order.
 
     With one channel both orders are the same.
     """
@@ -22,27 +22,27 @@ class PixelUnshuffleOrder(Case):
     def forward(self, x):
         return F.pixel_unshuffle(x, 2)
 
-    @fix("rewrite", "view, permute and reshape")
+    @fix("rewrite", "use view, permute and reshape")
     def permuted(self, x):
         x = x.reshape(-1, 3, 2, 2, 3, 2)
         return x.permute(0, 1, 3, 5, 2, 4).reshape(-1, 12, 2, 3)
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")
 
 
 class PixelUnshuffleOneChannel(PixelUnshuffleOrder):
-    """pixel_unshuffle of one channel, beside several: both orders are the same."""
+    """pixel_unshuffle of one channel: works, as both channel orders are the same."""
 
     inputs = ((f32(1, 1, 4, 6),), (f32(1, 1, 4, 6, low=2.0, high=5.0),), (f32(2, 1, 4, 6),))
 
-    @fix("rewrite", "view, permute and reshape")
+    @fix("rewrite", "use view, permute and reshape")
     def permuted(self, x):
         x = x.reshape(-1, 1, 2, 2, 3, 2)
         return x.permute(0, 1, 3, 5, 2, 4).reshape(-1, 4, 2, 3)
 
 
 class PixelShuffleOrder(Case):
-    """pixel_shuffle to several channels: DepthToSpace had only the other order before opset 11."""
+    """pixel_shuffle: DepthToSpace lacks torch's channel order below opset 11."""
 
     sources = ("onnx/onnx#1957", "onnx/onnx#2163", "pytorch/pytorch#18429")
     aten_ops = ("aten::pixel_shuffle",)
@@ -53,7 +53,7 @@ class PixelShuffleOrder(Case):
     def forward(self, x):
         return F.pixel_shuffle(x, 2)
 
-    @fix("rewrite", "reshape, permute and reshape", documented=False)
+    @fix("rewrite", "use reshape, permute and reshape", documented=False)
     def permuted(self, x):
         x = x.reshape(-1, 2, 2, 2, 2, 3)
         return x.permute(0, 1, 4, 2, 5, 3).reshape(-1, 2, 4, 6)
@@ -62,7 +62,7 @@ class PixelShuffleOrder(Case):
 
 
 class _DepthToSpaceNode(torch.autograd.Function):
-    """DepthToSpace as a node of one's own, in the only order there was before opset 11."""
+    """Write a custom DepthToSpace node, in the only order below opset 11."""
 
     @staticmethod
     def symbolic(g, x):
@@ -74,13 +74,16 @@ class _DepthToSpaceNode(torch.autograd.Function):
 
 
 class DepthToSpaceNode(PixelShuffleOrder):
-    """A DepthToSpace node by hand for pixel_shuffle: depth first, so channels are mixed."""
+    """pixel_shuffle as a custom DepthToSpace node: the channels are mixed.
+
+    The node uses depth-first order.
+    """
 
     exporters = ("torchscript-trace",)
 
     def forward(self, x):
         return _DepthToSpaceNode.apply(x)
 
-    @fix("rewrite", "torch's own pixel_shuffle at opset 11 and later", opset=11)
+    @fix("rewrite", "use torch.pixel_shuffle itself, at opset 11 or later", opset=11)
     def opset_11(self, x):
         return F.pixel_shuffle(x, 2)

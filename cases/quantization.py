@@ -1,4 +1,4 @@
-"""Fake and real quantisation."""
+"""Fake quantization and quantization of exported models."""
 
 import torch
 
@@ -12,7 +12,10 @@ class _FakeQuantise(Case):
 
 
 class FakeQuantisePerChannel(_FakeQuantise):
-    """Fake quantisation per channel needs opset 13, where QuantizeLinear got its axis."""
+    """Per-channel fake quantization: the TorchScript exporter needs opset 13.
+
+    QuantizeLinear has an axis since opset 13.
+    """
 
     sources = (
         "pytorch/pytorch#52430",
@@ -31,18 +34,23 @@ class FakeQuantisePerChannel(_FakeQuantise):
 
     opset_13 = fix("raise-opset", "export at opset 13", opset=13, documented=False)
 
-    @fix("rewrite", "the zero point as torch up to 1.9 had it: int64", caution=True)
+    @fix("rewrite", "use an int64 zero point, as torch up to 1.9 did", caution=True)
     def int64_zero_point(self, x):
         scale, zero = torch.tensor([0.1, 0.2, 0.05]), torch.tensor([0, 3, -2], dtype=torch.int64)
         return torch.fake_quantize_per_channel_affine(x, scale, zero, 1, -128, 127)
 
-    @fix("rewrite", "per tensor: one scale for all channels, other values", changes_values=True, documented=False)
+    @fix(
+        "rewrite",
+        "quantize per tensor, with one scale for all channels; different values",
+        changes_values=True,
+        documented=False,
+    )
     def per_tensor(self, x):
         return torch.fake_quantize_per_tensor_affine(x, 0.2, 0, -128, 127)
 
 
 class FakeQuantiseTensorParameters(_FakeQuantise):
-    """Fake quantisation whose scale and zero point are tensors."""
+    """Fake quantization with tensor scale and zero point: no dynamo translation."""
 
     sources = ("pytorch/pytorch#167063",)
     aten_ops = ("aten::fake_quantize_per_tensor_affine",)
@@ -55,15 +63,15 @@ class FakeQuantiseTensorParameters(_FakeQuantise):
     def forward(self, x):
         return torch.fake_quantize_per_tensor_affine(x, self.scale, self.zero, -128, 127)
 
-    @fix("rewrite", "scale and zero point as Python numbers", documented=False)
+    @fix("rewrite", "pass scale and zero point as Python numbers", documented=False)
     def python_numbers(self, x):
         return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
 
-    torchscript = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    torchscript = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class FakeQuantiseHalf(_FakeQuantise):
-    """Fake quantisation of half precision: QuantizeLinear takes it from opset 19 on."""
+    """Fake quantization of float16: QuantizeLinear accepts it from opset 19 on."""
 
     sources = ("pytorch/pytorch#107023",)
     aten_ops = ("aten::fake_quantize_per_tensor_affine",)
@@ -74,16 +82,16 @@ class FakeQuantiseHalf(_FakeQuantise):
         return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
 
     opset_19 = fix(
-        "raise-opset", "export at opset 19: the scale stays float32, which does not fit", opset=19, caution=True
+        "raise-opset", "export at opset 19; the scale stays float32, which does not match", opset=19, caution=True
     )
 
-    @fix("rewrite", "in float32", documented=False)
+    @fix("rewrite", "quantize in float32", documented=False)
     def float32_inside(self, x):
         return torch.fake_quantize_per_tensor_affine(x.float(), 0.1, 0, -128, 127).half()
 
 
 class FakeQuantiseLearnable(_FakeQuantise):
-    """Fake quantisation with a scale that is learnt has no rule."""
+    """Fake quantization with a learned scale has no ONNX translation."""
 
     sources = ("ModelTC/MQBench#183",)
     aten_ops = ("aten::_fake_quantize_learnable_per_tensor_affine",)
@@ -96,13 +104,13 @@ class FakeQuantiseLearnable(_FakeQuantise):
     def forward(self, x):
         return torch._fake_quantize_learnable_per_tensor_affine(x, self.scale, self.zero, -128, 127, 1.0)
 
-    @fix("module-swap", "fake quantisation with the learnt numbers, fixed", documented=False)
+    @fix("module-swap", "use fake quantization with the learned numbers, fixed", documented=False)
     def fixed(self, x):
         return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
 
 
 def value_info(model):
-    """Whether the shapes in the file agree with inferred ones, and how many of its weights have a shape there."""
+    """Tell whether the stored shapes agree with inferred ones, and how many weights have a stored shape."""
     import onnx
 
     try:
@@ -118,26 +126,27 @@ def value_info(model):
 
 
 def without_value_info(model):
-    """Remove the shapes of inner values."""
+    """Graph surgery: remove the shapes of inner values."""
     del model.graph.value_info[:]
     return model
 
 
 class _ThenQuantizeDynamic(Case):
     sources = ("microsoft/onnxruntime#25890",)
-    needs_torch = ">=2.5"  # the first with value_info of weights
+    needs_torch = ">=2.5"  # the first release that stores value_info of weights
     dynamic = {"x": {0: "batch"}}
     facts = staticmethod(value_info)
 
-    remove_value_info = fix("graph-surgery", "delete value_info from the file", surgery=without_value_info)
-    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace", documented=False)
+    remove_value_info = fix("graph-surgery", "delete value_info from the exported model", surgery=without_value_info)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class LinearThenQuantizeDynamic(_ThenQuantizeDynamic):
-    """Linear by dynamo, then quantize_dynamic: onnxruntime 1.22 to 1.28 refuses the shapes.
+    """Linear by dynamo, then quantize_dynamic: onnxruntime 1.22-1.28 rejects shapes.
 
-    The file is right and runs. It has the shape of the weight in value_info, too; quantize_dynamic transposes the
-    weight and keeps that shape. Measured is what the file has, not the quantization.
+    The exported model is right and runs. Its value_info has the shape of the weight, too; quantize_dynamic
+    transposes the weight and keeps that shape. The case measures the content of the exported model, not the
+    quantization.
     """
 
     aten_ops = ("aten::linear",)
@@ -152,7 +161,10 @@ class LinearThenQuantizeDynamic(_ThenQuantizeDynamic):
 
 
 class Conv2dThenQuantizeDynamic(_ThenQuantizeDynamic):
-    """Conv2d by dynamo, then quantize_dynamic: its weight has a shape in value_info and stays as it is."""
+    """Conv2d by dynamo, then quantize_dynamic: the weight is unchanged.
+
+    Its value_info has the shape of the weight, too.
+    """
 
     id = "conv2d-then-quantize-dynamic"
     aten_ops = ("aten::conv2d",)

@@ -1,4 +1,4 @@
-"""Random numbers in forward: each is multiplied by zero, so that what is compared is not random."""
+"""Random numbers in forward: each is multiplied by zero, so that the compared output is not random."""
 
 import torch
 
@@ -11,7 +11,7 @@ class _Noise(Case):
 
 
 class UniformInPlace(_Noise):
-    """tensor.uniform_() has no rule in torch 1.8."""
+    """Tensor.uniform_() has no ONNX translation."""
 
     sources = ("pytorch/pytorch#54483", "pytorch/pytorch#42230")
     aten_ops = ("aten::uniform_",)
@@ -20,13 +20,13 @@ class UniformInPlace(_Noise):
     def forward(self, x):
         return x + 0.0 * torch.empty_like(x).uniform_(1.0, 2.0)
 
-    @fix("rewrite", "rand_like, scaled and moved", documented=False)
+    @fix("rewrite", "use rand_like, scaled and shifted", documented=False)
     def rand_like(self, x):
         return x + 0.0 * (torch.rand_like(x) * (2.0 - 1.0) + 1.0)
 
 
 class RandLikeAndRandOfSize(_Noise):
-    """torch.rand(x.size()) and torch.rand_like have no rules in torch 1.3."""
+    """torch.rand(x.size()) and torch.rand_like have no symbolic before torch 1.4."""
 
     sources = ("pytorch/pytorch#28306", "pytorch/pytorch#28470", "pytorch/pytorch#33789")
     aten_ops = ("aten::rand", "aten::rand_like")
@@ -35,13 +35,13 @@ class RandLikeAndRandOfSize(_Noise):
     def forward(self, x):
         return x + 0.0 * torch.rand_like(x) + 0.0 * torch.rand(x.size())
 
-    @fix("rewrite", "torch.randn_like", documented=False)
+    @fix("rewrite", "use torch.randn_like", documented=False)
     def randn_like(self, x):
         return x + 0.0 * torch.randn_like(x)
 
 
 class RandWithGenerator(_Noise):
-    """torch.rand with a generator, which no file can hold."""
+    """torch.rand with a generator: cannot be exported."""
 
     sources = ("pytorch/pytorch#156811",)
     aten_ops = ("aten::rand",)
@@ -54,7 +54,7 @@ class RandWithGenerator(_Noise):
     def forward(self, x):
         return x + 0.0 * torch.rand(2, 3, generator=torch.Generator().manual_seed(1))
 
-    @fix("rewrite", "without the generator", documented=False)
+    @fix("rewrite", "drop the generator", documented=False)
     def without_generator(self, x):
         return x + 0.0 * torch.rand(2, 3)
 
@@ -70,13 +70,16 @@ class BernoulliDouble(_Noise):
     def forward(self, x):
         return x + 0.0 * torch.bernoulli(x)
 
-    @fix("rewrite", "float32 probabilities", documented=False)
+    @fix("rewrite", "use float32 probabilities", documented=False)
     def float_probabilities(self, x):
         return x + 0.0 * torch.bernoulli(x.float()).double()
 
 
 class MultinomialOfTensorCount(_Noise):
-    """torch.multinomial whose number of samples is a size: ONNX has it as an attribute."""
+    """torch.multinomial with a size as number of samples: ONNX needs a constant.
+
+    ONNX stores the number of samples as an attribute.
+    """
 
     sources = ("huggingface/transformers#22597",)
     aten_ops = ("aten::multinomial",)
@@ -86,6 +89,6 @@ class MultinomialOfTensorCount(_Noise):
     def forward(self, x):
         return x + 0.0 * torch.multinomial(x, x.size(0), replacement=True).sum().float()
 
-    @fix("rewrite", "a fixed number of samples", documented=False)
+    @fix("rewrite", "use a fixed number of samples", documented=False)
     def fixed_count(self, x):
         return x + 0.0 * torch.multinomial(x, 2, replacement=True).sum().float()

@@ -10,7 +10,7 @@ from caniexport import Case, f32, fix, values
 
 
 def reset_before_recurrence(model):
-    """Surgery that sets linear_before_reset of every GRU, as torch's GRU computes."""
+    """Graph surgery: set linear_before_reset of every GRU, which matches torch's GRU."""
     import onnx
 
     for node in model.graph.node:
@@ -22,7 +22,7 @@ def reset_before_recurrence(model):
 
 
 def gru_attributes(model):
-    """linear_before_reset of each GRU node; 0 where it is not written."""
+    """Return linear_before_reset of each GRU node; 0 where it is absent."""
     found = []
     for node in model.graph.node:
         if node.op_type == "GRU":
@@ -31,7 +31,7 @@ def gru_attributes(model):
 
 
 def with_zero_bias(model):
-    """Surgery that gives every GRU without a bias one of zeros."""
+    """Graph surgery: give every GRU without a bias one of zeros."""
     import numpy as np
     import onnx
 
@@ -48,7 +48,7 @@ def with_zero_bias(model):
 
 
 def gru_by_hand(x, weight_ih, weight_hh, bias_ih, bias_hh):
-    """One layer of a GRU, step by step, the gates as torch has them; ``x`` is (length, batch, features)."""
+    """Run one layer of a GRU step by step, with torch's order of gates; ``x`` is (length, batch, features)."""
     state = torch.zeros_like(x[0, :, :1]).expand(-1, weight_hh.size(1))
     outputs = []
     for step in range(x.size(0)):
@@ -62,7 +62,10 @@ def gru_by_hand(x, weight_ih, weight_hh, bias_ih, bias_hh):
 
 
 class GruLinearBeforeReset(Case):
-    """nn.GRU needs linear_before_reset=1: without it the reset gate is applied before the recurrence's bias."""
+    """nn.GRU: dynamo omits linear_before_reset=1 and gives wrong values.
+
+    Without it the reset gate is applied before the recurrence's bias.
+    """
 
     sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225", "microsoft/onnxscript#2853")
     aten_ops = ("aten::gru",)
@@ -77,19 +80,22 @@ class GruLinearBeforeReset(Case):
     def forward(self, x):
         return self.gru(x)[0]
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
-    attribute_set = fix("graph-surgery", "linear_before_reset=1 on the GRU nodes", surgery=reset_before_recurrence)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")
+    attribute_set = fix("graph-surgery", "set linear_before_reset=1 on the GRU nodes", surgery=reset_before_recurrence)
 
-    @fix("rewrite", "the cell step by step", documented=False)
+    @fix("rewrite", "compute the cell step by step", documented=False)
     def step_by_step(self, x):
         gru = self.gru
         return gru_by_hand(x, gru.weight_ih_l0, gru.weight_hh_l0, gru.bias_ih_l0, gru.bias_hh_l0)
 
-    newer_onnxscript = fix("version-upgrade", "an onnxscript with the attribute", torch=">=2.11")
+    newer_onnxscript = fix("version-upgrade", "use an onnxscript that writes the attribute", torch=">=2.11")
 
 
 class LstmBesideGru(Case):
-    """nn.LSTM of the same sizes, the control beside the GRU: it has no such attribute."""
+    """nn.LSTM of the same sizes: the control for the GRU case.
+
+    The LSTM has no such attribute.
+    """
 
     sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225")
     aten_ops = ("aten::lstm",)
@@ -103,7 +109,7 @@ class LstmBesideGru(Case):
     def forward(self, x):
         return self.lstm(x)[0]
 
-    @fix("rewrite", "the cell step by step", documented=False)
+    @fix("rewrite", "compute the cell step by step", documented=False)
     def step_by_step(self, x):
         state = cell = torch.zeros_like(x[0, :, :1]).expand(-1, 4)
         outputs = []
@@ -118,7 +124,10 @@ class LstmBesideGru(Case):
 
 
 class GruWithoutBiasBatchOfThree(Case):
-    """nn.GRU(bias=False) on a batch of three: ONNX Runtime before 1.4 reads a stale buffer."""
+    """nn.GRU(bias=False) on a batch of three: wrong in ONNX Runtime before 1.4.
+
+    The runtime reads a stale buffer.
+    """
 
     sources = ("microsoft/onnxruntime#3893",)
     aten_ops = ("aten::gru",)
@@ -132,15 +141,15 @@ class GruWithoutBiasBatchOfThree(Case):
     def forward(self, x):
         return self.gru(x)[0]
 
-    zero_bias = fix("graph-surgery", "zeros as the bias of the GRU nodes", surgery=with_zero_bias)
+    zero_bias = fix("graph-surgery", "set the bias of the GRU nodes to zeros", surgery=with_zero_bias)
 
-    @fix("rewrite", "the cell step by step", documented=False)
+    @fix("rewrite", "compute the cell step by step", documented=False)
     def step_by_step(self, x):
         return gru_by_hand(x, self.gru.weight_ih_l0, self.gru.weight_hh_l0, torch.zeros(12), torch.zeros(12))
 
 
 class GruLargeInput(Case):
-    """nn.GRU of a large input of both signs: wrong in ONNX Runtime 1.4."""
+    """nn.GRU of a large input of both signs: wrong values in ONNX Runtime 1.4."""
 
     sources = ("microsoft/onnxruntime#4628",)
     aten_ops = ("aten::gru",)
@@ -154,14 +163,14 @@ class GruLargeInput(Case):
     def forward(self, x):
         return self.gru(x)[0]
 
-    @fix("rewrite", "the cell step by step", documented=False)
+    @fix("rewrite", "compute the cell step by step", documented=False)
     def step_by_step(self, x):
         gru = self.gru
         return gru_by_hand(x, gru.weight_ih_l0, gru.weight_hh_l0, gru.bias_ih_l0, gru.bias_hh_l0)
 
 
 class BidirectionalGruOutputs(Case):
-    """Outputs of a bidirectional GRU: forward and backward halves, and the order of the last states."""
+    """Bidirectional GRU: order of forward and backward outputs and of the last states."""
 
     sources = ("pytorch/pytorch#11368",)
     aten_ops = ("aten::gru",)
@@ -177,9 +186,9 @@ class BidirectionalGruOutputs(Case):
 
 
 class PackThenPad(Case):
-    """pack_padded_sequence and pad_packed_sequence with nothing between: the file returns its input.
+    """pack_padded_sequence, then pad_packed_sequence: the model returns its input.
 
-    In eager everything behind a sequence's length is zero afterwards.
+    In eager all values after the end of a sequence become zero.
     """
 
     sources = ("pytorch/pytorch#48460",)
@@ -196,14 +205,14 @@ class PackThenPad(Case):
         packed = pack_padded_sequence(x, lengths, batch_first=True)
         return pad_packed_sequence(packed, batch_first=True)[0]
 
-    @fix("rewrite", "a mask by length")
+    @fix("rewrite", "use a mask by length")
     def mask_by_length(self, x, lengths):
         inside = torch.arange(5).unsqueeze(0) < lengths.unsqueeze(1)
         return x * inside.unsqueeze(2).to(x.dtype)
 
 
 def sorted_by_length(x: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
-    """Sequences from the longest to the shortest, and where each came from."""
+    """Return the sequences from the longest to the shortest, and the original position of each."""
     order = torch.sort(lengths, descending=True)[1]
     back = torch.zeros_like(order)
     for i in range(order.shape[0]):
@@ -212,7 +221,10 @@ def sorted_by_length(x: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
 
 
 class LstmBehindScriptedSort(Case):
-    """A scripted helper sorts sequences before a bidirectional LSTM: the sizes of its loop become constants."""
+    """Scripted sort before a bidirectional LSTM: reported to freeze the loop's sizes.
+
+    The report says that the sizes of the loop become constants.
+    """
 
     sources = ("pytorch/pytorch#91526",)
     aten_ops = ("aten::lstm", "prim::Loop")
@@ -228,16 +240,16 @@ class LstmBehindScriptedSort(Case):
 
     def setup(self):
         self.lstm = torch.nn.LSTM(2, 3, batch_first=True, bidirectional=True)
-        # not where the file is imported: what a release cannot script would take every other case with it
+        # scripted here, not at import: a release that cannot script it would lose every case of the file
         self.sort = torch.jit.script(sorted_by_length)
 
     def forward(self, x, lengths):
         ordered, back = self.sort(x, lengths)
         return self.lstm(ordered)[0][back]
 
-    no_folding = fix("export-option", "do_constant_folding=False", export={"do_constant_folding": False})
+    no_folding = fix("export-option", "pass do_constant_folding=False", export={"do_constant_folding": False})
 
-    @fix("rewrite", "sort without a scripted helper: the order of the order leads back")
+    @fix("rewrite", "sort without a scripted helper; sorting the order gives the way back")
     def without_script(self, x, lengths):
         order = torch.sort(lengths, descending=True)[1]
         return self.lstm(x[order])[0][torch.sort(order)[1]]

@@ -11,22 +11,22 @@ _INT64 = 7
 
 @contextmanager
 def registered(rules, opset):
-    """These rules in the place of torch's own for the ``aten`` operators of their names."""
+    """Replace torch's own symbolics of the ``aten`` operators with these names."""
     for name, rule in rules.items():
         register(name, rule, opset or 9)
     yield
 
 
 def register(name, rule, opset):
-    """Put a rule in the place of torch's own for ``aten::name``, in whatever way this release has."""
+    """Replace torch's symbolic of ``aten::name``, in the way that this release supports."""
     try:
         from torch.onnx import symbolic_registry as registry
     except ImportError:
         registry = None
-    if registry is not None and hasattr(registry, "register_op"):  # 1.2 to 1.12; their public call refuses aten::
+    if registry is not None and hasattr(registry, "register_op"):  # torch 1.2 to 1.12; their public call rejects aten::
         try:
             registry.register_version("", opset)
-        except KeyError:  # an opset this release does not have: the export itself is to say so
+        except KeyError:  # an opset that this release lacks: the export itself reports it
             return
         registry.register_op(name, rule, "", opset)
     else:
@@ -34,7 +34,10 @@ def register(name, rule, opset):
 
 
 def rules_with(sum_over, zero):
-    """any and all as a count compared with ``zero``; ``sum_over(g, x, axes, keepdim)`` writes the ReduceSum."""
+    """Return symbolics of any and all that compare a count with ``zero``.
+
+    ``sum_over(g, x, axes, keepdim)`` writes the ReduceSum.
+    """
 
     def any_rule(g, x, dim=None, keepdim=None):
         from torch.onnx import symbolic_helper as helper
@@ -51,7 +54,7 @@ def rules_with(sum_over, zero):
 
 
 def through_helper(opset):
-    """The patch as documented: it sums through torch's own helper, and compares with a tensor of one zero."""
+    """The documented patch: sum through torch's own helper and compare with a tensor of one zero."""
 
     def sum_over(g, x, axes, keepdim):
         from torch.onnx import symbolic_helper as helper
@@ -62,7 +65,7 @@ def through_helper(opset):
 
 
 def axes_as_attribute(opset):
-    """The same, with the axes always an attribute of ReduceSum, where opset 13 has them as an input."""
+    """The same, with the axes always an attribute of ReduceSum; opset 13 has them as an input."""
 
     def sum_over(g, x, axes, keepdim):
         if axes is None:
@@ -73,7 +76,7 @@ def axes_as_attribute(opset):
 
 
 def axes_by_opset(opset):
-    """Axes where this opset has them, without torch's helper, and a zero without dimensions."""
+    """Write the axes as this opset has them, without torch's helper, and a zero without dimensions."""
 
     def sum_over(g, x, axes, keepdim):
         if axes is None:
@@ -86,7 +89,7 @@ def axes_by_opset(opset):
 
 
 class AnySymbolicArity(Case):
-    """torch.any(x, dim) on torch 1.10: the export rule takes no dim."""
+    """torch.any(x, dim) on torch 1.10: the symbolic does not accept dim."""
 
     needs_torch = ">=1.2"
     sources = ("seed:004",)
@@ -104,19 +107,19 @@ class AnySymbolicArity(Case):
 
     patch_any_and_all = fix(
         "custom-symbolic",
-        "rules for any and all that take dim and keepdim and sum through torch's helper",
+        "register symbolics for any and all that accept dim and keepdim and use torch's helper",
         patch=through_helper,
     )
     patch_with_axes_attribute = fix(
         "custom-symbolic",
-        "the same with the axes an attribute of ReduceSum at every opset: wrong from 13 on",
+        "the same with axes as an attribute of ReduceSum at every opset; wrong from 13 on",
         patch=axes_as_attribute,
         caution=True,
         documented=False,
     )
     patch_by_opset = fix(
         "custom-symbolic",
-        "the same with the axes an attribute below opset 13 and an input from 13 on",
+        "the same with axes as an attribute below opset 13 and as an input from 13 on",
         patch=axes_by_opset,
         documented=False,
     )
@@ -125,11 +128,13 @@ class AnySymbolicArity(Case):
     def count_along_axis(self, x):
         return x.long().sum(1) > 0
 
-    newer_torch = fix("version-upgrade", "later releases have rules that take dim", torch=">=1.11", documented=False)
+    newer_torch = fix(
+        "version-upgrade", "use a later release, whose symbolics accept dim", torch=">=1.11", documented=False
+    )
 
 
 class AnyKeepdimSymbolicArity(AnySymbolicArity):
-    """torch.any(x, dim, keepdim) on torch 1.10: the export rule takes neither."""
+    """torch.any(x, dim, keepdim) on torch 1.10: the symbolic accepts neither."""
 
     def forward(self, x):
         return torch.any(x, 1, True)
@@ -140,7 +145,7 @@ class AnyKeepdimSymbolicArity(AnySymbolicArity):
 
 
 class AllSymbolicArity(AnySymbolicArity):
-    """torch.all(x, dim) on torch 1.10: the export rule takes no dim."""
+    """torch.all(x, dim) on torch 1.10: the symbolic does not accept dim."""
 
     aten_ops = ("aten::all",)
     onnx_ops = ("ReduceSum", "Cast", "Greater", "Not")
@@ -148,13 +153,13 @@ class AllSymbolicArity(AnySymbolicArity):
     def forward(self, x):
         return torch.all(x, 1)
 
-    @fix("rewrite", "no false value along the axis", documented=False)
+    @fix("rewrite", "check that no value along the axis is false", documented=False)
     def count_along_axis(self, x):
         return (1 - x.long()).sum(1) == 0
 
 
 class AnyAllWithoutDim(Case):
-    """torch.any(x) and torch.all(x) over everything, which the rules of torch 1.10 do take."""
+    """torch.any(x) and torch.all(x) without dim: wrong output shape on torch 1.10."""
 
     needs_torch = ">=1.2"
     sources = ("seed:004",)
@@ -176,12 +181,12 @@ class AnyAllWithoutDim(Case):
 
     patch_any_and_all = fix(
         "custom-symbolic",
-        "rules for any and all that take dim and keepdim and sum through torch's helper",
+        "register symbolics for any and all that accept dim and keepdim and use torch's helper",
         patch=through_helper,
     )
     patch_by_opset = fix(
         "custom-symbolic",
-        "the same with a zero without dimensions: the outputs keep their shape",
+        "the same with a zero without dimensions; the outputs keep their shape",
         patch=axes_by_opset,
         documented=False,
     )

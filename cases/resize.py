@@ -1,4 +1,4 @@
-"""Resizing images: interpolate, Upsample and Resize; where coordinates, rounding and coefficients part from torch's."""
+"""Resizing images: interpolate, Upsample and Resize; coordinates, rounding and coefficients that differ."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, f32, fix, values
 
 
 def resize_nodes(model):
-    """What every Resize and Upsample node of the file says, and where its size comes from."""
+    """Return the attributes of every Resize and Upsample node, and the origin of each input."""
     made = {name: node.op_type for node in model.graph.node for name in node.output}
     made.update({item.name: "initializer" for item in model.graph.initializer})
     made.update({item.name: "graph input" for item in model.graph.input if item.name not in made})
@@ -25,7 +25,7 @@ def resize_nodes(model):
 
 
 def coordinates(model):
-    """Mode, coordinate transformation and rounding of every Resize, in the order of the file."""
+    """Return mode, coordinate transformation and rounding of every Resize, in graph order."""
     names = ("mode", "coordinate_transformation_mode", "nearest_mode")
     nodes = resize_nodes(model)["resize"]
     return {
@@ -35,7 +35,10 @@ def coordinates(model):
 
 
 class BicubicByScales(torch.autograd.Function):
-    """Bicubic resizing whose rule feeds the scales vector (N, C, H, W) to the third input of Resize."""
+    """Bicubic resizing with a symbolic that feeds the scales to Resize's third input.
+
+    The scales vector is (N, C, H, W).
+    """
 
     @staticmethod
     def symbolic(g, x, scales):
@@ -58,7 +61,7 @@ class BicubicByScales(torch.autograd.Function):
 
 
 class InterpolateBicubicNeedsOpset11(Case):
-    """Bicubic interpolate has no ONNX form below opset 11."""
+    """F.interpolate(mode="bicubic") has no TorchScript symbolic below opset 11."""
 
     id = "interpolate-bicubic-needs-opset-11"
     sources = ("seed:001", "seed:002")
@@ -75,9 +78,10 @@ class InterpolateBicubicNeedsOpset11(Case):
 
 
 class ResizeBicubicAttributeMap(Case):
-    """How interpolate's arguments land on Resize: coordinates, coefficient, rounding, sizes.
+    """F.interpolate: how its arguments map to Resize's attributes.
 
-    Four outputs: bicubic without and with align_corners, bilinear, nearest.
+    Coordinates, coefficient, rounding and sizes. Four outputs: bicubic without and with align_corners, bilinear,
+    nearest.
     """
 
     sources = ("seed:001", "seed:002")
@@ -99,9 +103,9 @@ class ResizeBicubicAttributeMap(Case):
 
 
 class InterpolateScaleFactorBaked(Case):
-    """A scale factor computed from an input is written into the file as a constant.
+    """F.interpolate with a scale_factor from an input: exported as a constant.
 
-    The first input set asks for a factor of 3, the others for 2 and 4.
+    The first input set uses a factor of 3, the others 2 and 4.
     """
 
     sources = ("seed:001", "seed:002")
@@ -119,16 +123,16 @@ class InterpolateScaleFactorBaked(Case):
         return F.interpolate(x, scale_factor=factor.item(), mode="bicubic", align_corners=False)
 
     def reference(self, x, factor):
-        # some fixes take the factor as a vector of scales
+        # some workarounds take the factor as a vector of scales
         return F.interpolate(x, scale_factor=factor[-1].item(), mode="bicubic", align_corners=False)
 
-    @fix("autograd-function", "an own rule that feeds Resize's scales, made from the factor")
+    @fix("autograd-function", "use a custom symbolic that feeds Resize's scales, computed from the factor")
     def scales_from_factor(self, x, factor):
         return BicubicByScales.apply(x, torch.cat([torch.ones_like(factor), torch.ones_like(factor), factor, factor]))
 
     @fix(
         "autograd-function",
-        "an own rule that feeds Resize's scales, which are an input of the module",
+        "use a custom symbolic that feeds Resize's scales, passed as an input of the module",
         inputs=(
             (f32(1, 2, 4, 5), values([1.0, 1.0, 3.0, 3.0])),
             (f32(1, 2, 4, 5), values([1.0, 1.0, 2.0, 2.0])),
@@ -140,7 +144,7 @@ class InterpolateScaleFactorBaked(Case):
 
     @fix(
         "autograd-function",
-        "a scales vector without the entries for batch and channels: eager takes it, the runtime does not",
+        "use a scales vector without batch and channels; works in eager, not in the runtime",
         inputs=(
             (f32(1, 2, 4, 5), values([3.0, 3.0])),
             (f32(1, 2, 4, 5), values([2.0, 2.0])),
@@ -152,14 +156,18 @@ class InterpolateScaleFactorBaked(Case):
     def scales_of_wrong_length(self, x, scales):
         return BicubicByScales.apply(x, scales)
 
-    @fix("rewrite", "an output size computed from the traced shape and the factor, passed as size=", documented=False)
+    @fix(
+        "rewrite",
+        "compute the output size from the traced shape and the factor, and pass it as size=",
+        documented=False,
+    )
     def size_from_shape(self, x, factor):
         height, width = x.shape[2] * factor, x.shape[3] * factor
         return F.interpolate(x, size=[height.long()[0], width.long()[0]], mode="bicubic", align_corners=False)
 
     @fix(
         "export-option",
-        "script the module instead of tracing it: the scales get another rank",
+        "script the module instead of tracing it; the scales get another rank",
         exporter="torchscript-script",
         caution=True,
         documented=False,
@@ -169,7 +177,10 @@ class InterpolateScaleFactorBaked(Case):
 
 
 class InterpolateDynamicScalesAutogradFunction(Case):
-    """Resize fed by a scales input follows its factors for height and width, whole or not."""
+    """Resize with a scales input: follows the factors for height and width.
+
+    The factors may be fractional.
+    """
 
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
@@ -191,7 +202,7 @@ TENS = (f32(1, 2, 10, 10, low=0.0, high=9.0), f32(1, 2, 10, 10), f32(3, 2, 10, 1
 
 
 def resize_as(**attributes):
-    """Surgery that sets these attributes of every Resize."""
+    """Graph surgery: set these attributes of every Resize."""
 
     def surgery(model):
         import onnx
@@ -207,7 +218,10 @@ def resize_as(**attributes):
 
 
 class InterpolateBilinearToOnePixel(Case):
-    """Bilinear interpolate to 1 by 1: pytorch_half_pixel reads the first pixel, torch the middle."""
+    """Bilinear interpolate to 1 by 1: pytorch_half_pixel reads the first pixel.
+
+    torch reads the middle.
+    """
 
     sources = ("pytorch/pytorch#183523", "pytorch/pytorch#79361", "onnx/onnx#4276", "microsoft/onnxscript#2918")
     aten_ops = ("aten::upsample_bilinear2d",)
@@ -220,29 +234,29 @@ class InterpolateBilinearToOnePixel(Case):
 
     half_pixel = fix(
         "graph-surgery",
-        "coordinate_transformation_mode half_pixel, which has no case of its own for one pixel",
+        "use coordinate_transformation_mode half_pixel, which has no special case for one pixel",
         surgery=resize_as(coordinate_transformation_mode="half_pixel"),
     )
 
-    @fix("rewrite", "the mean of the four middle pixels")
+    @fix("rewrite", "take the mean of the four middle pixels")
     def mean_of_middle(self, x):
         return x[:, :, 4:6, 4:6].mean((2, 3), keepdim=True)
 
 
 class InterpolateBilinearToTwoPixels(InterpolateBilinearToOnePixel):
-    """Bilinear interpolate to 2 by 2, beside 1 by 1: both coordinate modes agree here."""
+    """Bilinear interpolate to 2 by 2: both coordinate modes agree, unlike at 1 by 1."""
 
     def forward(self, x):
         return F.interpolate(x, size=(2, 2), mode="bilinear", align_corners=False)
 
-    @fix("rewrite", "the mean of the four middle pixels of each quarter", documented=False)
+    @fix("rewrite", "take the mean of the four middle pixels of each quarter", documented=False)
     def mean_of_middle(self, x):
         rows = torch.cat([x[:, :, 2:3], x[:, :, 7:8]], dim=2)
         return torch.cat([rows[:, :, :, 2:3], rows[:, :, :, 7:8]], dim=3)
 
 
 class _NearestByNode(torch.autograd.Function):
-    """nearest as a Resize by hand: half_pixel coordinates, halves rounded up."""
+    """Write nearest as a custom Resize: half_pixel coordinates, halves rounded up."""
 
     @staticmethod
     def symbolic(g, x):
@@ -264,7 +278,10 @@ class _NearestByNode(torch.autograd.Function):
 
 
 class ResizeNearestHalfPixel(Case):
-    """A Resize of one's own, nearest with half_pixel and round_prefer_ceil, is one pixel off torch's nearest."""
+    """Custom Resize, nearest with half_pixel and round_prefer_ceil: one pixel off.
+
+    The values differ from torch's nearest.
+    """
 
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
     aten_ops = ("aten::upsample_nearest2d",)
@@ -278,19 +295,22 @@ class ResizeNearestHalfPixel(Case):
 
     asymmetric_floor = fix(
         "graph-surgery",
-        "asymmetric coordinates, rounded down: what torch's own export writes, and one pixel off, too",
+        "use asymmetric coordinates rounded down, as torch's own export does; also one pixel off",
         surgery=resize_as(coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
         caution=True,
     )
 
-    @fix("rewrite", "rows and columns picked by index", documented=False)
+    @fix("rewrite", "pick rows and columns by index", documented=False)
     def picked_by_index(self, x):
         place = torch.floor(torch.arange(64).double() * 26 / 64).long()
         return x.index_select(2, place).index_select(3, place)
 
 
 class InterpolateNearestInexactRatio(Case):
-    """interpolate(mode="nearest") from 26 to 64: Resize divides by a rounded scale and picks the pixel before."""
+    """F.interpolate(mode="nearest") from 26 to 64: Resize picks the pixel before.
+
+    Resize divides by a rounded scale.
+    """
 
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
     aten_ops = ("aten::upsample_nearest2d",)
@@ -300,14 +320,14 @@ class InterpolateNearestInexactRatio(Case):
     def forward(self, x):
         return F.interpolate(x, size=(64, 64), mode="nearest")
 
-    @fix("rewrite", "rows and columns picked by index", documented=False)
+    @fix("rewrite", "pick rows and columns by index", documented=False)
     def picked_by_index(self, x):
         place = torch.floor(torch.arange(64).double() * 26 / 64).long()
         return x.index_select(2, place).index_select(3, place)
 
 
 class NearestExact(Case):
-    """interpolate(mode="nearest-exact"): half_pixel coordinates, the mode that such a Resize is equal to."""
+    """F.interpolate(mode="nearest-exact"): equals Resize with half_pixel coordinates."""
 
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
     aten_ops = ("aten::upsample_nearest2d",)
@@ -318,7 +338,7 @@ class NearestExact(Case):
     def forward(self, x):
         return F.interpolate(x, size=(64, 64), mode="nearest-exact")
 
-    @fix("rewrite", "rows and columns picked by index", documented=False)
+    @fix("rewrite", "pick rows and columns by index", documented=False)
     def picked_by_index(self, x):
         place = torch.floor((torch.arange(64).double() + 0.5) * 26 / 64).long()
         return x.index_select(2, place).index_select(3, place)
@@ -339,15 +359,15 @@ class _Antialiased(Case):
 
     exclude_outside = fix(
         "graph-surgery",
-        "exclude_outside=1: weights outside the image are left out, as torch leaves them out",
+        "set exclude_outside=1, which ignores weights outside the image as torch does",
         surgery=resize_as(exclude_outside=1),
         documented=False,
     )
-    newer_onnxscript = fix("version-upgrade", "an onnxscript of May 2026 or later", torch=">=2.12")
+    newer_onnxscript = fix("version-upgrade", "use onnxscript of May 2026 or newer", torch=">=2.12")
 
 
 class InterpolateBicubicAntialias(_Antialiased):
-    """Bicubic interpolate with antialias=True: Resize's antialias takes in what lies outside."""
+    """Bicubic interpolate with antialias=True: Resize includes pixels outside."""
 
     sources = (
         *_Antialiased.sources,
@@ -360,45 +380,45 @@ class InterpolateBicubicAntialias(_Antialiased):
     def forward(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=False, antialias=True)
 
-    @fix("rewrite", "antialias=False: other values", changes_values=True)
+    @fix("rewrite", "use antialias=False; different values", changes_values=True)
     def without_antialias(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=False)
 
 
 class InterpolateBilinearAntialias(_Antialiased):
-    """Bilinear interpolate with antialias=True: Resize's antialias takes in what lies outside."""
+    """Bilinear interpolate with antialias=True: Resize includes pixels outside."""
 
     aten_ops = ("aten::_upsample_bilinear2d_aa",)
 
     def forward(self, x):
         return F.interpolate(x, size=(4, 4), mode="bilinear", align_corners=False, antialias=True)
 
-    @fix("rewrite", "antialias=False: other values", changes_values=True)
+    @fix("rewrite", "use antialias=False; different values", changes_values=True)
     def without_antialias(self, x):
         return F.interpolate(x, size=(4, 4), mode="bilinear", align_corners=False)
 
 
 class InterpolateBicubicAntialiasAlignCorners(_Antialiased):
-    """Bicubic interpolate with antialias=True and align_corners=True: differs after the fix, too."""
+    """Bicubic interpolate, antialias and align_corners=True: wrong after the fix too."""
 
     def forward(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=True, antialias=True)
 
     exclude_outside = fix(
         "graph-surgery",
-        "exclude_outside=1: weights outside the image are left out; not enough here",
+        "set exclude_outside=1, which ignores weights outside the image; not enough here",
         surgery=resize_as(exclude_outside=1),
         caution=True,
         documented=False,
     )
 
-    @fix("rewrite", "antialias=False: other values", changes_values=True)
+    @fix("rewrite", "use antialias=False; different values", changes_values=True)
     def without_antialias(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=True)
 
 
 class _CubicByNode(torch.autograd.Function):
-    """bicubic as a Resize by hand, with the coefficient of another library."""
+    """Write bicubic as a custom Resize, with the coefficient of another library."""
 
     @staticmethod
     def symbolic(g, x):
@@ -420,7 +440,7 @@ class _CubicByNode(torch.autograd.Function):
 
 
 class ResizeCubicCoefficientHalf(Case):
-    """A cubic Resize of one's own with cubic_coeff_a=-0.5: torch's bicubic has -0.75."""
+    """Custom cubic Resize with cubic_coeff_a=-0.5: torch's bicubic uses -0.75."""
 
     sources = ("microsoft/onnxruntime#28292",)
     aten_ops = ("aten::upsample_bicubic2d",)
@@ -433,16 +453,18 @@ class ResizeCubicCoefficientHalf(Case):
         return _CubicByNode.apply(x)
 
     torch_coefficient = fix(
-        "graph-surgery", "cubic_coeff_a=-0.75, ONNX's default and torch's", surgery=resize_as(cubic_coeff_a=-0.75)
+        "graph-surgery",
+        "use cubic_coeff_a=-0.75, the default of ONNX and of torch",
+        surgery=resize_as(cubic_coeff_a=-0.75),
     )
 
-    @fix("rewrite", "torch's own bicubic, without the node by hand", documented=False)
+    @fix("rewrite", "use torch's own bicubic instead of the custom node", documented=False)
     def torch_bicubic(self, x):
         return F.interpolate(x, scale_factor=2.0, mode="bicubic", align_corners=False)
 
 
 class UpsampleBilinearAlignCornersOpset9(Case):
-    """Bilinear interpolate with align_corners=True is refused below opset 11."""
+    """Bilinear interpolate with align_corners=True: fails at export below opset 11."""
 
     id = "upsample-bilinear-align-corners-opset-9"
     sources = ("seed:003",)
@@ -459,7 +481,7 @@ class UpsampleBilinearAlignCornersOpset9(Case):
 
     opset_11 = fix("raise-opset", "export at opset 11 or later", opset=11)
 
-    @fix("rewrite", "align_corners=False (other values)", changes_values=True, caution=True, documented=False)
+    @fix("rewrite", "use align_corners=False; different values", changes_values=True, caution=True, documented=False)
     def no_align_corners(self, x):
         return (
             F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False),
@@ -468,7 +490,7 @@ class UpsampleBilinearAlignCornersOpset9(Case):
 
 
 class UpsampleOpset9SilentMismatch(Case):
-    """Bilinear interpolate at opset 9 and 10 exports with a warning and gives shifted values."""
+    """Bilinear interpolate at opset 9 and 10: exports with a warning, values shifted."""
 
     id = "upsample-opset-9-silent-mismatch"
     sources = ("seed:003", "pytorch/pytorch#27176", "NVIDIA/TensorRT#273", "onnx/onnx-tensorrt#457")
@@ -485,7 +507,7 @@ class UpsampleOpset9SilentMismatch(Case):
 
 
 class UpsampleNearestOpset9(Case):
-    """Nearest interpolate below opset 11, said not to match torch either."""
+    """Nearest interpolate below opset 11: reported not to match torch."""
 
     id = "upsample-nearest-opset-9"
     sources = ("seed:003",)
@@ -501,28 +523,28 @@ class UpsampleNearestOpset9(Case):
 
 
 class TrtImportUpsampleBilinear(Case):
-    """TensorRT 6 refuses bilinear Upsample; nearest instead imports, and changes the values."""
+    """Bilinear Upsample: TensorRT 6 rejects it; nearest imports with other values."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::upsample_bilinear2d", "aten::upsample_nearest2d")
     onnx_ops = ("Upsample", "Resize")
-    # nothing dynamic: before torch 1.11 a dynamic axis beside size= is an error of its own below opset 11
+    # not dynamic: before torch 1.11 a dynamic axis with size= is a separate error below opset 11
     inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),))
 
     def forward(self, x):
         return F.interpolate(x, size=(8, 8), mode="bilinear", align_corners=False)
 
-    opset_11 = fix("raise-opset", "export at opset 11 or later, whose Resize says how it maps coordinates", opset=11)
+    opset_11 = fix("raise-opset", "export at opset 11 or later, whose Resize defines the coordinate mapping", opset=11)
 
     @fix(
         "rewrite",
-        "nearest instead of bilinear: other values, to be accepted or trained for",
+        "use nearest instead of bilinear; different values, to accept or train for",
         changes_values=True,
         caution=True,
     )
     def nearest(self, x):
         return F.interpolate(x, size=(8, 8), mode="nearest")
 
-    @fix("rewrite", "nearest taken for an equal of bilinear: it is none", caution=True)
+    @fix("rewrite", "treat nearest as equal to bilinear; it is not", caution=True)
     def nearest_as_if_equal(self, x):
         return F.interpolate(x, size=(8, 8), mode="nearest")

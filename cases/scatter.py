@@ -1,4 +1,4 @@
-"""Scattering: with a reduction, with duplicates, index_add, and what is scattered back by unpooling."""
+"""Scattering: with a reduction, with duplicates, index_add and max_unpool."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,10 @@ from caniexport import Case, f32, fix, i64, values
 
 
 class ScatterReduceMaxOfMatrix(Case):
-    """scatter_reduce(amax) of a matrix: the source is taken for flat, and the maxima are others."""
+    """scatter_reduce(amax) of a matrix: reported as wrong, equal where measured.
+
+    The report says that TorchScript flattens the source.
+    """
 
     sources = ("pytorch/pytorch#152419",)
     aten_ops = ("aten::scatter_reduce",)
@@ -22,14 +25,14 @@ class ScatterReduceMaxOfMatrix(Case):
     def forward(self, x, index, source):
         return torch.scatter_reduce(x, 0, index, source, reduce="amax")
 
-    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
-    @fix("rewrite", "flattened: rows times their width plus the column")
+    @fix("rewrite", "flatten: row times width plus column")
     def flattened(self, x, index, source):
         place = (index * 2 + torch.arange(2)).reshape(-1)
         return torch.scatter_reduce(x.reshape(-1), 0, place, source.reshape(-1), reduce="amax").reshape(2, 2)
 
-    @fix("rewrite", "the largest over a comparison of every place with every index", documented=False)
+    @fix("rewrite", "take the maximum over a comparison of every position with every index", documented=False)
     def by_comparison(self, x, index, source):
         chosen = torch.arange(2).reshape(2, 1, 1) == index.unsqueeze(0)
         lowest = torch.full((2, 2, 2), -(2**31), dtype=torch.int64)
@@ -38,7 +41,7 @@ class ScatterReduceMaxOfMatrix(Case):
 
 
 class IndexPutAccumulateDuplicates(Case):
-    """index_put with accumulate and an index that comes twice: both values are added, or the last one only."""
+    """index_put(accumulate=True) with a repeated index: only the last value is added."""
 
     sources = ("onnx/onnx-tensorrt#957",)
     aten_ops = ("aten::index_put",)
@@ -54,19 +57,22 @@ class IndexPutAccumulateDuplicates(Case):
 
     opset_16 = fix("raise-opset", "export at opset 16, whose ScatterND adds", opset=16, documented=False)
 
-    @fix("rewrite", "a product with a one-hot matrix, added")
+    @fix("rewrite", "add a product with a one-hot matrix")
     def one_hot_product(self, x, index, new):
         positive = torch.where(index < 0, index + 4, index)
         one_hot = (torch.arange(4).unsqueeze(1) == positive.unsqueeze(0)).to(x.dtype)
         return x + torch.matmul(one_hot, new)
 
-    @fix("rewrite", "scatter_add", documented=False)
+    @fix("rewrite", "use scatter_add", documented=False)
     def scatter_add(self, x, index, new):
         return x.scatter_add(0, torch.where(index < 0, index + 4, index), new)
 
 
 class ScatterAddDuplicates(Case):
-    """scatter_add with an index that comes twice: below opset 16 the values are summed up before, or lost."""
+    """scatter_add with a repeated index: values are lost below opset 16.
+
+    Some exporters sum the values beforehand.
+    """
 
     sources = ("caniexport",)
     aten_ops = ("aten::scatter_add",)
@@ -82,14 +88,14 @@ class ScatterAddDuplicates(Case):
 
     opset_16 = fix("raise-opset", "export at opset 16, whose ScatterElements adds", opset=16, documented=False)
 
-    @fix("rewrite", "a product with a one-hot matrix, added", documented=False)
+    @fix("rewrite", "add a product with a one-hot matrix", documented=False)
     def one_hot_product(self, x, index, new):
         one_hot = (torch.arange(4).unsqueeze(1) == index.unsqueeze(0)).to(x.dtype)
         return x + torch.matmul(one_hot, new)
 
 
 class ScatterIntoZerosOfKnownSize(Case):
-    """scatter into zeros made from a size of the input: a constant where the size is not dynamic."""
+    """scatter into torch.zeros of an input size: constant unless the size is dynamic."""
 
     sources = ("microsoft/onnxruntime#4898",)
     aten_ops = ("aten::zeros", "aten::scatter")
@@ -102,14 +108,14 @@ class ScatterIntoZerosOfKnownSize(Case):
 
     dynamic_batch = fix(
         "export-option",
-        "the batch named a dynamic axis",
+        "name the batch as a dynamic axis",
         dynamic={"index": {0: "batch"}, "source": {0: "batch"}},
         documented=False,
     )
 
     @fix(
         "rewrite",
-        "zeros_like of the source, with a dynamic batch",
+        "use zeros_like of the source, with a dynamic batch",
         dynamic={"index": {0: "batch"}, "source": {0: "batch"}},
         documented=False,
     )
@@ -130,7 +136,7 @@ class _ScatterReduce(Case):
 
 
 class ScatterReduceMean(_ScatterReduce):
-    """scatter_reduce with a mean, which ONNX's ScatterElements has not."""
+    """scatter_reduce(mean): ONNX ScatterElements has no mean."""
 
     sources = ("pytorch/pytorch#101535", "pytorch/pytorch#84260")
 
@@ -142,13 +148,13 @@ class ScatterReduceMean(_ScatterReduce):
         counts, sums = chosen.sum(1), (chosen * values[None]).sum(1)
         return torch.where(counts > 0, sums / counts.clamp(min=1.0), x)
 
-    @fix("rewrite", "the sum over the count, by a comparison with every place", documented=False)
+    @fix("rewrite", "divide the sum by the count, from a comparison with every position", documented=False)
     def compared(self, x, index, values):
         chosen = (torch.arange(4)[:, None] == index[None]).to(x.dtype)
         counts, sums = chosen.sum(1), (chosen * values[None]).sum(1)
         return torch.where(counts > 0, sums / counts.clamp(min=1.0), x)
 
-    @fix("rewrite", "the sum over the count, by two scatter_add: right from opset 16 on", documented=False)
+    @fix("rewrite", "divide the sum by the count, from two scatter_add; right from opset 16 on", documented=False)
     def two_scatter_adds(self, x, index, values):
         sums = torch.zeros_like(x).scatter_add(0, index, values)
         counts = torch.zeros_like(x).scatter_add(0, index, torch.ones_like(values))
@@ -156,7 +162,10 @@ class ScatterReduceMean(_ScatterReduce):
 
 
 class ScatterReduceWithoutSelf(_ScatterReduce):
-    """scatter_reduce(include_self=False): the values replaced do not count."""
+    """scatter_reduce(include_self=False): not supported by the TorchScript exporter.
+
+    The replaced values do not count.
+    """
 
     sources = (
         "pytorch/pytorch#106373",
@@ -168,17 +177,17 @@ class ScatterReduceWithoutSelf(_ScatterReduce):
     def forward(self, x, index, values):
         return x.scatter_reduce(0, index, values, reduce="amax", include_self=False)
 
-    @fix("rewrite", "a destination of the least number, and the old values where nothing came", documented=False)
+    @fix("rewrite", "scatter into the smallest number, and keep the old values elsewhere", documented=False)
     def neutral_destination(self, x, index, values):
         least = torch.full_like(x, -3.0e38)
         largest = least.scatter_reduce(0, index, values, reduce="amax", include_self=True)
         return torch.where(largest > least, largest, x)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 class ScatterMultiply(Case):
-    """x.scatter(dim, index, src, reduce="multiply"): a keyword that the rule does not know."""
+    """x.scatter(dim, index, src, reduce="multiply"): the symbolic lacks the keyword."""
 
     sources = ("pytorch/pytorch#86684",)
     aten_ops = ("aten::scatter",)
@@ -194,15 +203,15 @@ class ScatterMultiply(Case):
     def forward(self, x, index, factors):
         return x.scatter(0, index, factors, reduce="multiply")
 
-    @fix("rewrite", "gather, multiply, scatter: for indices that occur once", documented=False)
+    @fix("rewrite", "gather, multiply and scatter; for indices that occur once", documented=False)
     def gathered(self, x, index, factors):
         return x.scatter(0, index, x.gather(0, index) * factors)
 
 
 class IndexAddNoRule(Case):
-    """index_add, with an index that occurs twice, has no rule in torch 1.8.
+    """index_add has no symbolic in torch 1.8; later a repeated index loses values.
 
-    Those of 1.12 to 2.13 write a scatter that adds only one of the two rows.
+    The symbolics of torch 1.12 to 2.13 write a scatter that adds only one of the two rows.
     """
 
     sources = ("pytorch/pytorch#57964",)
@@ -219,21 +228,24 @@ class IndexAddNoRule(Case):
 
     @fix(
         "rewrite",
-        "scatter_add with the index expanded: below opset 16 an index that occurs twice adds once",
+        "use scatter_add with the index expanded; below opset 16 a repeated index adds once",
         caution=True,
         documented=False,
     )
     def scatter_add(self, x, index, rows):
         return x.scatter_add(0, index.unsqueeze(1).expand(2, 3), rows)
 
-    @fix("rewrite", "a product with the matrix of index and place", documented=False)
+    @fix("rewrite", "multiply by the matrix of index and position", documented=False)
     def matrix(self, x, index, rows):
         places = (torch.arange(4)[:, None] == index[None]).float()
         return x + torch.matmul(places, rows)
 
 
 class ScatterIndexLargerThanData(Case):
-    """An index that is longer than the data along another axis, as the old Scatter took it."""
+    """scatter_add with an index longer than the data along another axis.
+
+    The old Scatter accepted it.
+    """
 
     sources = ("microsoft/onnxruntime#4853",)
     aten_ops = ("aten::scatter",)
@@ -246,14 +258,14 @@ class ScatterIndexLargerThanData(Case):
     def forward(self, x, index, src):
         return torch.zeros_like(x).scatter_add(0, index, src)
 
-    @fix("rewrite", "a product with the matrix of index and place, column by column", documented=False)
+    @fix("rewrite", "multiply by the matrix of index and position, column by column", documented=False)
     def matrix(self, x, index, src):
         places = (torch.arange(4)[:, None, None] == index[None]).float()
         return torch.zeros_like(x) + (places * src[None]).sum(1)
 
 
 class MaxUnpoolNoRule(Case):
-    """F.max_unpool2d has no rule."""
+    """F.max_unpool2d has no TorchScript symbolic."""
 
     sources = ("pytorch/pytorch#85388", "pytorch/pytorch#43367", "pytorch/pytorch#25088", "onnx/onnx#3138")
     aten_ops = ("aten::max_unpool2d",)
@@ -265,7 +277,7 @@ class MaxUnpoolNoRule(Case):
         pooled, places = F.max_pool2d(x, 2, return_indices=True)
         return F.max_unpool2d(pooled, places, 2)
 
-    @fix("rewrite", "scatter into zeros by the flat places", documented=False)
+    @fix("rewrite", "scatter into zeros by the flat positions", documented=False)
     def scattered(self, x):
         pooled, places = F.max_pool2d(x, 2, return_indices=True)
         flat = torch.zeros_like(x).reshape(-1, 3, 16)

@@ -1,4 +1,4 @@
-"""Control flow that is kept: scripted loops and branches, torch.cond."""
+"""Exported control flow: scripted loops and branches, torch.cond."""
 
 from typing import List, Optional
 
@@ -13,7 +13,7 @@ class _Scripted(Case):
 
 
 class ScriptedAssignInLoop(_Scripted):
-    """A scripted loop over lengths that assigns a slice of each row."""
+    """Slice assignment in a scripted loop over lengths: fails before torch 1.9."""
 
     sources = ("pytorch/pytorch#54297",)
     aten_ops = ("prim::Loop", "aten::copy_")
@@ -31,13 +31,13 @@ class ScriptedAssignInLoop(_Scripted):
             out[i, : int(length)] = x[i, : int(length)]
         return out
 
-    @fix("rewrite", "times a mask of the places below each length", documented=False)
+    @fix("rewrite", "multiply by a mask of the positions below each length", documented=False)
     def masked(self, x, lengths):
         return x * (torch.arange(x.size(1)).unsqueeze(0) < lengths.unsqueeze(1)).to(x.dtype)
 
 
 class ScriptedBranchAfterLstm(_Scripted):
-    """A scripted module with an LSTM and a branch on an input."""
+    """Scripted module with an LSTM and a branch on an input: fails before torch 1.8."""
 
     sources = ("pytorch/pytorch#33495", "pytorch/pytorch#24235")
     aten_ops = ("aten::lstm", "prim::If")
@@ -53,14 +53,14 @@ class ScriptedBranchAfterLstm(_Scripted):
             out = out + 1.0
         return out
 
-    @fix("rewrite", "torch.where on both results", documented=False)
+    @fix("rewrite", "use torch.where on both results", documented=False)
     def where(self, x, start):
         out = self.lstm(x)[0]
         return torch.where(start > 0, out + 1.0, out)
 
 
 class ScriptedOptionalInLoop(_Scripted):
-    """An Optional that is None before a scripted loop and a tensor in it."""
+    """Optional set in a scripted loop, None before: fails below opset 16."""
 
     sources = ("pytorch/pytorch#82589",)
     aten_ops = ("prim::Loop",)
@@ -74,7 +74,7 @@ class ScriptedOptionalInLoop(_Scripted):
         assert y is not None
         return y
 
-    @fix("rewrite", "a tensor from the start", documented=False)
+    @fix("rewrite", "use a tensor from the start", documented=False)
     def from_zeros(self, x, n):
         y = torch.zeros_like(x)
         for _ in range(int(n)):
@@ -83,7 +83,7 @@ class ScriptedOptionalInLoop(_Scripted):
 
 
 class ScriptedListOfFeatures(_Scripted):
-    """A scripted module that collects features in a list."""
+    """Scripted module that collects features in a list: fails before torch 1.9."""
 
     sources = ("pytorch/pytorch#95964",)
     aten_ops = ("prim::ListConstruct", "aten::append")
@@ -99,13 +99,13 @@ class ScriptedListOfFeatures(_Scripted):
 
     trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
 
-    @fix("rewrite", "the tensors one by one", documented=False)
+    @fix("rewrite", "pass the tensors one by one", documented=False)
     def one_by_one(self, x):
         return torch.cat([x * 0.0, x * 1.0, x * 2.0], dim=1)
 
 
 class ScriptedListOfTuples(_Scripted):
-    """list.append of a tuple in a scripted module."""
+    """list.append of a tuple in a scripted module: not supported."""
 
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::append",)
@@ -119,7 +119,7 @@ class ScriptedListOfTuples(_Scripted):
             pairs.append((x * 3.0, x * 4.0))
         return pairs[-1][0] + pairs[-1][1]
 
-    @fix("rewrite", "two lists of tensors", documented=False)
+    @fix("rewrite", "use two lists of tensors", documented=False)
     def two_lists(self, x):
         left, right = [x], [x * 2.0]
         if x.size(0) > 3:
@@ -129,7 +129,7 @@ class ScriptedListOfTuples(_Scripted):
 
 
 class BranchesOfTwoShapes(_Scripted):
-    """A scripted branch whose sides have other shapes."""
+    """Scripted branch with outputs of different shapes: rejected below opset 11."""
 
     sources = ("pytorch/pytorch#6608",)
     aten_ops = ("prim::If",)
@@ -144,7 +144,7 @@ class BranchesOfTwoShapes(_Scripted):
             y = x
         return y
 
-    @fix("rewrite", "one shape: the shorter side padded with zeros", changes_values=True, documented=False)
+    @fix("rewrite", "pad the shorter output with zeros, for one shape", changes_values=True, documented=False)
     def padded(self, x):
         other = x if bool(x.sum() > 0) else torch.zeros_like(x)
         return torch.cat([x, other], dim=1)
@@ -159,7 +159,7 @@ def halved(x):
 
 
 class CondOnMean(Case):
-    """torch.cond on the mean of the input."""
+    """torch.cond on the mean of the input: fails before torch 2.6 and in a trace."""
 
     sources = (
         "pytorch/pytorch#145300",
@@ -180,7 +180,7 @@ class CondOnMean(Case):
     def reference(self, x):
         return doubled(x) if x.mean() > 0 else halved(x)
 
-    @fix("rewrite", "torch.where on both results", documented=False)
+    @fix("rewrite", "use torch.where on both results", documented=False)
     def where(self, x):
         return torch.where(x.mean() > 0, doubled(x), halved(x))
 
@@ -202,7 +202,10 @@ def cube(x):
 
 
 class TracedFunctionInScriptedBranch(_Scripted):
-    """autograd.Function with symbolic, traced, then called in a branch of a scripted module."""
+    """Traced autograd.Function in a scripted branch: value not in scope.
+
+    The function has a symbolic.
+    """
 
     sources = ("pytorch/pytorch#113652", "pytorch/pytorch#146035")
     aten_ops = ("prim::PythonOp", "prim::If")
@@ -221,7 +224,7 @@ class TracedFunctionInScriptedBranch(_Scripted):
             y = self.traced(x)
         return y
 
-    @fix("rewrite", "a traced function without the autograd.Function", documented=False)
+    @fix("rewrite", "trace a function without the autograd.Function", documented=False)
     def traced_without_it(self, x):
         if bool(x.sum() > 0):  # noqa: SIM108
             y = x + 1.0
@@ -229,7 +232,7 @@ class TracedFunctionInScriptedBranch(_Scripted):
             y = self.traced_cube(x)
         return y
 
-    @fix("rewrite", "the function's mathematics, scripted with the module", documented=False)
+    @fix("rewrite", "script the function's computation with the module", documented=False)
     def scripted_too(self, x):
         if bool(x.sum() > 0):  # noqa: SIM108
             y = x + 1.0
@@ -237,6 +240,6 @@ class TracedFunctionInScriptedBranch(_Scripted):
             y = x * x * x
         return y
 
-    @fix("rewrite", "torch.where on both results", documented=False)
+    @fix("rewrite", "use torch.where on both results", documented=False)
     def where(self, x):
         return torch.where(x.sum() > 0, x + 1.0, self.traced(x))

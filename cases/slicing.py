@@ -1,4 +1,4 @@
-"""Slices, flips, rolls, diagonals, triangles, grids of coordinates, and pads by hand."""
+"""Slices, flips, rolls, diagonals, triangles, coordinate grids and manual pads."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, boolean, f32, fix
 
 
 class DiagNoRule(Case):
-    """torch.diag of a vector has no rule."""
+    """torch.diag of a vector has no TorchScript symbolic."""
 
     sources = ("pytorch/pytorch#98205",)
     aten_ops = ("aten::diag",)
@@ -17,13 +17,13 @@ class DiagNoRule(Case):
     def forward(self, x):
         return torch.diag(x)
 
-    @fix("rewrite", "a column times an identity matrix", documented=False)
+    @fix("rewrite", "multiply a column by an identity matrix", documented=False)
     def times_eye(self, x):
         return x[:, None] * torch.eye(4)
 
 
 class DiagonalScripted(Case):
-    """torch.diagonal in a scripted module has no rule where the rank is not known."""
+    """torch.diagonal in a scripted module: no symbolic where the rank is unknown."""
 
     sources = ("pytorch/pytorch#67113",)
     aten_ops = ("aten::diagonal",)
@@ -34,13 +34,13 @@ class DiagonalScripted(Case):
     def forward(self, x):
         return torch.diagonal(x)
 
-    @fix("rewrite", "every fifth of the flattened values", documented=False)
+    @fix("rewrite", "take every fifth of the flattened values", documented=False)
     def strided(self, x):
         return x.flatten()[::5]
 
 
 class TraceNoRule(Case):
-    """torch.trace, the sum of a diagonal, has no rule."""
+    """torch.trace, the sum of a diagonal, has no TorchScript symbolic."""
 
     sources = ("pytorch/pytorch#67113",)
     aten_ops = ("aten::trace",)
@@ -50,13 +50,13 @@ class TraceNoRule(Case):
     def forward(self, x):
         return torch.trace(x)
 
-    @fix("rewrite", "times an identity matrix, summed", documented=False)
+    @fix("rewrite", "multiply by an identity matrix and sum", documented=False)
     def times_eye(self, x):
         return (x * torch.eye(4)).sum((-2, -1))
 
 
 class MeshgridNoRule(Case):
-    """torch.meshgrid has no rule before torch 1.5."""
+    """torch.meshgrid has no TorchScript symbolic before torch 1.4."""
 
     sources = ("pytorch/pytorch#27507", "pytorch/pytorch#31705")
     aten_ops = ("aten::meshgrid",)
@@ -68,14 +68,17 @@ class MeshgridNoRule(Case):
         rows, columns = torch.meshgrid(y, x)
         return rows, columns
 
-    @fix("rewrite", "view and expand", documented=False)
+    @fix("rewrite", "use view and expand", documented=False)
     def view_expand(self, y, x):
         height, width = y.size(0), x.size(0)
         return y.view(-1, 1).expand(height, width), x.view(1, -1).expand(height, width)
 
 
 class MeshgridIndexingXy(Case):
-    """torch.meshgrid(indexing="xy") of a height and a width that differ."""
+    """torch.meshgrid(indexing="xy"): TorchScript export fails before torch 2.2.
+
+    Height and width differ.
+    """
 
     sources = ("pytorch/pytorch#128494",)
     aten_ops = ("aten::meshgrid",)
@@ -88,14 +91,14 @@ class MeshgridIndexingXy(Case):
         columns, rows = torch.meshgrid(x, y, indexing="xy")
         return columns, rows
 
-    @fix("rewrite", "indexing='ij' with the arguments and the outputs swapped", documented=False)
+    @fix("rewrite", "use indexing='ij' with the arguments and the outputs swapped", documented=False)
     def swapped_ij(self, x, y):
         rows, columns = torch.meshgrid(y, x, indexing="ij")
         return columns, rows
 
 
 class NegativeStepSlice(Case):
-    """x[::-1], which torch itself refuses."""
+    """x[::-1]: torch itself rejects a negative step."""
 
     sources = ("pytorch/pytorch#35295", "pytorch/pytorch#42798")
     aten_ops = ("aten::flip",)
@@ -109,17 +112,17 @@ class NegativeStepSlice(Case):
     def reference(self, x):
         return torch.flip(x, [0])
 
-    @fix("rewrite", "torch.flip", documented=False)
+    @fix("rewrite", "use torch.flip", documented=False)
     def flip(self, x):
         return torch.flip(x, [0])
 
-    @fix("rewrite", "index with a descending arange: Range runs empty, silently", caution=True, documented=False)
+    @fix("rewrite", "index with a descending arange; Range is silently empty", caution=True, documented=False)
     def descending_index(self, x):
         return x[torch.arange(x.size(0) - 1, -1, -1)]
 
 
 class RollByHalfTheSize(Case):
-    """torch.roll by half of a dynamic size."""
+    """torch.roll by half of a dynamic size: wrong values for another size."""
 
     sources = ("pytorch/pytorch#128324",)
     aten_ops = ("aten::roll",)
@@ -130,14 +133,14 @@ class RollByHalfTheSize(Case):
     def forward(self, x):
         return torch.roll(x, -int(x.size(1) / 2), dims=1)
 
-    @fix("rewrite", "two slices at size // 2, concatenated", documented=False)
+    @fix("rewrite", "concatenate two slices at size // 2", documented=False)
     def two_slices(self, x):
         half = x.size(1) // 2
         return torch.cat([x[:, half:], x[:, :half]], dim=1)
 
 
 class TrilNoRule(Case):
-    """torch.tril and torch.triu: no rule before Trilu, none below opset 14 after."""
+    """torch.tril and torch.triu have no symbolic before torch 1.10 or opset 14."""
 
     sources = ("pytorch/pytorch#34129", "huggingface/optimum#1331")
     aten_ops = ("aten::tril", "aten::triu")
@@ -150,14 +153,14 @@ class TrilNoRule(Case):
 
     opset_14 = fix("raise-opset", "export at opset 14, which has Trilu", opset=14, documented=False)
 
-    @fix("rewrite", "times a mask of compared positions", documented=False)
+    @fix("rewrite", "multiply by a mask of compared positions", documented=False)
     def times_mask(self, x):
         rows, columns = torch.arange(4)[:, None], torch.arange(4)[None]
         return x * (rows >= columns).to(x.dtype), x * (rows < columns).to(x.dtype)
 
 
 class TrilOfBools(Case):
-    """torch.tril of a boolean mask: Trilu had no kernel for bool."""
+    """torch.tril of a bool mask: onnxruntime had no Trilu kernel for bool."""
 
     sources = (
         "microsoft/onnxruntime#9494",
@@ -174,17 +177,17 @@ class TrilOfBools(Case):
     def forward(self, x):
         return torch.tril(x)
 
-    @fix("rewrite", "tril of the mask as float32")
+    @fix("rewrite", "use tril of the mask as float32")
     def as_float(self, x):
         return torch.tril(x.float()) > 0
 
-    @fix("rewrite", "and with a mask of compared positions")
+    @fix("rewrite", "combine by & with a mask of compared positions")
     def and_positions(self, x):
         return x & (torch.arange(4)[:, None] >= torch.arange(4)[None])
 
 
 def backwards(end):
-    """A Slice from the last element to ``end`` in steps of -1, in the place of a flip."""
+    """Return a function that writes a Slice from the last element to ``end`` with step -1, for a flip."""
 
     class Backwards(torch.autograd.Function):
         @staticmethod
@@ -203,7 +206,7 @@ _ToZero, _ToMinusOne, _ToSmallest = backwards(0), backwards(-1), backwards(-(2**
 
 
 class SliceBackwardsToZero(Case):
-    """A Slice by hand with steps of -1 and end 0: the first element is left out."""
+    """Custom Slice with step -1 and end 0: the first element is missing."""
 
     sources = ("onnx/onnx#3737",)
     aten_ops = ("aten::flip",)
@@ -215,24 +218,27 @@ class SliceBackwardsToZero(Case):
     def forward(self, x):
         return _ToZero.apply(x)
 
-    @fix("graph-surgery", "the smallest integer as the end")
+    @fix("graph-surgery", "use the smallest integer as the end")
     def smallest_integer(self, x):
         return _ToSmallest.apply(x)
 
-    @fix("rewrite", "torch's own flip", documented=False)
+    @fix("rewrite", "use torch.flip itself", documented=False)
     def flip(self, x):
         return torch.flip(x, [0])
 
 
 class SliceBackwardsToMinusOne(SliceBackwardsToZero):
-    """A Slice by hand with steps of -1 and end -1: -1 is the last element, so nothing is left."""
+    """Custom Slice with step -1 and end -1: the output is empty.
+
+    -1 means the last element.
+    """
 
     def forward(self, x):
         return _ToMinusOne.apply(x)
 
 
 class _ReflectFour(torch.autograd.Function):
-    """Four on each side, reflected as often as it takes."""
+    """Reflect four values on each side, as often as needed."""
 
     @staticmethod
     def symbolic(g, x):
@@ -246,12 +252,12 @@ class _ReflectFour(torch.autograd.Function):
 
 
 class ReflectPadLargerThanInput(Case):
-    """A Pad by hand that reflects more than there is: reflected again, or filled with zeros.
+    """Custom reflect Pad larger than the input: wrong values or an error.
 
-    torch itself refuses such a pad; a dynamic axis can still become that short. ONNX Runtime 1.19.2 leaves what lies
-    beyond the first reflection unwritten: it holds what the memory held before, zeros in a fresh process (300 runs of
-    one session on one input gave 102 different outputs), so how far a cell is off says nothing, and one may even be
-    right. 1.31.1 refuses the pad.
+    torch itself rejects such a pad, but a dynamic axis can still become that short. ONNX Runtime 1.19.2 leaves the
+    values beyond the first reflection unwritten. They hold old memory, zeros in a fresh process: 300 runs of one
+    session on one input gave 102 different outputs. The size of the error therefore says nothing, and a cell may
+    even be right. 1.31.1 rejects the pad.
     """
 
     sources = ("microsoft/onnxruntime#8265", "microsoft/onnxruntime#23878", "onnx/onnx#6735")
@@ -264,12 +270,12 @@ class ReflectPadLargerThanInput(Case):
     def forward(self, x):
         return _ReflectFour.apply(x)
 
-    @fix("rewrite", "several pads of two, each reflected at the pad before: another function", caution=True)
+    @fix("rewrite", "use several pads of two, each reflected at the previous pad; different values", caution=True)
     def several_pads(self, x):
         x = F.pad(x.unsqueeze(0), (2, 2), mode="reflect")
         return F.pad(x, (2, 2), mode="reflect").squeeze(0)
 
-    @fix("rewrite", "columns picked by a reflected index", documented=False)
+    @fix("rewrite", "pick columns by a reflected index", documented=False)
     def picked_by_index(self, x):
         last = x.shape[1] - 1
         # a few periods added: an integer remainder of negative numbers has a fault of its own
@@ -278,7 +284,7 @@ class ReflectPadLargerThanInput(Case):
 
 
 class FlipOpset9(Case):
-    """torch.flip needs opset 10."""
+    """torch.flip has no TorchScript symbolic below opset 10."""
 
     id = "flip-opset-9"
     sources = ("voldemortX/pytorch-auto-drive#97",)
@@ -292,6 +298,6 @@ class FlipOpset9(Case):
 
     opset_10 = fix("raise-opset", "export at opset 10", opset=10)
 
-    @fix("rewrite", "the rows by an index that runs backwards", documented=False)
+    @fix("rewrite", "select the rows by a descending index", documented=False)
     def index_backwards(self, x):
         return x.index_select(1, x.size(1) - 1 - torch.arange(x.size(1)))

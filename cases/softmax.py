@@ -1,4 +1,4 @@
-"""Softmax: the axis, which meant another thing before opset 13."""
+"""Softmax: the axis, whose meaning changed at opset 13."""
 
 import torch
 
@@ -8,7 +8,10 @@ INPUTS = ((f32(2, 3, 4),), (f32(2, 3, 4, low=2.0, high=5.0),), (f32(5, 3, 4),))
 
 
 class SoftmaxMiddleAxis(Case):
-    """softmax along the middle axis: below opset 13 torch moves it to the end and back."""
+    """softmax along the middle axis: two Transpose nodes below opset 13.
+
+    torch moves the axis to the end and back.
+    """
 
     sources = ("openvinotoolkit/openvino#37823", "apache/tvm#19420", "microsoft/onnxruntime#4288")
     aten_ops = ("aten::softmax", "aten::log_softmax")
@@ -19,7 +22,7 @@ class SoftmaxMiddleAxis(Case):
     def forward(self, x):
         return torch.softmax(x, 1), torch.log_softmax(x, 1)
 
-    @fix("rewrite", "exponentials over their sum, the largest value taken off first", documented=False)
+    @fix("rewrite", "divide exponentials by their sum, with the largest value subtracted first", documented=False)
     def by_exponentials(self, x):
         x = x - x.max(1, keepdim=True)[0]
         total = x.exp().sum(1, keepdim=True)
@@ -27,7 +30,7 @@ class SoftmaxMiddleAxis(Case):
 
 
 class _MiddleAxisNode(torch.autograd.Function):
-    """Softmax as a node of one's own, its axis in the middle."""
+    """Write a custom Softmax node with its axis in the middle."""
 
     @staticmethod
     def symbolic(g, x):
@@ -39,7 +42,7 @@ class _MiddleAxisNode(torch.autograd.Function):
 
 
 class SoftmaxNodeMiddleAxis(Case):
-    """A Softmax node by hand with axis=1 of three: below opset 13 it is taken over both last axes."""
+    """Custom Softmax node with axis=1 of three: covers both last axes below opset 13."""
 
     sources = ("openvinotoolkit/openvino#37823", "apache/tvm#19420", "microsoft/onnxruntime#4288")
     aten_ops = ("aten::softmax",)
@@ -51,15 +54,15 @@ class SoftmaxNodeMiddleAxis(Case):
     def forward(self, x):
         return _MiddleAxisNode.apply(x)
 
-    opset_13 = fix("raise-opset", "export at opset 13, where the axis is one axis", opset=13)
+    opset_13 = fix("raise-opset", "export at opset 13, where the axis means one axis", opset=13)
 
-    @fix("rewrite", "the axis moved to the end and back, the node on the last axis")
+    @fix("rewrite", "move the axis to the end and back, with the node on the last axis")
     def transposed(self, x):
         return _LastAxisNode.apply(x.transpose(1, 2)).transpose(1, 2)
 
 
 class _LastAxisNode(torch.autograd.Function):
-    """Softmax as a node of one's own, on the last of three axes."""
+    """Write a custom Softmax node on the last of three axes."""
 
     @staticmethod
     def symbolic(g, x):
@@ -71,7 +74,7 @@ class _LastAxisNode(torch.autograd.Function):
 
 
 class _DefaultAxisNode(torch.autograd.Function):
-    """Softmax as a node of one's own that names no axis."""
+    """Write a custom Softmax node without an axis."""
 
     @staticmethod
     def symbolic(g, x):
@@ -83,7 +86,7 @@ class _DefaultAxisNode(torch.autograd.Function):
 
 
 class SoftmaxNodeWithoutAxis(Case):
-    """A Softmax node by hand without an axis: the default was 1, and is -1 since opset 13."""
+    """Custom Softmax node without axis: the default changes from 1 to -1 at opset 13."""
 
     sources = ("onnx/onnx-mlir#832",)
     aten_ops = ("aten::softmax",)

@@ -1,4 +1,4 @@
-"""Which opsets, definitions and operators a release has."""
+"""Opsets, definitions and operators of each release."""
 
 import torch
 
@@ -6,7 +6,7 @@ from caniexport import Case, f32, fix
 
 
 class OpsetRangeByTorchVersion(Case):
-    """Each release takes a range of opsets and refuses the next one."""
+    """opset_version: each release accepts a range of opsets and rejects the next one."""
 
     sources = ("seed:000",)
     aten_ops = ("aten::relu",)
@@ -16,17 +16,17 @@ class OpsetRangeByTorchVersion(Case):
     def forward(self, x):
         return torch.relu(x)
 
-    opset_in_range = fix("export-option", "ask for an opset that the release has, here 9", export={"opset_version": 9})
-    newer_torch = fix("version-upgrade", "a release that has the opset: 15 since 1.11", torch=">=1.11")
+    opset_in_range = fix("export-option", "use an opset that the release has, here 9", export={"opset_version": 9})
+    newer_torch = fix("version-upgrade", "use a release that has the opset: 15 since torch 1.11", torch=">=1.11")
 
 
 def written_opset(model):
-    """The opset of the default domain."""
+    """Return the opset of the default domain."""
     return {"opset": next(item.version for item in model.opset_import if item.domain in ("", "ai.onnx"))}
 
 
 class DefaultOpset9Claim(Case):
-    """An export that names no opset gets the release's default, which changed five times."""
+    """Export without an opset: uses the release's default, which changed five times."""
 
     id = "default-opset-9-claim"
     sources = ("seed:002", "seed:003")
@@ -39,11 +39,11 @@ class DefaultOpset9Claim(Case):
     def forward(self, x):
         return torch.relu(x)
 
-    pinned = fix("export-option", "name the opset", export={"opset_version": 11})
+    pinned = fix("export-option", "pass opset_version", export={"opset_version": 11})
 
 
 def since_versions(model):
-    """The first opset of some operators, and the definition of Relu that applies to the file."""
+    """Return the first opset of some operators, and the Relu definition that applies."""
     import onnx
 
     def first(name):
@@ -60,7 +60,7 @@ def since_versions(model):
 
 
 class OperatorDocSinceVersionLookup(Case):
-    """Which opset brought an operator, and which definition applies at an opset."""
+    """ONNX operators: which opset added one, and which definition applies at an opset."""
 
     sources = ("seed:002",)
     aten_ops = ("aten::relu",)
@@ -73,7 +73,7 @@ class OperatorDocSinceVersionLookup(Case):
 
 
 class ReshapeUnsupportedTorch101(Case):
-    """reshape with the batch taken from the input, reported as unsupported in torch 1.0.1."""
+    """reshape with the batch from the input: reported as unsupported in torch 1.0.1."""
 
     id = "reshape-unsupported-torch-1-0-1"
     sources = ("seed:003",)
@@ -85,8 +85,8 @@ class ReshapeUnsupportedTorch101(Case):
     def forward(self, x):
         return x.reshape(x.size(0), -1)
 
-    @fix("rewrite", "a view whose only free size is -1", documented=False)
+    @fix("rewrite", "use a view whose only free size is -1", documented=False)
     def view_constant_sizes(self, x):
         return x.view(-1, 12)
 
-    newer_torch = fix("version-upgrade", "a later torch", torch=">=1.1")
+    newer_torch = fix("version-upgrade", "use a later torch", torch=">=1.1")

@@ -1,4 +1,4 @@
-"""Views whose sizes tracing wrote down, reshapes, squeezes of axes that are not 1, shuffles of pixels and channels."""
+"""Views with traced sizes, reshapes, squeezes of axes that are not 1, pixel and channel shuffles."""
 
 import torch.nn.functional as F
 
@@ -6,7 +6,7 @@ from caniexport import Case, f32, fix
 
 
 class ViewPythonBatch(Case):
-    """x.view with the batch as a Python number: the file takes the traced batch only."""
+    """x.view with the batch as a Python number: only the traced batch works."""
 
     sources = ("microsoft/onnxruntime#10463", "microsoft/onnxruntime#2779", "microsoft/onnxruntime#19280")
     aten_ops = ("aten::view",)
@@ -17,17 +17,20 @@ class ViewPythonBatch(Case):
     def forward(self, x):
         return x.view(int(x.size(0)), 2, 3, 4, 4)
 
-    @fix("rewrite", "the size itself, not its int()", documented=False)
+    @fix("rewrite", "use the size itself, without int()", documented=False)
     def traced_size(self, x):
         return x.view(x.shape[0], 2, 3, 4, 4)
 
-    @fix("rewrite", "-1 for the batch", documented=False)
+    @fix("rewrite", "use -1 for the batch", documented=False)
     def minus_one(self, x):
         return x.reshape(-1, 2, 3, 4, 4)
 
 
 class ViewPythonHeightWidth(Case):
-    """x.view(-1, height * width, channels) with the example's height and width as Python numbers (Swin)."""
+    """x.view with height and width as Python numbers: only the traced size works.
+
+    As in Swin: x.view(-1, height * width, channels).
+    """
 
     sources = ("microsoft/onnxruntime#19280",)
     aten_ops = ("aten::view", "aten::flatten")
@@ -43,13 +46,13 @@ class ViewPythonHeightWidth(Case):
     def flatten_transpose(self, x):
         return x.flatten(2).transpose(1, 2)
 
-    @fix("rewrite", "the sizes themselves", documented=False)
+    @fix("rewrite", "use the sizes themselves", documented=False)
     def traced_sizes(self, x):
         return x.permute(0, 2, 3, 1).reshape(-1, x.size(2) * x.size(3), 3)
 
 
 class ChannelShuffleDataSize(Case):
-    """Channel shuffle with the sizes of x.data, which tracing does not follow."""
+    """Channel shuffle with the sizes of x.data: tracing does not follow them."""
 
     sources = ("we0091234/yolov7_plate#9",)
     aten_ops = ("aten::view", "aten::transpose")
@@ -61,22 +64,22 @@ class ChannelShuffleDataSize(Case):
         batch, channels, height, width = x.data.size()
         return x.view(batch, 2, channels // 2, height, width).transpose(1, 2).reshape(batch, channels, height, width)
 
-    @fix("rewrite", "the sizes of x itself", documented=False)
+    @fix("rewrite", "use the sizes of x itself", documented=False)
     def size_of_x(self, x):
         batch, channels, height, width = x.size()
         return x.view(batch, 2, channels // 2, height, width).transpose(1, 2).reshape(batch, channels, height, width)
 
-    @fix("rewrite", "-1 for the batch, and flatten", documented=False)
+    @fix("rewrite", "use -1 for the batch, and flatten", documented=False)
     def minus_one(self, x):
         return x.view(-1, 2, 2, 3, 3).transpose(1, 2).flatten(1, 2)
 
-    @fix("rewrite", "-1 for two axes, which torch refuses", caution=True)
+    @fix("rewrite", "use -1 for two axes; torch rejects it", caution=True)
     def two_minus_ones(self, x):
         return x.view(-1, 2, -1, 3, 3).transpose(1, 2).flatten(1, 2)
 
 
 class PixelShuffleByViews(Case):
-    """Pixel shuffle, whose views at opset 10 hold the traced height and width."""
+    """pixel_shuffle at opset 10: views with the traced height and width."""
 
     sources = ("microsoft/onnxruntime#2779",)
     aten_ops = ("aten::pixel_shuffle",)
@@ -87,9 +90,11 @@ class PixelShuffleByViews(Case):
     def forward(self, x):
         return F.pixel_shuffle(x, 2)
 
-    opset_11 = fix("raise-opset", "export at opset 11, whose DepthToSpace orders as torch", opset=11, documented=False)
+    opset_11 = fix(
+        "raise-opset", "export at opset 11, whose DepthToSpace uses torch's order", opset=11, documented=False
+    )
 
-    @fix("rewrite", "views with the sizes of x and a permutation", documented=False)
+    @fix("rewrite", "use views with the sizes of x and a permutation", documented=False)
     def own_views(self, x):
         batch, height, width = x.size(0), x.size(2), x.size(3)
         parts = x.view(batch, 1, 2, 2, height, width).permute(0, 1, 4, 2, 5, 3)
@@ -97,7 +102,7 @@ class PixelShuffleByViews(Case):
 
 
 class SqueezeAll(Case):
-    """x.squeeze() without an axis: which axes go depends on the input."""
+    """x.squeeze() without an axis: the removed axes depend on the input."""
 
     sources = ("modelscope/modelscope#1577", "tracel-ai/burn-onnx#542", "onnx/onnx#6313")
     aten_ops = ("aten::squeeze",)
@@ -114,7 +119,7 @@ class SqueezeAll(Case):
 
 
 class SqueezeOfNonsingleton(Case):
-    """x.squeeze(1) of an axis that is not 1: torch leaves it, Squeeze refuses it."""
+    """x.squeeze(1) of an axis that is not 1: torch ignores it, Squeeze fails."""
 
     sources = (
         "pytorch/pytorch#36796",
@@ -133,13 +138,13 @@ class SqueezeOfNonsingleton(Case):
     def forward(self, x):
         return x.squeeze(1) * 2
 
-    @fix("rewrite", "leave the squeeze out", documented=False)
+    @fix("rewrite", "leave out the squeeze", documented=False)
     def without_squeeze(self, x):
         return x * 2
 
 
 class SqueezeOfDynamicSingleton(Case):
-    """x.squeeze(1) of an axis declared dynamic that is always 1: an If in the file."""
+    """x.squeeze(1) of a dynamic axis that is always 1: exports an If."""
 
     sources = ("pytorch/pytorch#53922", "onnx/onnx#3324", "pytorch/pytorch#71158")
     aten_ops = ("aten::squeeze",)
@@ -150,7 +155,7 @@ class SqueezeOfDynamicSingleton(Case):
     def forward(self, x):
         return x.squeeze(1)
 
-    @fix("rewrite", "take the first of the axis", documented=False)
+    @fix("rewrite", "take the first element of the axis", documented=False)
     def first(self, x):
         return x[:, 0]
 
@@ -160,7 +165,7 @@ class SqueezeOfDynamicSingleton(Case):
 
 
 class ViewNonContiguous(Case):
-    """view of a transposed slice: raises before there is anything to export."""
+    """view of a transposed slice: raises in eager, before the export."""
 
     sources = ("seed:004",)
     aten_ops = ("aten::view", "aten::contiguous", "aten::reshape")
@@ -174,10 +179,10 @@ class ViewNonContiguous(Case):
     def reference(self, grid):
         return grid.permute(0, 2, 1, 3)[:, :, :, 0].flatten(1)
 
-    @fix("rewrite", "contiguous() before view")
+    @fix("rewrite", "call contiguous() before view")
     def contiguous_view(self, grid):
         return grid.transpose(1, 2)[:, :, :, 0].contiguous().view(grid.size(0), -1)
 
-    @fix("rewrite", "reshape instead of view")
+    @fix("rewrite", "use reshape instead of view")
     def reshape(self, grid):
         return grid.transpose(1, 2)[:, :, :, 0].reshape(grid.size(0), -1)

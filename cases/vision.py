@@ -1,4 +1,4 @@
-"""Operators of image models: sampling grids, volumes, resizing by areas, pooling, channels written in place."""
+"""Operators of image models: sampling grids, volumes, area resizing, pooling, in-place channel writes."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, f32, fix
 
 
 def base_grid(height, width, align_corners):
-    """Points of the untransformed grid with a one each, ``[height * width, 3]``."""
+    """Return the points of the untransformed grid with a one each, ``[height * width, 3]``."""
     ys = torch.linspace(-1, 1, height) if align_corners else (torch.arange(height).float() * 2 + 1) / height - 1
     xs = torch.linspace(-1, 1, width) if align_corners else (torch.arange(width).float() * 2 + 1) / width - 1
     columns = xs.unsqueeze(0).repeat(height, 1)
@@ -22,12 +22,15 @@ class _AffineGrid(Case):
     needs_torch = ">=1.3"
     inputs = ((f32(2, 2, 3),), (f32(2, 2, 3),), (f32(3, 2, 3),))
     dynamic = {"theta": {0: "batch"}}
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
     opset_20 = fix("raise-opset", "export at opset 20, which has AffineGrid", opset=20, documented=False)
 
 
 class AffineGrid(_AffineGrid):
-    """F.affine_grid to 3 by 4 points has no rule."""
+    """F.affine_grid has no TorchScript symbolic below opset 20 or torch 2.4.
+
+    The grid has 3 by 4 points.
+    """
 
     def setup(self):
         self.register_buffer("base", base_grid(3, 4, False))
@@ -35,13 +38,16 @@ class AffineGrid(_AffineGrid):
     def forward(self, theta):
         return F.affine_grid(theta, [theta.size(0), 1, 3, 4], align_corners=False)
 
-    @fix("rewrite", "the base grid times the transposed matrix", documented=False)
+    @fix("rewrite", "multiply the base grid by the transposed matrix", documented=False)
     def base_times_theta(self, theta):
         return torch.matmul(self.base, theta.transpose(1, 2)).reshape(-1, 3, 4, 2)
 
 
 class AffineGridAlignCorners(_AffineGrid):
-    """F.affine_grid(align_corners=True) has no rule."""
+    """F.affine_grid(align_corners=True): no TorchScript symbolic below opset 20.
+
+    torch 2.4 has the first symbolic.
+    """
 
     def setup(self):
         self.register_buffer("base", base_grid(3, 4, True))
@@ -49,13 +55,16 @@ class AffineGridAlignCorners(_AffineGrid):
     def forward(self, theta):
         return F.affine_grid(theta, [theta.size(0), 1, 3, 4], align_corners=True)
 
-    @fix("rewrite", "the base grid times the transposed matrix", documented=False)
+    @fix("rewrite", "multiply the base grid by the transposed matrix", documented=False)
     def base_times_theta(self, theta):
         return torch.matmul(self.base, theta.transpose(1, 2)).reshape(-1, 3, 4, 2)
 
 
 class GridSampleVolume(Case):
-    """F.grid_sample of a volume: an invalid file in torch 1.12, a refusal from 2.1 on."""
+    """F.grid_sample of a volume: the TorchScript exporter rejects it below opset 20.
+
+    torch 1.12 exports a model that older runtimes reject.
+    """
 
     sources = (
         "pytorch/pytorch#92209",
@@ -77,11 +86,14 @@ class GridSampleVolume(Case):
     def forward(self, x, grid):
         return F.grid_sample(x, grid, align_corners=True)
 
-    opset_20 = fix("raise-opset", "export at opset 20, whose GridSample takes volumes", opset=20, documented=False)
+    opset_20 = fix("raise-opset", "export at opset 20, whose GridSample accepts volumes", opset=20, documented=False)
 
 
 class InterpolateArea(Case):
-    """F.interpolate(mode="area") is adaptive pooling, which ONNX has not."""
+    """F.interpolate(mode="area") is adaptive pooling: TorchScript rejects it.
+
+    ONNX has no adaptive pooling.
+    """
 
     sources = ("pytorch/pytorch#41009",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
@@ -97,13 +109,13 @@ class InterpolateArea(Case):
     def forward(self, x):
         return F.interpolate(x, size=(3, 3), mode="area")
 
-    @fix("rewrite", "average by a fixed matrix on both sides", documented=False)
+    @fix("rewrite", "average with a fixed matrix on both sides", documented=False)
     def matrices(self, x):
         return torch.matmul(torch.matmul(self.rows, x), self.rows.t())
 
 
 class InterpolateAreaOfMultiple(Case):
-    """F.interpolate(mode="area") to a third of the size."""
+    """F.interpolate(mode="area") to a third of the size: exports as one AveragePool."""
 
     sources = ("pytorch/pytorch#41009",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
@@ -114,13 +126,13 @@ class InterpolateAreaOfMultiple(Case):
     def forward(self, x):
         return F.interpolate(x, size=(2, 3), mode="area")
 
-    @fix("rewrite", "F.avg_pool2d, as the size divides", documented=False)
+    @fix("rewrite", "use F.avg_pool2d, as the size is a multiple", documented=False)
     def avg_pool(self, x):
         return F.avg_pool2d(x, 3)
 
 
 class AvgPoolCeilModeDynamic(Case):
-    """F.avg_pool2d(ceil_mode=True) of a dynamic height and width."""
+    """F.avg_pool2d(ceil_mode=True) of a dynamic size: fails in torch 2.0."""
 
     sources = ("pytorch/pytorch#101397",)
     aten_ops = ("aten::avg_pool2d",)
@@ -133,7 +145,7 @@ class AvgPoolCeilModeDynamic(Case):
 
     static_size = fix(
         "export-option",
-        "height and width static",
+        "keep height and width static",
         dynamic={"x": {0: "batch"}},
         inputs=((f32(1, 2, 5, 5),), (f32(1, 2, 5, 5),), (f32(3, 2, 5, 5),)),
         documented=False,
@@ -141,7 +153,10 @@ class AvgPoolCeilModeDynamic(Case):
 
 
 class ChannelsWrittenInPlace(Case):
-    """x[:, 2:4] = torch.exp(x[:, 2:4]) * stride, as box decoders have it."""
+    """In-place write x[:, 2:4] = exp(x[:, 2:4]) * stride: wrong before torch 1.8.
+
+    Box decoders write boxes this way.
+    """
 
     sources = ("pytorch/pytorch#74801",)
     aten_ops = ("aten::copy_", "aten::exp")
@@ -154,8 +169,8 @@ class ChannelsWrittenInPlace(Case):
         x[:, 2:4] = torch.exp(x[:, 2:4]) * 8.0
         return x
 
-    @fix("rewrite", "the channels before, the new ones and those after, concatenated", documented=False)
+    @fix("rewrite", "concatenate the channels before, the new ones and those after", documented=False)
     def concatenated(self, x):
         return torch.cat((x[:, :2], torch.exp(x[:, 2:4]) * 8.0, x[:, 4:]), 1)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)

@@ -1,4 +1,4 @@
-"""Sliding windows: unfold and fold, kernels made in the graph, padding by name and around the edge."""
+"""Sliding windows: unfold and fold, kernels made in the graph, named padding and circular padding."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, f32, fix
 
 
 class FoldOpset12(Case):
-    """F.fold needs opset 18, which has Col2Im."""
+    """F.fold has no TorchScript symbolic below opset 18, which has Col2Im."""
 
     id = "fold-opset-12"
     sources = ("pytorch/pytorch#41423", "pytorch/pytorch#105134")
@@ -24,13 +24,13 @@ class FoldOpset12(Case):
 
     opset_18 = fix("raise-opset", "export at opset 18, which has Col2Im", opset=18, documented=False)
 
-    @fix("rewrite", "a transposed convolution with one-hot kernels", documented=False)
+    @fix("rewrite", "use a transposed convolution with one-hot kernels", documented=False)
     def transposed_convolution(self, x):
         return F.conv_transpose2d(x.reshape(-1, 4, 3, 3), self.one_hot)
 
 
 class UnfoldImages(Case):
-    """F.unfold of images needs opset 11, and torch 1.10."""
+    """F.unfold of images has no TorchScript symbolic below opset 11 or torch 1.5."""
 
     sources = ("pytorch/pytorch#22862", "pytorch/pytorch#29706", "pytorch/pytorch#81871")
     aten_ops = ("aten::im2col",)
@@ -46,13 +46,16 @@ class UnfoldImages(Case):
 
     opset_11 = fix("raise-opset", "export at opset 11", opset=11, documented=False)
 
-    @fix("rewrite", "a convolution with one-hot kernels", documented=False)
+    @fix("rewrite", "use a convolution with one-hot kernels", documented=False)
     def convolution(self, x):
         return F.conv2d(x, self.one_hot).flatten(2)
 
 
 class TensorUnfoldDynamic(Case):
-    """x.unfold(-1, 4, 2) along a dynamic axis: another length has another number of windows."""
+    """x.unfold(-1, 4, 2) along a dynamic axis: TorchScript export fails.
+
+    Another length has another number of windows.
+    """
 
     sources = ("pytorch/pytorch#57086",)
     aten_ops = ("aten::unfold",)
@@ -65,14 +68,14 @@ class TensorUnfoldDynamic(Case):
 
     opset_12 = fix("raise-opset", "export at opset 12, which uses a Loop", opset=12, documented=False)
 
-    @fix("rewrite", "gather with a grid of places", documented=False)
+    @fix("rewrite", "gather with a grid of positions", documented=False)
     def gathered(self, x):
         starts = torch.arange(0, x.size(1) - 3, 2)
         return x[:, starts[:, None] + torch.arange(4)[None]]
 
     static_axis = fix(
         "export-option",
-        "the axis static, and one length only: a negative axis then gives transposed windows, silently",
+        "keep the axis static, with one length only; a negative axis then silently transposes the windows",
         dynamic={"x": {0: "batch"}},
         inputs=((f32(2, 8),), (f32(2, 8),), (f32(3, 8),)),
         caution=True,
@@ -81,7 +84,7 @@ class TensorUnfoldDynamic(Case):
 
 
 class ConvKernelMadeInForward(Case):
-    """A convolution whose kernel is computed from an input and reshaped."""
+    """conv2d with a kernel computed in forward and reshaped: kernel of unknown shape."""
 
     sources = ("pytorch/pytorch#98497", "f-dangel/unfoldNd#29")
     aten_ops = ("aten::conv2d",)
@@ -95,20 +98,23 @@ class ConvKernelMadeInForward(Case):
     def forward(self, x, style):
         return F.conv2d(x, (self.weight * style[:, :, None, None]).reshape(-1, 2, 3, 3))
 
-    @fix("rewrite", "the kernel without a reshape, whose size along one axis is not told", documented=False)
+    @fix("rewrite", "use the kernel without a reshape, which hides the size of one axis", documented=False)
     def without_reshape(self, x, style):
         return F.conv2d(x, self.weight * style[:, :, None, None])
 
-    @fix("rewrite", "windows, times the kernel as a matrix", documented=False)
+    @fix("rewrite", "multiply windows by the kernel as a matrix", documented=False)
     def by_windows(self, x, style):
         kernel = (self.weight * style[:, :, None, None]).reshape(-1, 18)
         return torch.matmul(kernel, F.unfold(x, (3, 3))).reshape(x.size(0), -1, 3, 3)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 class ConvPaddingSame(Case):
-    """nn.Conv2d(padding="same") with an odd kernel and an even one."""
+    """nn.Conv2d(padding="same"): no TorchScript symbolic before torch 2.1.
+
+    One kernel is odd, one even.
+    """
 
     sources = ("pytorch/pytorch#68880", "onnx/onnx#3534", "aselsan-research-imaging-team/flight-net#3")
     aten_ops = ("aten::_convolution_mode",)
@@ -124,13 +130,13 @@ class ConvPaddingSame(Case):
     def forward(self, x):
         return F.conv2d(F.conv2d(x, self.odd, padding="same"), self.even, padding="same")
 
-    @fix("rewrite", "padding in numbers: 1 around, then 1 before and 2 after", documented=False)
+    @fix("rewrite", "use padding in numbers: 1 around, then 1 before and 2 after", documented=False)
     def in_numbers(self, x):
         return F.conv2d(F.pad(F.conv2d(x, self.odd, padding=1), (1, 2, 1, 2)), self.even)
 
 
 class CircularPadOneSide(Case):
-    """F.pad(mode="circular") along one axis only, of a dynamic size."""
+    """F.pad(mode="circular") of a dynamic axis: wrong or failing on torch 1.12 to 2.0."""
 
     sources = ("pytorch/pytorch#108401", "pytorch/vision#7541", "pytorch/pytorch#95229", "onnx/onnx#4768")
     aten_ops = ("aten::pad",)
@@ -142,13 +148,13 @@ class CircularPadOneSide(Case):
     def forward(self, x):
         return F.pad(x, (1, 1, 0, 0), mode="circular")
 
-    @fix("rewrite", "the last column, all, the first column, concatenated")
+    @fix("rewrite", "concatenate the last column, all columns and the first column")
     def concatenated(self, x):
         return torch.cat([x[..., -1:], x, x[..., :1]], -1)
 
 
 class CircularConvDynamic(Case):
-    """A convolution with padding_mode="circular" of a dynamic height and width."""
+    """Circular conv2d padding, dynamic size: wrong or failing on torch 1.12 to 2.0."""
 
     sources = ("pytorch/vision#7541",)
     aten_ops = ("aten::pad", "aten::conv2d")
@@ -164,7 +170,7 @@ class CircularConvDynamic(Case):
     def forward(self, x):
         return self.second(self.first(x))
 
-    @fix("rewrite", "the padding as slices, concatenated", documented=False)
+    @fix("rewrite", "concatenate slices as the padding", documented=False)
     def concatenated(self, x):
         x = torch.cat([x[..., -1:], x, x[..., :1]], -1)
         x = F.conv2d(torch.cat([x[:, :, -1:], x, x[:, :, :1]], 2), self.first.weight, self.first.bias)
