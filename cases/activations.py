@@ -100,7 +100,7 @@ class SwishWithSymbolic(Swish):
 
 
 class SwishAutogradFunction(_Activation):
-    """autograd.Function (swish): TorchScript has no symbolic for the Python operator.
+    """autograd.Function (swish): TorchScript fails before torch 1.13.
 
     This swish saves memory in training.
     """
