@@ -137,7 +137,7 @@ class CubeWithRule(torch.autograd.Function):
 
 
 class RouteAutogradFunctionSymbolic(Case):
-    """autograd.Function without a symbolic method: TorchScript fails before torch 1.13."""
+    """autograd.Function without a symbolic: TorchScript fails before torch 1.13."""
 
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
