@@ -69,7 +69,7 @@ class TracerIteratingTensorBakes(Case):
 
 
 class TracerBakingUsedOnPurpose(Case):
-    """Sizes computed in forward leave Shape and Gather nodes in a static ONNX file.
+    """Tensor.shape in forward: a static ONNX file keeps Shape and Gather nodes.
 
     int() around every size is a known trick to turn them into constants. With dynamic axes it is a trap: only the
     traced size gives correct results.
@@ -357,7 +357,7 @@ class ArangeOfTensorOfSize(Case):
 
 
 class IndexListOfTracedSize(Case):
-    """Index lists built in Python from a traced size become constants.
+    """torch.tensor of index lists built from a traced size: becomes a constant.
 
     The pairs i < j are listed for the first input's size.
     """
@@ -384,7 +384,7 @@ class IndexListOfTracedSize(Case):
 
 
 class IndexListOfDynamicSize(IndexListOfTracedSize):
-    """Index lists built in Python from a dynamic size: wrong for a larger input.
+    """torch.tensor of index lists built from a dynamic size: wrong for larger inputs.
 
     The pairs i < j are listed for the first input's size. A larger input gets the pairs of the first.
     """

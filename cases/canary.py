@@ -17,7 +17,7 @@ class _Canary(Case):
 
 
 class CanaryPass(_Canary):
-    """Tensor addition: every exporter writes it at every opset."""
+    """Canary: an addition that every exporter writes at every opset."""
 
 
 @contextmanager

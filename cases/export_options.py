@@ -110,10 +110,10 @@ def files_written(model):
 
 
 class DefaultCallWritesTwoFiles(Case):
-    """The default call writes two files since torch 2.9, even without weights.
+    """The default call writes two files since torch 2.9 (.onnx and .onnx.data).
 
-    They are model.onnx and model.onnx.data. external_data=False writes everything into one .onnx file. A model of 2 GB
-    or more needs the second file.
+    The files are model.onnx and model.onnx.data, even without weights. external_data=False writes everything into one
+    .onnx file. A model of 2 GB or more needs the second file.
     """
 
     sources = ("painebenjamin/hey-buddy#29",)
