@@ -156,7 +156,7 @@ class CheckpointInForward(_Activation):
 
     not_inlined = fix(
         "export-option",
-        "pass autograd_inlining=False (torch 2.1+): 2.13 refuses the function with it, exports it without",
+        "pass autograd_inlining=False (torch 2.1+): 2.13 rejects the function with it, exports it without",
         export={"autograd_inlining": False},
         documented=False,
     )

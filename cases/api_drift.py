@@ -24,7 +24,7 @@ def without_example_outputs(_opset):
 
 
 class ExampleOutputsArgumentRemoved(Case):
-    """torch.onnx.export(example_outputs=...): needed once, refused by later releases.
+    """torch.onnx.export(example_outputs=...): needed once, rejected by later releases.
 
     The case covers both sides of the change: the argument passed (plain) and left out (leave_out).
     """

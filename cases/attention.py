@@ -363,7 +363,7 @@ class SdpaCausalByTracedSize(_Attention):
     """scaled_dot_product_attention(is_causal=query.shape[2] > 1): must be bool.
 
     The attention is causal for a prompt and not for the single query that follows. In tracing the comparison is a
-    tensor, which the operator refuses. As a bool it keeps the value of the example input.
+    tensor, which the operator rejects. As a bool it keeps the value of the example input.
     """
 
     sources = ("huggingface/transformers#35791", "pytorch/pytorch#115262", "pytorch/pytorch#110277")

@@ -103,7 +103,7 @@ class TracerBakingUsedOnPurpose(Case):
 
 
 class TrtGatherOnShapeTensor(Case):
-    """x.size()[1:]: the Gather nodes on a shape are refused by old TensorRT parsers."""
+    """x.size()[1:]: the Gather nodes on a shape are rejected by old TensorRT parsers."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::size", "aten::slice")

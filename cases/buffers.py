@@ -35,7 +35,7 @@ class CopyOfBufferInto(Case):
 
 
 class PlainTensorAttributeMutated(Case):
-    """Plain tensor attribute written in forward: dynamo refuses the mutated constant."""
+    """Plain tensor attribute written in forward: dynamo rejects the mutated constant."""
 
     sources = ("meta-llama/llama-models#380", "pytorch/pytorch#113686", "pytorch/pytorch#112272")
     aten_ops = ("aten::copy_",)

@@ -100,7 +100,7 @@ def decayed(carry, item):
 class ScanOperator(Case):
     """torch's scan operator: dynamo writes a Scan node, TorchScript fails.
 
-    TorchScript uses torch.jit.trace, which refuses what scan compiles.
+    TorchScript uses torch.jit.trace, which rejects what scan compiles.
     """
 
     sources = ("pytorch/pytorch#151327", "pytorch/pytorch#146674")

@@ -57,7 +57,7 @@ class CumsumOfBools(Case):
 
 
 class CumsumOfComparedDynamic(Case):
-    """cumsum of ~mask (DETR position encoding): the runtime reportedly refuses CumSum."""
+    """cumsum of ~mask (DETR position encoding): the runtime reportedly rejects CumSum."""
 
     sources = ("microsoft/onnxruntime#22326",)
     aten_ops = ("aten::cumsum", "aten::bitwise_not")
@@ -198,7 +198,7 @@ class VarOpset10(Case):
 
 
 class VarNegativeCorrection(Case):
-    """torch.var(correction=-1): eager accepts it, dynamo's checks refuse it."""
+    """torch.var(correction=-1): eager accepts it, dynamo's checks reject it."""
 
     sources = ("pytorch/pytorch#161083",)
     aten_ops = ("aten::var",)

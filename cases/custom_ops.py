@@ -63,7 +63,7 @@ def cube_translation():
     try:
         import onnxscript
     except ImportError:
-        # releases before that exporter refuse the option, whatever it contains
+        # releases before that exporter reject the option, whatever it contains
         return {"custom_translation_table": {}}
 
     op = onnxscript.opset18

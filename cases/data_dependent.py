@@ -1,4 +1,4 @@
-"""Size ranges and guards of the dynamo exporter: what torch.export refuses, and how to declare it."""
+"""Size ranges and guards of the dynamo exporter: what torch.export rejects, and how to declare it."""
 
 import math
 
@@ -142,7 +142,7 @@ class DimExampleAtTheMinimum(_Dynamo):
 
 
 class ViewOfOneDynamicDim(_Dynamo):
-    """x.view(x.size(1), -1) with only the first axis dynamic: torch.export refuses it."""
+    """x.view(x.size(1), -1) with only the first axis dynamic: torch.export rejects it."""
 
     sources = ("pytorch/pytorch#126607",)
     aten_ops = ("aten::view",)

@@ -227,7 +227,7 @@ class ClampLargeIntegers(Case):
     sources = ("pytorch/pytorch#70584", "onnx/onnx-tensorrt#788")
     aten_ops = ("aten::clamp",)
     onnx_ops = ("Clip", "Cast", "Min", "Max")
-    # no dynamic axis: with one the cast is left out, and the checker refuses a Clip of int64 (1.10 to 2.15)
+    # no dynamic axis: with one the cast is left out, and the checker rejects a Clip of int64 (1.10 to 2.15)
     inputs = INTEGERS[:2]
 
     def forward(self, x):
@@ -358,7 +358,7 @@ class RemainderOfNumberByTensor(Case):
 
 
 class AndOfIntegersAndNumber(Case):
-    """x & 1 of integers: TorchScript refuses the number on the right below opset 18."""
+    """x & 1 of integers: TorchScript rejects the number on the right below opset 18."""
 
     sources = ("microsoft/onnxscript#2618", "microsoft/onnxscript#2617")
     aten_ops = ("aten::bitwise_and",)

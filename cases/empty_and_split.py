@@ -85,7 +85,7 @@ class AddNothing(Case):
 
 
 class ReflectPadOfNoImages(Case):
-    """F.pad(mode="reflect") of an empty batch: reported as refused by the runtime."""
+    """F.pad(mode="reflect") of an empty batch: reported as rejected by the runtime."""
 
     sources = ("microsoft/onnxscript#964",)
     aten_ops = ("aten::reflection_pad2d",)
@@ -150,7 +150,7 @@ class SplitBySizesInTensor(Case):
 
 
 class ChunkOfDynamicAxis(Case):
-    """x.chunk(3) along a dynamic axis: torch.export refuses it."""
+    """x.chunk(3) along a dynamic axis: torch.export rejects it."""
 
     sources = ("pytorch/pytorch#134663", "pytorch/pytorch#42785", "microsoft/onnxscript#2543")
     aten_ops = ("aten::chunk",)

@@ -37,7 +37,7 @@ class Protobuf39LibprotobufSo20(EnvironmentCase):
     """onnx 1.6.0 with a much newer protobuf: the import fails.
 
     The document reports a missing libprotobuf.so.20, which a linked build of onnx needs. The wheels contain their own
-    copy and fail in a different way: protobuf 4 refuses their generated code.
+    copy and fail in a different way: protobuf 4 rejects their generated code.
     """
 
     id = "protobuf-3-9-libprotobuf-so-20"

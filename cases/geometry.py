@@ -190,7 +190,7 @@ class CrossRewriteDimArgumentHalfApplied(Case):
 
 
 class CrossRewriteRejectsRankBroadcast(Case):
-    """torch.cross rewrite that asserts equal ranks: refuses a vector to broadcast.
+    """torch.cross rewrite that asserts equal ranks: rejects a vector to broadcast.
 
     torch 1.12 broadcasts over ranks. 1.10 broadcasts nothing, and later releases broadcast sizes only.
     """

@@ -391,7 +391,7 @@ class BilinearGridSampleShapeBaked(Case):
         return sample_within_limits(im, grid, int(im.shape[2]), int(im.shape[3]))
 
     static_size = fix(
-        "export-option", "declare no dynamic size; other sizes are refused, not wrong", dynamic={}, caution=True
+        "export-option", "declare no dynamic size; other sizes are rejected, not wrong", dynamic={}, caution=True
     )
 
 

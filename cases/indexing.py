@@ -111,7 +111,7 @@ class IndexPutByMatrix(Case):
 
 
 class IndexPutNotConsecutive(Case):
-    """x[i, :, j] = v: TorchScript refuses indexed axes that are not consecutive."""
+    """x[i, :, j] = v: TorchScript rejects indexed axes that are not consecutive."""
 
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::index_put_",)
@@ -181,7 +181,7 @@ class GatherNegativeIndex(Case):
 
 
 class BoolIndexPutByIndices(Case):
-    """mask[indices] = True: the runtime refuses the reshape before torch 1.9.
+    """mask[indices] = True: the runtime rejects the reshape before torch 1.9.
 
     One boolean is written to several positions.
     """
