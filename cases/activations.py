@@ -163,7 +163,7 @@ class CheckpointInForward(_Activation):
 
 
 class ScriptedRelu6Twice(Case):
-    """Two equal ReLU6 in a scripted module: one is removed, reported as wrong values."""
+    """nn.ReLU6 twice on one tensor, scripted: one is removed, reported as wrong."""
 
     sources = ("pytorch/pytorch#88072",)
     aten_ops = ("aten::hardtanh", "aten::relu", "aten::cat")

@@ -29,7 +29,7 @@ class ArgmaxInt64NoKernel(Case):
 
 
 class MulOfBools(Case):
-    """Product of two bool masks: Mul does not accept bool."""
+    """x * y of two bool masks: Mul does not accept bool."""
 
     sources = ("lucidrains/x-transformers#28",)
     aten_ops = ("aten::mul",)
@@ -242,7 +242,7 @@ class ClampLargeIntegers(Case):
 
 
 class CastNegativeFloatToUnsigned(Case):
-    """Cast of negative floats to uint32: wraps around on the CPU, zero on CUDA."""
+    """x.to(torch.uint32) of negative floats: wraps around on the CPU, zero on CUDA."""
 
     sources = ("microsoft/onnxruntime#25207",)
     aten_ops = ("aten::to",)

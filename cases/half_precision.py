@@ -110,7 +110,7 @@ class LayerNormUnderAutocast(Case):
 
 
 class HalfSubtraction(Case):
-    """float16 subtraction: older runtimes have no CPU kernel."""
+    """x - y in float16: older runtimes have no CPU kernel for Sub."""
 
     sources = ("microsoft/onnxruntime#3735",)
     aten_ops = ("aten::sub",)
