@@ -1,4 +1,4 @@
-"""Activations, scripted ones too, and autograd functions that stand for them."""
+"""Activations, also scripted, and autograd functions that replace them."""
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +16,10 @@ class _Activation(Case):
 
 
 class HardsigmoidNoRule(_Activation):
-    """F.hardsigmoid; ONNX's HardSigmoid has a slope of 0.2 unless told, torch's is 1/6."""
+    """F.hardsigmoid: no TorchScript symbolic before torch 1.9.
+
+    ONNX's HardSigmoid has a default slope of 0.2; torch's slope is 1/6.
+    """
 
     sources = ("pytorch/pytorch#54316",)
     aten_ops = ("aten::hardsigmoid",)
@@ -26,13 +29,13 @@ class HardsigmoidNoRule(_Activation):
     def forward(self, x):
         return F.hardsigmoid(x)
 
-    @fix("rewrite", "F.relu6(x + 3) / 6", documented=False)
+    @fix("rewrite", "use F.relu6(x + 3) / 6", documented=False)
     def relu6(self, x):
         return F.relu6(x + 3.0) / 6.0
 
 
 class HardswishNoRule(_Activation):
-    """F.hardswish has no rule in torch 1.6 and 1.7."""
+    """F.hardswish: torch 1.6 and 1.7 have no TorchScript symbolic."""
 
     sources = ("pytorch/pytorch#43665", "ultralytics/yolov5#831", "ultralytics/yolov5#1559")
     aten_ops = ("aten::hardswish",)
@@ -42,13 +45,13 @@ class HardswishNoRule(_Activation):
     def forward(self, x):
         return F.hardswish(x)
 
-    @fix("module-swap", "x * F.hardtanh(x + 3, 0, 6) / 6")
+    @fix("module-swap", "use x * F.hardtanh(x + 3, 0, 6) / 6")
     def hardtanh(self, x):
         return x * F.hardtanh(x + 3.0, 0.0, 6.0) / 6.0
 
 
 class GeluOpset20(_Activation):
-    """F.gelu at opset 20, which has Gelu: the TorchScript exporter writes its formula."""
+    """F.gelu at opset 20: TorchScript writes the formula instead of the Gelu node."""
 
     id = "gelu-opset-20"
     sources = ("pytorch/pytorch#105299", "pytorch/pytorch#128772")
@@ -58,11 +61,14 @@ class GeluOpset20(_Activation):
     def forward(self, x):
         return F.gelu(x)
 
-    dynamo = fix("export-option", "the dynamo exporter at opset 20", exporter="dynamo", opset=20, documented=False)
+    dynamo = fix("export-option", "export with dynamo=True at opset 20", exporter="dynamo", opset=20, documented=False)
 
 
 class GeluTanhOpset20(_Activation):
-    """F.gelu(approximate="tanh"), which differs from the exact one by 1.5e-4 at -1."""
+    """F.gelu(approximate="tanh") at opset 20: TorchScript writes the formula.
+
+    The tanh form differs from the exact Gelu by 1.5e-4 at -1.
+    """
 
     id = "gelu-tanh-opset-20"
     sources = ("pytorch/pytorch#105299", "pytorch/pytorch#128772")
@@ -73,7 +79,7 @@ class GeluTanhOpset20(_Activation):
     def forward(self, x):
         return F.gelu(x, approximate="tanh")
 
-    dynamo = fix("export-option", "the dynamo exporter at opset 20", exporter="dynamo", opset=20, documented=False)
+    dynamo = fix("export-option", "export with dynamo=True at opset 20", exporter="dynamo", opset=20, documented=False)
 
 
 class Swish(torch.autograd.Function):
@@ -86,7 +92,7 @@ class Swish(torch.autograd.Function):
 
 
 class SwishWithSymbolic(Swish):
-    """The same with a rule of its own."""
+    """The same swish with a symbolic method."""
 
     @staticmethod
     def symbolic(g, x):
@@ -94,7 +100,10 @@ class SwishWithSymbolic(Swish):
 
 
 class SwishAutogradFunction(_Activation):
-    """A memory-saving swish as an autograd function: a Python operator that has no rule."""
+    """autograd.Function (swish): TorchScript fails before torch 1.13.
+
+    This swish saves memory in training.
+    """
 
     sources = (
         "pytorch/pytorch#56458",
@@ -109,17 +118,17 @@ class SwishAutogradFunction(_Activation):
     def forward(self, x):
         return Swish.apply(x)
 
-    @fix("autograd-function", "the function with a symbolic")
+    @fix("autograd-function", "add a symbolic method to the function")
     def with_symbolic(self, x):
         return SwishWithSymbolic.apply(x)
 
-    @fix("rewrite", "x * torch.sigmoid(x)", documented=False)
+    @fix("rewrite", "use x * torch.sigmoid(x)", documented=False)
     def product(self, x):
         return x * torch.sigmoid(x)
 
 
 class CheckpointInForward(_Activation):
-    """torch.utils.checkpoint of a layer in forward: a Python operator that has no rule."""
+    """torch.utils.checkpoint in forward: no TorchScript symbolic for the Python op."""
 
     sources = (
         "pytorch/pytorch#61813",
@@ -141,20 +150,20 @@ class CheckpointInForward(_Activation):
 
         return checkpoint(self.linear, x)
 
-    @fix("rewrite", "call the layer itself", documented=False)
+    @fix("rewrite", "call the layer directly", documented=False)
     def called(self, x):
         return self.linear(x)
 
     not_inlined = fix(
         "export-option",
-        "autograd_inlining=False, from torch 2.1 on: 2.13 refuses the function then, and exports it without",
+        "pass autograd_inlining=False (torch 2.1+): 2.13 rejects the function with it, exports it without",
         export={"autograd_inlining": False},
         documented=False,
     )
 
 
 class ScriptedRelu6Twice(Case):
-    """Two equal ReLU6 of one tensor, scripted: one is optimised away, said to be a wrong result."""
+    """nn.ReLU6 twice on one tensor, scripted: one is removed, reported as wrong."""
 
     sources = ("pytorch/pytorch#88072",)
     aten_ops = ("aten::hardtanh", "aten::relu", "aten::cat")
@@ -170,16 +179,21 @@ class ScriptedRelu6Twice(Case):
     def forward(self, x):
         return torch.cat([self.relu(x), self.first(x), self.second(x)])
 
-    trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
+    trace = fix(
+        "export-option",
+        "export with torch.jit.trace instead of torch.jit.script",
+        exporter="torchscript-trace",
+        documented=False,
+    )
 
-    @fix("rewrite", "the second half copied from the first", documented=False)
+    @fix("rewrite", "compute the ReLU6 once and use its result twice", documented=False)
     def copied(self, x):
         clipped = self.first(x)
         return torch.cat([self.relu(x), clipped, clipped])
 
 
 class SiluNoRule(_Activation):
-    """F.silu has no rule in torch 1.7."""
+    """F.silu: torch 1.7 has no TorchScript symbolic."""
 
     sources = (
         "WongKinYiu/yolov7#89",
@@ -194,8 +208,8 @@ class SiluNoRule(_Activation):
     def forward(self, x):
         return F.silu(x)
 
-    @fix("module-swap", "x * torch.sigmoid(x)")
+    @fix("module-swap", "use x * torch.sigmoid(x)")
     def times_sigmoid(self, x):
         return x * torch.sigmoid(x)
 
-    newer_torch = fix("version-upgrade", "torch 1.8 and later", torch=">=1.8")
+    newer_torch = fix("version-upgrade", "upgrade to torch 1.8 or later", torch=">=1.8")

@@ -1,4 +1,4 @@
-"""Arguments of torch.onnx.export that came and went."""
+"""Arguments of torch.onnx.export that were added or removed."""
 
 from contextlib import contextmanager
 
@@ -9,7 +9,7 @@ from caniexport import Case, f32, fix
 
 @contextmanager
 def without_example_outputs(_opset):
-    """Leave the argument out on every release: the harness gives it where a scripted module needed it."""
+    """Leave the argument out on every release; the harness passes it where a scripted module needs it."""
     export = torch.onnx.export
 
     def bare(*args, **options):
@@ -24,9 +24,9 @@ def without_example_outputs(_opset):
 
 
 class ExampleOutputsArgumentRemoved(Case):
-    """example_outputs=: needed to export a scripted module once, refused since.
+    """torch.onnx.export(example_outputs=...): needed once, rejected by later releases.
 
-    Both sides of the change are here: the argument given (plain) and left out (fix).
+    The case covers both sides of the change: the argument passed (plain) and left out (leave_out).
     """
 
     sources = ("seed:002",)
@@ -54,37 +54,37 @@ class _OldArgument(Case):
 
 
 class ExportArgumentAten(_OldArgument):
-    """export(aten=...): an argument of old signatures."""
+    """torch.onnx.export(aten=...): the argument was removed."""
 
     export = {"aten": False}
 
 
 class ExportArgumentExportRawIr(_OldArgument):
-    """export(export_raw_ir=...): an argument of old signatures."""
+    """torch.onnx.export(export_raw_ir=...): the argument was removed."""
 
     export = {"export_raw_ir": False}
 
 
 class ExportArgumentRetainParamName(_OldArgument):
-    """export(_retain_param_name=...): an argument of old signatures."""
+    """torch.onnx.export(_retain_param_name=...): the argument was removed."""
 
     export = {"_retain_param_name": True}
 
 
 class ExportArgumentStripDocString(_OldArgument):
-    """export(strip_doc_string=...): an argument of old signatures, later part of verbose."""
+    """torch.onnx.export(strip_doc_string=...): removed, later part of verbose."""
 
     export = {"strip_doc_string": True}
 
 
 class ExportArgumentEnableOnnxChecker(_OldArgument):
-    """export(enable_onnx_checker=...): an argument of old signatures, later always on."""
+    """torch.onnx.export(enable_onnx_checker=...): removed, the checker is always on."""
 
     export = {"enable_onnx_checker": True}
 
 
 class ExportArgumentUseExternalDataFormat(_OldArgument):
-    """export(use_external_data_format=...): an argument of old signatures, later automatic."""
+    """torch.onnx.export(use_external_data_format=...): removed, later automatic."""
 
     sources = ("seed:002", "facebookresearch/dlrm#229")
 

@@ -10,7 +10,7 @@ from caniexport import Case, boolean, f16, f32, fix, values
 
 @contextmanager
 def without_fast_path(_opset):
-    """Eager attention takes the road that exporters know; before torch 2.1 there is no switch."""
+    """Disable the fast path in eager, so that exporters see operators they know; torch before 2.1 has no switch."""
     switch = getattr(getattr(torch.backends, "mha", None), "set_fastpath_enabled", None)
     if switch is not None:
         switch(False)
@@ -22,7 +22,7 @@ def without_fast_path(_opset):
 
 
 def softmax_product(query, key, value, mask=None):
-    """Attention as its formula has it; ``mask`` is added to the scores."""
+    """Attention as a formula; ``mask`` is added to the scores."""
     scores = torch.matmul(query, key.transpose(-2, -1)) / query.size(-1) ** 0.5
     return torch.matmul(torch.softmax(scores if mask is None else scores + mask, dim=-1), value)
 
@@ -34,7 +34,7 @@ class _Attention(Case):
 
 
 class SdpaOpset13(_Attention):
-    """scaled_dot_product_attention needs opset 14, and torch 2.1."""
+    """scaled_dot_product_attention: TorchScript needs torch 2.1 and opset 14."""
 
     id = "sdpa-opset-13"
     sources = (
@@ -61,13 +61,13 @@ class SdpaOpset13(_Attention):
 
     opset_14 = fix("raise-opset", "export at opset 14", opset=14, documented=False)
 
-    @fix("rewrite", "the product, its softmax, the second product", documented=False)
+    @fix("rewrite", "write it as matmul, softmax, matmul", documented=False)
     def formula(self, query, key, value):
         return softmax_product(query, key, value)
 
 
 class SdpaCausal(_Attention):
-    """scaled_dot_product_attention(is_causal=True)."""
+    """scaled_dot_product_attention(is_causal=True): TorchScript needs opset 14."""
 
     sources = ("microsoft/BitBLAS#115", "pytorch/pytorch#97262", "microsoft/onnxscript#2992")
     inputs = SdpaOpset13.inputs
@@ -78,7 +78,7 @@ class SdpaCausal(_Attention):
 
     opset_14 = fix("raise-opset", "export at opset 14", opset=14, documented=False)
 
-    @fix("rewrite", "the formula with later positions masked", documented=False)
+    @fix("rewrite", "write it as matmul, softmax, matmul, with later positions masked", documented=False)
     def formula(self, query, key, value):
         places = torch.arange(query.size(2))
         later = (places[:, None] < places[None]).float() * -1e9
@@ -86,31 +86,31 @@ class SdpaCausal(_Attention):
 
 
 class SdpaBoolMask(_Attention):
-    """scaled_dot_product_attention with a boolean mask."""
+    """scaled_dot_product_attention with a bool mask: TorchScript needs opset 14."""
 
     sources = ("microsoft/BitBLAS#115",)
     inputs = tuple((*arrays, boolean(5, 5)) for arrays in SdpaOpset13.inputs[:2])
 
     def forward(self, query, key, value, mask):
-        # every position sees itself: a row without any gives NaN
+        # every position attends to itself: a row without any key gives NaN
         return F.scaled_dot_product_attention(query, key, value, mask | torch.eye(5, dtype=torch.bool))
 
     opset_14 = fix("raise-opset", "export at opset 14", opset=14, documented=False)
 
-    @fix("rewrite", "the formula with a large negative number where the mask is false", documented=False)
+    @fix("rewrite", "write the formula with a large negative number where the mask is false", documented=False)
     def formula(self, query, key, value, mask):
         return softmax_product(query, key, value, (~(mask | torch.eye(5, dtype=torch.bool))).float() * -1e9)
 
 
 def rows_with_a_key(mask):
-    """Whether each row of a boolean mask allows any key."""
+    """Return whether each row of a boolean mask allows any key."""
     return mask.any(dim=-1, keepdim=True)
 
 
 class SdpaMaskRowWithoutKey(_Attention):
-    """scaled_dot_product_attention with a boolean mask of which one row allows no key at all.
+    """scaled_dot_product_attention, bool mask: a row without keys gives wrong values.
 
-    As the row of a padded query is. From torch 2.5 on such a row is zeros, before it was NaN.
+    The row of a padded query is such a row. torch returns zeros for it from 2.5 on, and NaN before.
     """
 
     sources = (
@@ -132,23 +132,27 @@ class SdpaMaskRowWithoutKey(_Attention):
         return F.scaled_dot_product_attention(query, key, value, mask)
 
     def reference(self, query, key, value, mask):
-        # before torch 2.5 eager has NaN in a row without a key
+        # before torch 2.5, eager gives NaN in a row without a key
         out = softmax_product(query, key, value, (~mask).float() * -1e9)
         return out * rows_with_a_key(mask).float()
 
-    @fix("rewrite", "zeros put into the rows that allow no key", documented=False)
+    @fix("rewrite", "write zeros into the rows that allow no key", documented=False)
     def zeros_afterwards(self, query, key, value, mask):
         out = F.scaled_dot_product_attention(query, key, value, mask)
         return out.masked_fill(~rows_with_a_key(mask), 0.0)
 
-    @fix("rewrite", "the formula with a large negative number, and zeros in rows that allow no key", documented=False)
+    @fix(
+        "rewrite",
+        "write the formula with a large negative number, and zeros in rows that allow no key",
+        documented=False,
+    )
     def formula(self, query, key, value, mask):
         out = softmax_product(query, key, value, (~mask).float() * -1e9)
         return out * rows_with_a_key(mask).float()
 
     @fix(
         "rewrite",
-        "the mask as a large negative number: a row that allows no key is the mean of all values, not zeros",
+        "use a large negative number as the mask: a row without keys is the mean of all values, not zeros",
         changes_values=True,
         documented=False,
     )
@@ -157,7 +161,10 @@ class SdpaMaskRowWithoutKey(_Attention):
 
 
 class SdpaHalfMask(_Attention):
-    """scaled_dot_product_attention of half precision with a half mask, and causal."""
+    """scaled_dot_product_attention in float16: TorchScript writes a float32 output.
+
+    The case has a float16 mask and a causal call.
+    """
 
     sources = ("pytorch/pytorch#110306", "microsoft/onnxscript#1219")
     needs_torch = ">=2.1"
@@ -171,7 +178,7 @@ class SdpaHalfMask(_Attention):
         masked = F.scaled_dot_product_attention(query, key, value, mask)
         return masked + F.scaled_dot_product_attention(query, key, value, is_causal=True)
 
-    @fix("rewrite", "attention in float32", documented=False)
+    @fix("rewrite", "compute the attention in float32", documented=False)
     def float32_inside(self, query, key, value, mask):
         query, key, value = query.float(), key.float(), value.float()
         masked = F.scaled_dot_product_attention(query, key, value, mask.float())
@@ -179,7 +186,10 @@ class SdpaHalfMask(_Attention):
 
 
 class SdpaEnableGqa(_Attention):
-    """scaled_dot_product_attention(enable_gqa=True): fewer heads of keys than of queries."""
+    """scaled_dot_product_attention(enable_gqa=True): TorchScript cannot export it.
+
+    The keys have fewer heads than the queries.
+    """
 
     sources = (
         "pytorch/pytorch#151762",
@@ -205,7 +215,7 @@ class SdpaEnableGqa(_Attention):
 
 
 class SdpaGqaEqualHeads(_Attention):
-    """enable_gqa=True where queries and keys have equally many heads."""
+    """scaled_dot_product_attention(enable_gqa=True), equal head counts: export fails."""
 
     sources = ("huggingface/sentence-transformers#3666",)
     needs_torch = ">=2.5"
@@ -214,13 +224,13 @@ class SdpaGqaEqualHeads(_Attention):
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
 
-    @fix("rewrite", "leave enable_gqa out where the heads are equal", documented=False)
+    @fix("rewrite", "leave enable_gqa out where the head counts are equal", documented=False)
     def plain_attention(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value)
 
 
 class MhaFastPath(Case):
-    """nn.MultiheadAttention in evaluation takes a fused operator that has no rule."""
+    """nn.MultiheadAttention in eval mode: its fused operator has no symbolic."""
 
     sources = ("pytorch/pytorch#143107",)
     aten_ops = ("aten::_native_multi_head_attention",)
@@ -238,14 +248,14 @@ class MhaFastPath(Case):
 
     fast_path_off = fix(
         "export-option",
-        "torch.backends.mha.set_fastpath_enabled(False), from torch 2.1 on",
+        "call torch.backends.mha.set_fastpath_enabled(False); needs torch 2.1",
         patch=without_fast_path,
         documented=False,
     )
 
 
 class MhaBatchFromExample(Case):
-    """nn.MultiheadAttention exported at batch 1 with a dynamic batch."""
+    """nn.MultiheadAttention exported at batch 1: reported to fail at other batches."""
 
     sources = ("livekit/livekit-wakeword#39", "pytorch/pytorch#122321")
     aten_ops = ("aten::view", "aten::bmm")
@@ -262,14 +272,17 @@ class MhaBatchFromExample(Case):
 
     batch_2 = fix(
         "export-option",
-        "an example of batch 2",
+        "export with an example of batch 2",
         inputs=((f32(2, 5, 8),), (f32(2, 5, 8),), (f32(1, 5, 8),), (f32(3, 5, 8),)),
         documented=False,
     )
 
 
 class TransformerEncoderLayerFastPath(Case):
-    """nn.TransformerEncoderLayer in evaluation without gradients takes a fused operator that has no rule."""
+    """nn.TransformerEncoderLayer in eval mode: its fused operator has no symbolic.
+
+    The fused operator is used in eval mode without gradients.
+    """
 
     sources = ("pytorch/pytorch#177013", "pytorch/pytorch#94434", "pytorch/pytorch#144242")
     aten_ops = ("aten::_transformer_encoder_layer_fwd", "aten::unflatten")
@@ -287,15 +300,15 @@ class TransformerEncoderLayerFastPath(Case):
 
     fast_path_off = fix(
         "export-option",
-        "torch.backends.mha.set_fastpath_enabled(False), from torch 2.1 on",
+        "call torch.backends.mha.set_fastpath_enabled(False); needs torch 2.1",
         patch=without_fast_path,
         documented=False,
     )
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 class TransformerEncoderDynamicLength(Case):
-    """nn.TransformerEncoderLayer with a dynamic batch and length."""
+    """nn.TransformerEncoderLayer, dynamic batch and length: other sizes fail."""
 
     sources = ("pytorch/pytorch#128610",)
     aten_ops = ("aten::reshape", "aten::scaled_dot_product_attention")
@@ -310,11 +323,14 @@ class TransformerEncoderDynamicLength(Case):
     def forward(self, x):
         return self.layer(x)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 class SdpaThreeDims(_Attention):
-    """scaled_dot_product_attention of 3-D query, key and value, without an axis of heads."""
+    """scaled_dot_product_attention of 3-D inputs: dynamo export fails.
+
+    Query, key and value have no head axis.
+    """
 
     sources = ("microsoft/onnxscript#2558", "pytorch/pytorch#157130")
     inputs = (
@@ -331,22 +347,23 @@ class SdpaThreeDims(_Attention):
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value)
 
-    @fix("rewrite", "an axis of one head put in and taken out again", documented=False)
+    @fix("rewrite", "add an axis of one head and remove it afterwards", documented=False)
     def one_head(self, query, key, value):
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         return F.scaled_dot_product_attention(query, key, value).squeeze(1)
 
-    @fix("rewrite", "the product, its softmax, the second product", documented=False)
+    @fix("rewrite", "write it as matmul, softmax, matmul", documented=False)
     def formula(self, query, key, value):
         return softmax_product(query, key, value)
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class SdpaCausalByTracedSize(_Attention):
-    """is_causal = query.shape[2] > 1: causal for a prompt, not for the one query that follows.
+    """scaled_dot_product_attention(is_causal=query.shape[2] > 1): must be bool.
 
-    Under tracing the comparison is a tensor, which the operator refuses; as a bool it is what the example has.
+    The attention is causal for a prompt and not for the single query that follows. In tracing the comparison is a
+    tensor, which the operator rejects. As a bool it keeps the value of the example input.
     """
 
     sources = ("huggingface/transformers#35791", "pytorch/pytorch#115262", "pytorch/pytorch#110277")
@@ -360,11 +377,11 @@ class SdpaCausalByTracedSize(_Attention):
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value, is_causal=query.shape[2] > 1)
 
-    @fix("rewrite", "the bool of the comparison: right for the example's branch alone", caution=True)
+    @fix("rewrite", "convert the comparison to bool; correct only for the branch of the example input", caution=True)
     def as_bool(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value, is_causal=bool(query.shape[2] > 1))
 
-    @fix("rewrite", "a mask, always: each query sees the keys up to its own, a single one all of them")
+    @fix("rewrite", "always pass a mask: each query sees the keys up to its own position, a single query sees all")
     def mask_always(self, query, key, value):
         last = torch.arange(query.shape[2]) + (key.shape[2] - query.shape[2])
         seen = torch.arange(key.shape[2])[None] <= last[:, None]
@@ -373,21 +390,21 @@ class SdpaCausalByTracedSize(_Attention):
 
 @contextmanager
 def without_gradients(_opset):
-    """The export under torch.no_grad()."""
+    """Run the export under torch.no_grad()."""
     with torch.no_grad():
         yield
 
 
 def two_heads(x):
-    """Query, key and value of two heads from one projection's output."""
+    """Split one projection's output into query, key and value of two heads."""
     return x.reshape(x.size(0), x.size(1), 3, 2, -1).permute(2, 0, 3, 1, 4)
 
 
 class SdpaTrainableBiasThenReshape(_Attention):
-    """scaled_dot_product_attention whose mask is computed from a trainable table, then transpose and reshape.
+    """scaled_dot_product_attention, mask from a parameter, then reshape: dynamo fails.
 
-    As relative position biases are made. Where the mask wants gradients, torch.export's trace and its decomposition
-    lay the output out in two ways, and the view that the reshape became no longer fits.
+    Relative position biases are made this way. Where the mask requires gradients, the trace of torch.export and its
+    decomposition use different strides for the output. The view that replaced the reshape is then invalid.
     """
 
     sources = ("pytorch/pytorch#136543", "pytorch/pytorch#141107")
@@ -406,31 +423,34 @@ class SdpaTrainableBiasThenReshape(_Attention):
 
     not_trainable = fix(
         "export-option",
-        "model.requires_grad_(False) before the export",
+        "call model.requires_grad_(False) before the export",
         prepare=lambda module, _inputs: module.requires_grad_(False),
         documented=False,
     )
-    no_grad = fix("export-option", "the export under torch.no_grad()", patch=without_gradients, documented=False)
+    no_grad = fix("export-option", "export under torch.no_grad()", patch=without_gradients, documented=False)
 
-    @fix("rewrite", "the table detached from its gradients", documented=False)
+    @fix("rewrite", "detach the table from its gradients", documented=False)
     def table_detached(self, x):
         query, key, value = two_heads(x)
         bias = self.table.detach()[self.distances].permute(2, 0, 1).unsqueeze(0)
         out = F.scaled_dot_product_attention(query, key, value, bias)
         return out.transpose(1, 2).reshape(x.size(0), x.size(1), -1)
 
-    @fix("rewrite", "the product, its softmax, the second product", documented=False)
+    @fix("rewrite", "write it as matmul, softmax, matmul", documented=False)
     def formula(self, x):
         query, key, value = two_heads(x)
         bias = self.table[self.distances].permute(2, 0, 1).unsqueeze(0)
         out = softmax_product(query, key, value, bias)
         return out.transpose(1, 2).reshape(x.size(0), x.size(1), -1)
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class SdpaOneHeadOfKeys(_Attention):
-    """scaled_dot_product_attention of several heads of queries with one of keys and values, broadcast."""
+    """scaled_dot_product_attention, one key head broadcast: dynamo fails at opset 23.
+
+    The queries have several heads; keys and values have one.
+    """
 
     sources = ("microsoft/onnxscript#2763",)
     inputs = (
@@ -443,7 +463,7 @@ class SdpaOneHeadOfKeys(_Attention):
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value)
 
-    @fix("rewrite", "keys and values expanded to the queries' heads", documented=False)
+    @fix("rewrite", "expand keys and values to the number of query heads", documented=False)
     def expanded(self, query, key, value):
         key = key.expand(-1, query.size(1), -1, -1)
         value = value.expand(-1, query.size(1), -1, -1)
@@ -469,7 +489,7 @@ class FlexAttentionOperator(Case):
 
         return flex_attention(query, key, value, score_mod=biased)
 
-    @fix("rewrite", "the product with its bias, its softmax, the second product", documented=False)
+    @fix("rewrite", "write it as matmul, bias, softmax, matmul", documented=False)
     def formula(self, query, key, value):
         scores = query @ key.transpose(-2, -1) / 8.0**0.5
         at = torch.arange(4.0)

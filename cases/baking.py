@@ -1,4 +1,4 @@
-"""Baking: values, branches and sizes that tracing turns into constants of the file, by accident or on purpose."""
+"""Baking: values, branches and sizes that tracing turns into constants, by accident or on purpose."""
 
 import math
 
@@ -9,7 +9,7 @@ from caniexport import Case, f32, fix, values
 
 
 class TracerItemBakesValue(Case):
-    """.item() in forward: tracing writes the first input's value into the file."""
+    """Tensor.item() in forward: tracing keeps the first input's value as a constant."""
 
     id = "tracer-item-bakes-value"
     sources = ("seed:002",)
@@ -20,20 +20,20 @@ class TracerItemBakesValue(Case):
     def forward(self, x):
         return x * x[0].item()
 
-    @fix("rewrite", "leave the value a tensor: x * x[0]", documented=False)
+    @fix("rewrite", "keep the value as a tensor: x * x[0]", documented=False)
     def without_item(self, x):
         return x * x[0]
 
     script_first = fix(
         "export-option",
-        "torch.jit.script before the export keeps item as an operator",
+        "use torch.jit.script before the export; item stays an operator",
         exporter="torchscript-script",
         documented=False,
     )
 
 
 class TracerIteratingTensorBakes(Case):
-    """A tensor rebuilt from a Python list of its elements becomes a constant of the traced file."""
+    """torch.Tensor(list(x)): tracing keeps the first input's elements as constants."""
 
     sources = ("seed:002",)
     aten_ops = ("aten::unbind", "prim::Constant")
@@ -43,13 +43,13 @@ class TracerIteratingTensorBakes(Case):
     def forward(self, x):
         return torch.Tensor(list(x))
 
-    @fix("rewrite", "stack the elements instead of building a new tensor of them", documented=False)
+    @fix("rewrite", "stack the elements instead of building a new tensor", documented=False)
     def unbind_stack(self, x):
         return torch.stack(x.unbind(0))
 
     @fix(
         "rewrite",
-        "stacked elements with a dynamic length: the number of elements is still that of the traced input",
+        "stack the elements, with a dynamic length; the element count is still that of the traced input",
         dynamic={"x": {0: "n"}},
         inputs=((f32(6),), (f32(9),)),
         caution=True,
@@ -58,15 +58,21 @@ class TracerIteratingTensorBakes(Case):
     def unbind_stack_dynamic(self, x):
         return torch.stack(x.unbind(0))
 
-    @fix("rewrite", "say it without elements at all, with a dynamic length", dynamic={"x": {0: "n"}}, documented=False)
+    @fix(
+        "rewrite",
+        "use the whole tensor instead of its elements, with a dynamic length",
+        dynamic={"x": {0: "n"}},
+        documented=False,
+    )
     def whole_tensor(self, x):
         return x.clone()
 
 
 class TracerBakingUsedOnPurpose(Case):
-    """Sizes computed in forward leave Shape and Gather nodes in a file meant to be static.
+    """Tensor.shape in forward: a static ONNX file keeps Shape and Gather nodes.
 
-    Baking them with int() is a known trick. Together with dynamic axes it is a trap: only the traced size is right.
+    int() around every size is a known trick to turn them into constants. With dynamic axes it is a trap: only the
+    traced size gives correct results.
     """
 
     sources = ("seed:002",)
@@ -80,20 +86,24 @@ class TracerBakingUsedOnPurpose(Case):
 
     @fix(
         "rewrite",
-        "int() around every size, exported static and run at that size only",
+        "put int() around every size; export static and run at that size only",
         dynamic={},
         inputs=((f32(2, 3, 4),), (f32(2, 3, 4),)),
     )
     def baked_static(self, x):
         return x.reshape(int(x.shape[0]) * int(x.shape[1]), int(x.shape[2]))
 
-    @fix("rewrite", "int() around every size, in a file whose axes are declared dynamic", caution=True)
+    @fix(
+        "rewrite",
+        "put int() around every size, with the axes declared dynamic; correct only at the traced size",
+        caution=True,
+    )
     def baked_dynamic(self, x):
         return x.reshape(int(x.shape[0]) * int(x.shape[1]), int(x.shape[2]))
 
 
 class TrtGatherOnShapeTensor(Case):
-    """x.size()[1:] writes Gather nodes on a shape, which old TensorRT parsers refuse."""
+    """x.size()[1:]: the Gather nodes on a shape are rejected by old TensorRT parsers."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::size", "aten::slice")
@@ -105,18 +115,18 @@ class TrtGatherOnShapeTensor(Case):
         size = x.size()[1:]
         return x.reshape(size[0], size[1] * size[2])
 
-    @fix("rewrite", "avoid sizes: flatten from the axes that stay")
+    @fix("rewrite", "avoid sizes: flatten from the axes that remain")
     def without_sizes(self, x):
         return x.squeeze(0).flatten(1)
 
-    @fix("rewrite", "torch.tensor(x.shape)[1:], which bakes the traced size", caution=True)
+    @fix("rewrite", "use torch.tensor(x.shape)[1:]; keeps the traced size", caution=True)
     def sizes_as_tensor(self, x):
         size = torch.tensor(x.shape)[1:]
         return x.reshape(int(size[0]), int(size[1]) * int(size[2]))
 
 
 class TrtShapeFixBakesSize(Case):
-    """torch.tensor(x.shape), advised for TensorRT, silently keeps the traced size."""
+    """torch.tensor(x.shape), advised for TensorRT: silently keeps the traced size."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::size", "aten::tensor")
@@ -128,7 +138,7 @@ class TrtShapeFixBakesSize(Case):
         size = torch.tensor(x.shape)[1:]
         return x * size[0].to(torch.float32)
 
-    @fix("rewrite", "keep the size a scalar of its own: x.shape[1]", documented=False)
+    @fix("rewrite", "keep the size as a separate scalar: x.shape[1]", documented=False)
     def scalar_size(self, x):
         return x * x.shape[1]
 
@@ -137,7 +147,7 @@ DOCUMENT = "https://docs.pytorch.org/docs/stable/onnx_torchscript.html"
 
 
 class PythonMaxOfTensors(Case):
-    """x / max(x.max(), limit) with Python's max: the branch of the first input is written down."""
+    """x / max(x.max(), limit): tracing keeps the branch that the example input takes."""
 
     sources = ("onnx/onnx#2836",)
     aten_ops = ("aten::max", "prim::If")
@@ -151,17 +161,20 @@ class PythonMaxOfTensors(Case):
     def forward(self, x):
         return x / max(torch.max(x), 0.5)
 
-    @fix("rewrite", "clamp(min=limit)")
+    @fix("rewrite", "use torch.clamp(min=limit)")
     def clamp(self, x):
         return x / torch.clamp(torch.max(x), min=0.5)
 
     script_first = fix(
-        "export-option", "script it: the branch becomes an If", exporter="torchscript-script", documented=False
+        "export-option",
+        "use torch.jit.script; the branch becomes an If",
+        exporter="torchscript-script",
+        documented=False,
     )
 
 
 class BranchOnValue(Case):
-    """if x.sum() > 0: tracing follows the first input, the file every other one too."""
+    """if x.sum() > 0: tracing keeps only the branch that the example input takes."""
 
     sources = ("pytorch/pytorch#60712",)
     aten_ops = ("prim::If",)
@@ -171,19 +184,19 @@ class BranchOnValue(Case):
     def forward(self, x):
         return x * 2 if x.sum() > 0 else x - 1
 
-    script_first = fix("rewrite", "torch.jit.script: the branch becomes an If", exporter="torchscript-script")
+    script_first = fix("rewrite", "use torch.jit.script; the branch becomes an If", exporter="torchscript-script")
 
-    @fix("rewrite", "where")
+    @fix("rewrite", "use torch.where instead of the branch")
     def where(self, x):
         return torch.where(x.sum() > 0, x * 2, x - 1)
 
-    @fix("rewrite", "torch.cond with the dynamo exporter", exporter="dynamo", documented=False)
+    @fix("rewrite", "use torch.cond with dynamo=True", exporter="dynamo", documented=False)
     def cond(self, x):
         return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
 
 
 class TensorOfSizeAsDivisor(Case):
-    """scores / torch.tensor(size ** 0.5): the tensor of a traced size is a constant."""
+    """scores / torch.tensor(size ** 0.5): tracing keeps the size as a constant."""
 
     sources = ("huggingface/optimum#552",)
     aten_ops = ("aten::tensor", "aten::div")
@@ -194,17 +207,17 @@ class TensorOfSizeAsDivisor(Case):
     def forward(self, x):
         return x / torch.tensor(float(x.size(-1)) ** 0.5)
 
-    @fix("rewrite", "divide by a number of Python: as constant as before", caution=True)
+    @fix("rewrite", "divide by a Python number; still a constant", caution=True)
     def python_number(self, x):
         return x / math.sqrt(x.size(-1))
 
-    @fix("rewrite", "the size left as it is, its square root by a power", documented=False)
+    @fix("rewrite", "keep the size and take its square root with ** 0.5", documented=False)
     def power_of_size(self, x):
         return x / x.size(-1) ** 0.5
 
 
 class ConcatenatedByNumpy(Case):
-    """np.concatenate in forward: numpy's result is a constant of the file."""
+    """np.concatenate in forward: tracing keeps numpy's result as a constant."""
 
     sources = (DOCUMENT,)
     aten_ops = ("prim::Constant",)
@@ -214,13 +227,13 @@ class ConcatenatedByNumpy(Case):
     def forward(self, x, y):
         return torch.from_numpy(np.concatenate((x.numpy(), y.numpy()))) * 2
 
-    @fix("rewrite", "torch.cat")
+    @fix("rewrite", "use torch.cat")
     def cat(self, x, y):
         return torch.cat((x, y)) * 2
 
 
 class ReshapeToItem(Case):
-    """x.reshape(y.item(), -1): the number of rows is that of the first y."""
+    """x.reshape(y.item(), -1): tracing keeps the row count of the first y."""
 
     sources = (DOCUMENT,)
     aten_ops = ("aten::item", "aten::reshape")
@@ -230,13 +243,13 @@ class ReshapeToItem(Case):
     def forward(self, x, y):
         return x.reshape(y.item(), -1)
 
-    @fix("rewrite", "x.reshape(y, -1), the tensor itself")
+    @fix("rewrite", "use x.reshape(y, -1), with the tensor")
     def tensor_itself(self, x, y):
         return x.reshape(y, -1)
 
 
 class DataAttribute(Case):
-    """x.data in forward: said to be traced wrongly, x.detach() is the advice."""
+    """Tensor.data in forward: traced with wrong values; x.detach() is recommended."""
 
     sources = (DOCUMENT,)
     aten_ops = ("aten::detach",)
@@ -247,14 +260,17 @@ class DataAttribute(Case):
         y = x.data
         return y * y + x
 
-    @fix("rewrite", "x.detach()")
+    @fix("rewrite", "use x.detach()")
     def detach(self, x):
         y = x.detach()
         return y * y + x
 
 
 class StringChoosesBranch(Case):
-    """A string among the inputs chooses the branch: it is no input of the file, which keeps the first one's."""
+    """String argument that chooses a branch: the ONNX file keeps the example's branch.
+
+    The string is not an input of the ONNX file.
+    """
 
     sources = (DOCUMENT,)
     aten_ops = ("prim::Constant",)
@@ -268,7 +284,7 @@ class StringChoosesBranch(Case):
 
     @fix(
         "rewrite",
-        "a tensor chooses, by where",
+        "choose with a tensor and torch.where",
         inputs=((f32(3), values(True, "bool")), (f32(3), values(False, "bool"))),
         changes_values=True,
         documented=False,
@@ -278,7 +294,7 @@ class StringChoosesBranch(Case):
 
 
 class NegativeValuesInIndex(Case):
-    """x[index] with negative values in the index tensor."""
+    """x[index] with negative index values: documented as unsupported."""
 
     sources = (DOCUMENT,)
     aten_ops = ("aten::index",)
@@ -293,13 +309,16 @@ class NegativeValuesInIndex(Case):
     def forward(self, x, index):
         return x[index]
 
-    @fix("rewrite", "where(i < 0, i + n, i) first", documented=False)
+    @fix("rewrite", "make the indices non-negative first: torch.where(i < 0, i + n, i)", documented=False)
     def made_positive(self, x, index):
         return x[torch.where(index < 0, index + x.size(0), index)]
 
 
 class PairOfIndexTensorsNegative(NegativeValuesInIndex):
-    """x[rows, columns] with negative values in both index tensors: one GatherND."""
+    """x[rows, columns] with negative index values: TorchScript gives wrong values.
+
+    Both index tensors have negative values. The two become one GatherND.
+    """
 
     inputs = (
         (f32(4, 3), values([1, 2], "int64"), values([0, 1], "int64")),
@@ -310,14 +329,14 @@ class PairOfIndexTensorsNegative(NegativeValuesInIndex):
     def forward(self, x, rows, columns):
         return x[rows, columns]
 
-    @fix("rewrite", "where(i < 0, i + n, i) first", documented=False)
+    @fix("rewrite", "make the indices non-negative first: torch.where(i < 0, i + n, i)", documented=False)
     def made_positive(self, x, rows, columns):
         rows = torch.where(rows < 0, rows + x.size(0), rows)
         return x[rows, torch.where(columns < 0, columns + x.size(1), columns)]
 
 
 class ArangeOfTensorOfSize(Case):
-    """torch.arange(torch.tensor(x.shape[3])): the width is a constant despite its dynamic axis."""
+    """torch.arange(torch.tensor(x.shape[3])): the dynamic width becomes a constant."""
 
     sources = ("pytorch/pytorch#26127",)
     aten_ops = ("aten::arange",)
@@ -328,17 +347,20 @@ class ArangeOfTensorOfSize(Case):
     def forward(self, x):
         return x + torch.arange(torch.tensor(x.shape[3])).to(x.dtype)
 
-    @fix("rewrite", "the size itself, without torch.tensor", documented=False)
+    @fix("rewrite", "use the size directly, without torch.tensor", documented=False)
     def size_itself(self, x):
         return x + torch.arange(x.shape[3]).to(x.dtype)
 
-    @fix("rewrite", "a running count of ones", documented=False)
+    @fix("rewrite", "use a cumulative sum of ones", documented=False)
     def running_count(self, x):
         return x + torch.cumsum(torch.ones_like(x), 3) - 1
 
 
 class IndexListOfTracedSize(Case):
-    """Pairs i < j listed in Python from a traced size: the lists are constants, of the first input's size."""
+    """torch.tensor of index lists built from a traced size: becomes a constant.
+
+    The pairs i < j are listed for the first input's size.
+    """
 
     sources = ("facebookresearch/dlrm#124",)
     aten_ops = ("aten::tensor", "prim::Constant")
@@ -352,7 +374,7 @@ class IndexListOfTracedSize(Case):
         columns = torch.tensor([j for i in range(size) for j in range(i)])
         return x[:, rows, columns]
 
-    @fix("rewrite", "the index made in advance, as a buffer")
+    @fix("rewrite", "build the index in advance, as a buffer")
     def index_in_advance(self, x):
         return x[:, self.rows, self.columns]
 
@@ -362,16 +384,19 @@ class IndexListOfTracedSize(Case):
 
 
 class IndexListOfDynamicSize(IndexListOfTracedSize):
-    """Pairs i < j listed in Python from a dynamic size: a larger input gets the pairs of the first."""
+    """torch.tensor of index lists built from a dynamic size: wrong for larger inputs.
+
+    The pairs i < j are listed for the first input's size. A larger input gets the pairs of the first.
+    """
 
     inputs = ((f32(2, 3, 3),), (f32(2, 3, 3),), (f32(2, 4, 4),))
     dynamic = {"x": {1: "features", 2: "features_again"}}
 
-    @fix("rewrite", "the index made in advance, as a buffer: for one size", caution=True)
+    @fix("rewrite", "build the index in advance, as a buffer; for one size only", caution=True)
     def index_in_advance(self, x):
         return x[:, self.rows, self.columns]
 
-    @fix("rewrite", "the pairs found in a triangle of ones", documented=False)
+    @fix("rewrite", "find the pairs with torch.nonzero in a triangle of ones", documented=False)
     def pairs_of_triangle(self, x):
         pairs = torch.nonzero(torch.tril(torch.ones_like(x[0]), -1))
         return x[:, pairs[:, 0], pairs[:, 1]]

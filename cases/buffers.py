@@ -1,4 +1,4 @@
-"""Buffers and weights: caches written in forward, shared weights, normalised weights."""
+"""Buffers and weights: caches written in forward, shared weights, normalized weights."""
 
 import copy
 
@@ -9,12 +9,12 @@ from caniexport import Case, f32, fix, i64, values
 
 
 def outputs(model):
-    """How many outputs the file has."""
+    """Return the number of outputs of the ONNX file."""
     return {"outputs": len(model.graph.output)}
 
 
 class CopyOfBufferInto(Case):
-    """out[:] = self.buffer: a whole buffer copied into a new tensor."""
+    """out[:, :] = self.buffer: dynamo fails to export the copy of a whole buffer."""
 
     sources = ("pytorch/pytorch#178868",)
     aten_ops = ("aten::copy_",)
@@ -29,13 +29,13 @@ class CopyOfBufferInto(Case):
         out[:, :] = self.prompt
         return out, torch.relu(x)
 
-    @fix("rewrite", "a clone of the buffer", documented=False)
+    @fix("rewrite", "clone the buffer", documented=False)
     def cloned(self, x):
         return self.prompt.clone(), torch.relu(x)
 
 
 class PlainTensorAttributeMutated(Case):
-    """A cache that is a plain tensor attribute, written in forward."""
+    """Plain tensor attribute written in forward: dynamo rejects the mutated constant."""
 
     sources = ("meta-llama/llama-models#380", "pytorch/pytorch#113686", "pytorch/pytorch#112272")
     aten_ops = ("aten::copy_",)
@@ -51,18 +51,18 @@ class PlainTensorAttributeMutated(Case):
         self.cache[:2] = x
         return self.cache.sum(0)
 
-    @fix("rewrite", "a buffer that is not saved")
+    @fix("rewrite", "register it as a buffer that is not saved")
     def registered_buffer(self, x):
         self.kept[:2] = x
         return self.kept.sum(0)
 
-    @fix("rewrite", "no cache: what is written is joined with the rest", documented=False)
+    @fix("rewrite", "avoid the cache: concatenate the new values with the rest", documented=False)
     def joined(self, x):
         return torch.cat([x, self.kept[2:]]).sum(0)
 
 
 class IndexCopyIntoCache(Case):
-    """A key-value cache written at a position with index_copy_."""
+    """index_copy_ into a key-value cache: reported to fail in Torch-TensorRT."""
 
     sources = ("pytorch/TensorRT#4161", "pytorch/TensorRT#4142")
     aten_ops = ("aten::index_copy",)
@@ -76,16 +76,17 @@ class IndexCopyIntoCache(Case):
     def forward(self, cache, position, new):
         return cache.index_copy(2, position, new)
 
-    @fix("rewrite", "torch.where on a mask of the position", documented=False)
+    @fix("rewrite", "use torch.where on a mask of the position", documented=False)
     def where(self, cache, position, new):
         here = (torch.arange(4) == position).reshape(1, 1, 4, 1)
         return torch.where(here.expand(1, 2, 4, 3), new.expand(1, 2, 4, 3), cache)
 
 
 class BatchNormInTraining(Case):
-    """Batch normalisation exported in training mode: the counter's mutation is taken out with a warning.
+    """nn.BatchNorm2d in training mode: the ONNX file uses the batch statistics.
 
-    The file then normalises by the batch it is given, where eager evaluation takes the running statistics.
+    The exporter removes the mutation of the counter with a warning. The ONNX file then normalizes with the statistics
+    of its batch. Eager evaluation uses the running statistics.
     """
 
     sources = ("pytorch/pytorch#112491",)
@@ -104,11 +105,11 @@ class BatchNormInTraining(Case):
     def forward(self, x):
         return self.norm(x)
 
-    evaluated = fix("export-option", "evaluation mode, the default", export={}, documented=False)
+    evaluated = fix("export-option", "export in evaluation mode, the default", export={}, documented=False)
 
 
 class SpectralNormInEvaluation(Case):
-    """nn.utils.spectral_norm: its aten::mv has no rule in torch 1.2 and 1.3."""
+    """nn.utils.spectral_norm: no TorchScript symbolic for aten::mv before torch 1.9."""
 
     sources = ("pytorch/pytorch#27723",)
     aten_ops = ("aten::mv",)
@@ -125,14 +126,14 @@ class SpectralNormInEvaluation(Case):
         sigma = torch.dot(self.u, torch.mv(self.weight, self.v))
         return F.linear(x, self.weight / sigma)
 
-    @fix("rewrite", "matmul in place of mv and dot", documented=False)
+    @fix("rewrite", "use matmul instead of mv and dot", documented=False)
     def matmul(self, x):
         sigma = torch.matmul(self.u, torch.matmul(self.weight, self.v))
         return F.linear(x, self.weight / sigma)
 
 
 class WeightNormDeepcopy(Case):
-    """A deep copy of a module with weight_norm, made before the export."""
+    """copy.deepcopy of a module with weight_norm: only graph leaves can be copied."""
 
     sources = ("pytorch/pytorch#28594", "pytorch/pytorch#102981")
     aten_ops = ("aten::_weight_norm",)
@@ -151,13 +152,16 @@ class WeightNormDeepcopy(Case):
     def reference(self, x):
         return self.linear(x)
 
-    @fix("rewrite", "no copy", documented=False)
+    @fix("rewrite", "do not copy the module", documented=False)
     def without_copy(self, x):
         return self.linear(x)
 
 
 class WeightNormInterface(Case):
-    """torch._weight_norm_interface, which newer weight norms call, has no TorchScript rule."""
+    """torch._weight_norm_interface: no TorchScript symbolic.
+
+    Newer weight norms call this function.
+    """
 
     sources = ("pytorch/pytorch#130644",)
     aten_ops = ("aten::_weight_norm_interface",)
@@ -173,22 +177,22 @@ class WeightNormInterface(Case):
     def forward(self, x):
         return F.linear(x, torch._weight_norm_interface(self.direction, self.length, 0)[0])
 
-    @fix("rewrite", "the weight by its formula", documented=False)
+    @fix("rewrite", "compute the weight with its formula", documented=False)
     def formula(self, x):
         norms = (self.direction * self.direction).sum(1, keepdim=True).sqrt()
         return F.linear(x, self.direction / norms * self.length)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 def stored(model):
-    """How many weights the file stores, and how many it lists as inputs."""
+    """Return how many weights the ONNX file stores, and how many it lists as inputs."""
     names = {item.name for item in model.graph.initializer}
     return {"stored": len(names), "as_inputs": sum(item.name in names for item in model.graph.input)}
 
 
 class TiedWeightsStoredTwice(Case):
-    """A head that shares its weight with the embedding: folding stores a transposed copy."""
+    """Weight shared by head and embedding: constant folding stores a transposed copy."""
 
     sources = ("pytorch/pytorch#108342", "huggingface/optimum#1326", "huggingface/transformers#12985")
     aten_ops = ("aten::embedding", "aten::linear")
@@ -204,12 +208,15 @@ class TiedWeightsStoredTwice(Case):
         return F.linear(self.embedding(tokens), self.embedding.weight)
 
     without_folding = fix(
-        "export-option", "do_constant_folding=False", export={"do_constant_folding": False}, documented=False
+        "export-option", "pass do_constant_folding=False", export={"do_constant_folding": False}, documented=False
     )
 
 
 class InitializersAsInputs(Case):
-    """keep_initializers_as_inputs=True: weights appear among the inputs, and the runtime treats none as constant."""
+    """keep_initializers_as_inputs=True: weights become inputs, not constants.
+
+    The runtime then treats no weight as a constant.
+    """
 
     sources = ("microsoft/onnxruntime#4033", "microsoft/onnxruntime#3449")
     aten_ops = ("aten::conv2d",)
@@ -226,4 +233,4 @@ class InitializersAsInputs(Case):
     def forward(self, x):
         return self.conv(x)
 
-    default_option = fix("export-option", "the default, False", export={}, documented=False)
+    default_option = fix("export-option", "use the default, False", export={}, documented=False)

@@ -1,4 +1,4 @@
-"""Canaries: three cases whose outcome is known beforehand. A run in which one of them surprises proves nothing."""
+"""Canaries: three cases with a known outcome. A run in which one of them differs proves nothing."""
 
 from contextlib import contextmanager
 
@@ -17,7 +17,7 @@ class _Canary(Case):
 
 
 class CanaryPass(_Canary):
-    """An addition, which every exporter writes at every opset."""
+    """Canary: an addition that every exporter writes at every opset."""
 
 
 @contextmanager
@@ -27,13 +27,13 @@ def broken_export(_opset):
 
 
 class CanaryFail(_Canary):
-    """An export that always fails."""
+    """Canary: an export that always fails."""
 
     patch = staticmethod(broken_export)
 
 
 class CanaryMismatch(_Canary):
-    """A file whose values are always wrong: the reference they are held against is one larger."""
+    """Canary: values that are always wrong, because the reference is larger by one."""
 
     def reference(self, x, y):
         return x + y + 1.0

@@ -1,4 +1,4 @@
-"""Complex numbers and Fourier transforms, for which ONNX has pairs of real ones at best."""
+"""Complex numbers and Fourier transforms, which ONNX represents as pairs of real numbers at best."""
 
 import math
 
@@ -9,13 +9,13 @@ from caniexport import Case, f32, fix
 
 
 def fourier_basis(size):
-    """Cosines and negative sines of the one-sided transform of ``size`` values: ``[size // 2 + 1, size]`` each."""
+    """Return cosines and negative sines of the one-sided transform of ``size`` values, ``[size // 2 + 1, size]``."""
     angles = 2 * math.pi / size * torch.arange(size // 2 + 1).float()[:, None] * torch.arange(size).float()[None]
     return torch.cos(angles), -torch.sin(angles)
 
 
 class PolarNoRule(Case):
-    """torch.polar, as rotary embeddings have it, has no rule."""
+    """torch.polar (rotary embedding): no TorchScript symbolic."""
 
     sources = ("onnx/onnx#6480", "heyoeyo/muggled_sam#3")
     aten_ops = ("aten::polar", "aten::view_as_real")
@@ -27,15 +27,18 @@ class PolarNoRule(Case):
     def forward(self, angles):
         return torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
 
-    @fix("rewrite", "cosine and sine, stacked", documented=False)
+    @fix("rewrite", "stack cosine and sine", documented=False)
     def cos_sin(self, angles):
         return torch.stack([torch.cos(angles), torch.sin(angles)], dim=-1)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo", documented=False)
 
 
 class ViewAsComplexRotation(Case):
-    """A rotary embedding by view_as_complex and a complex product."""
+    """view_as_complex and a complex product: no TorchScript symbolic.
+
+    The case is a rotary embedding.
+    """
 
     sources = (
         "asteroid-team/asteroid#529",
@@ -54,19 +57,22 @@ class ViewAsComplexRotation(Case):
     def forward(self, x, turn):
         return torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(turn))
 
-    @fix("rewrite", "the product of the real and imaginary parts", documented=False)
+    @fix("rewrite", "compute the product with the real and imaginary parts", documented=False)
     def real_parts(self, x, turn):
         real = x[..., 0] * turn[..., 0] - x[..., 1] * turn[..., 1]
         imaginary = x[..., 0] * turn[..., 1] + x[..., 1] * turn[..., 0]
         return torch.stack([real, imaginary], dim=-1)
 
     dynamo = fix(
-        "export-option", "the dynamo exporter, which writes pairs of reals", exporter="dynamo", documented=False
+        "export-option",
+        "export with dynamo=True, which writes pairs of real numbers",
+        exporter="dynamo",
+        documented=False,
     )
 
 
 class RfftNoRule(Case):
-    """torch.fft.rfft: no TorchScript rule, and none of dynamo_export with dynamic shapes."""
+    """torch.fft.rfft: no TorchScript symbolic; dynamo_export fails at dynamic shapes."""
 
     sources = ("pytorch/pytorch#147854", "facebookresearch/sam2#186", "pytorch/pytorch#59246")
     aten_ops = ("aten::fft_rfft", "aten::_fft_r2c")
@@ -83,13 +89,13 @@ class RfftNoRule(Case):
     def forward(self, x):
         return torch.view_as_real(torch.fft.rfft(x))
 
-    @fix("rewrite", "products with a fixed matrix of cosines and one of sines", documented=False)
+    @fix("rewrite", "multiply by a fixed matrix of cosines and one of sines", documented=False)
     def matrices(self, x):
         return torch.stack([torch.matmul(x, self.cosines.t()), torch.matmul(x, self.sines.t())], dim=-1)
 
 
 class StftOpset16(Case):
-    """torch.stft has no rule below opset 17."""
+    """torch.stft: no TorchScript symbolic below opset 17."""
 
     id = "stft-opset-16"
     sources = ("pytorch/audio#982", "pytorch/pytorch#18521")
@@ -111,14 +117,14 @@ class StftOpset16(Case):
     def opset_17(self, x):
         return torch.stft(x, 8, 4, window=self.window, center=False, return_complex=False)
 
-    @fix("rewrite", "a convolution with the windowed basis", documented=False)
+    @fix("rewrite", "use a convolution with the windowed basis", documented=False)
     def convolution(self, x):
         both = F.conv1d(x.unsqueeze(1), self.basis, stride=4)
         return torch.stack([both[:, :5], both[:, 5:]], dim=-1)
 
 
 class IstftNoRule(Case):
-    """torch.istft has no rule; ONNX has no such operator."""
+    """torch.istft: no ONNX translation; ONNX has no such operator."""
 
     sources = ("pytorch/pytorch#65666", "pytorch/pytorch#135014")
     aten_ops = ("aten::istft",)
@@ -128,7 +134,7 @@ class IstftNoRule(Case):
 
     def setup(self):
         cosines, sines = fourier_basis(8)
-        # the one-sided transform holds the middle frequencies once
+        # the one-sided transform contains the middle frequencies once
         weights = torch.tensor([1.0, 2.0, 2.0, 2.0, 1.0])[:, None] / 8
         self.register_buffer("window", torch.ones(8))
         self.register_buffer("basis", torch.cat([cosines * weights, sines * weights]).unsqueeze(1))
@@ -136,7 +142,11 @@ class IstftNoRule(Case):
     def forward(self, spectrum):
         return torch.istft(torch.view_as_complex(spectrum), 8, 4, window=self.window)
 
-    @fix("rewrite", "a transposed convolution with the inverse basis, over the number of windows", documented=False)
+    @fix(
+        "rewrite",
+        "use a transposed convolution with the inverse basis, divided by the number of windows",
+        documented=False,
+    )
     def transposed_convolution(self, spectrum):
         both = torch.cat([spectrum[..., 0], spectrum[..., 1]], dim=1)
         signal = F.conv_transpose1d(both, self.basis, stride=4)[:, 0]
@@ -144,7 +154,7 @@ class IstftNoRule(Case):
 
 
 class RfftOfGivenLength(Case):
-    """torch.fft.rfft(x, n): the length is not handed on, and the spectrum is cut off."""
+    """torch.fft.rfft(x, n): the length is ignored and the spectrum is cut off."""
 
     sources = ("microsoft/onnxscript#2991",)
     aten_ops = ("aten::fft_rfft",)
@@ -156,14 +166,14 @@ class RfftOfGivenLength(Case):
     def forward(self, x):
         return torch.view_as_real(torch.fft.rfft(x, n=8, dim=-1))
 
-    @fix("rewrite", "the products with cosines and sines", documented=False)
+    @fix("rewrite", "multiply by cosines and sines", documented=False)
     def by_basis(self, x):
         cosines, sines = fourier_basis(8)
         return torch.stack([x @ cosines.t(), x @ sines.t()], dim=-1)
 
 
 class IrfftOfGivenLength(Case):
-    """torch.fft.irfft(spectrum, n) back to n real values."""
+    """torch.fft.irfft(spectrum, n): wrong values reported before onnxscript 0.6.0."""
 
     sources = ("microsoft/onnxscript#2770", "onnx/onnx#5920")
     aten_ops = ("aten::fft_irfft",)
@@ -175,7 +185,7 @@ class IrfftOfGivenLength(Case):
     def forward(self, x):
         return torch.fft.irfft(torch.fft.rfft(x) * 2.0, n=8)
 
-    @fix("rewrite", "the products with cosines and sines, there and back", documented=False)
+    @fix("rewrite", "multiply by cosines and sines, forward and back", documented=False)
     def by_basis(self, x):
         cosines, sines = fourier_basis(8)
         weights = torch.tensor([1.0, 2.0, 2.0, 2.0, 1.0]) / 8

@@ -1,4 +1,4 @@
-"""What the documents say of ONNX in general."""
+"""Claims of the documents about ONNX in general."""
 
 import torch
 
@@ -6,9 +6,9 @@ from caniexport import Case, f32
 
 
 class OnnxForSpeedClaim(Case):
-    """Export to run without Python: a small net that must export and run.
+    """Export to run without Python: a small network must export and run.
 
-    The document's reason is speed, which has no pass or fail; seconds_run is in every row for whoever compares.
+    The document's reason is speed, which has no pass or fail. Every row has seconds_run for a comparison.
     """
 
     sources = ("seed:004",)

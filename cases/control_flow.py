@@ -1,4 +1,4 @@
-"""Control flow: what tracing unrolls or writes down, and what scripting keeps as a Loop."""
+"""Control flow: loops that tracing unrolls, values that it keeps as constants, and loops that scripting keeps."""
 
 import torch
 
@@ -22,18 +22,18 @@ class _ConvLoop(Case):
 
     script_first = fix(
         "export-option",
-        "torch.jit.script before the export keeps the loop as one Loop node",
+        "use torch.jit.script before the export; the loop stays one Loop node",
         exporter="torchscript-script",
     )
     trace_first = fix(
         "export-option",
-        "torch.jit.trace before the export writes the same nodes as the direct export",
+        "use torch.jit.trace before the export; writes the same nodes as the direct export",
         prepare=traced,
     )
 
 
 class TraceLoopUnrollsN2(_ConvLoop):
-    """A Python loop of two convolutions is traced into two Conv nodes."""
+    """Python loop of two convolutions: tracing unrolls it into two Conv nodes."""
 
     id = "trace-loop-unrolls-n2"
 
@@ -43,7 +43,7 @@ class TraceLoopUnrollsN2(_ConvLoop):
 
 
 class TraceLoopUnrollsN3(_ConvLoop):
-    """A Python loop of three convolutions is traced into three Conv nodes."""
+    """Python loop of three convolutions: tracing unrolls it into three Conv nodes."""
 
     id = "trace-loop-unrolls-n3"
 
@@ -53,9 +53,10 @@ class TraceLoopUnrollsN3(_ConvLoop):
 
 
 class TraceTensorTripCountBaked(Case):
-    """The number of rounds of a loop is an input: tracing writes the first one into the file.
+    """Loop count from an input: tracing keeps the first count as a constant.
 
-    The export only warns (Converting a tensor to a Python integer); the file answers every other count wrongly.
+    The export only warns (Converting a tensor to a Python integer). The ONNX file gives wrong values for every other
+    count.
     """
 
     sources = ("seed:002", "microsoft/onnxruntime#13894")
@@ -74,11 +75,11 @@ class TraceTensorTripCountBaked(Case):
 
     script_first = fix(
         "export-option",
-        "torch.jit.script before the export keeps the count as an input of a Loop node",
+        "use torch.jit.script before the export; the count stays an input of a Loop node",
         exporter="torchscript-script",
     )
 
-    @fix("rewrite", "torch's while_loop operator with the dynamo exporter", exporter="dynamo", documented=False)
+    @fix("rewrite", "use torch's while_loop operator with dynamo=True", exporter="dynamo", documented=False)
     def while_loop(self, x, n):
         from torch._higher_order_ops.while_loop import while_loop
 
@@ -99,7 +100,7 @@ def decayed(carry, item):
 class ScanOperator(Case):
     """torch's scan operator: dynamo writes a Scan node, TorchScript fails.
 
-    TorchScript traces with torch.jit.trace, which refuses what scan compiles.
+    TorchScript uses torch.jit.trace, which rejects what scan compiles.
     """
 
     sources = ("pytorch/pytorch#151327", "pytorch/pytorch#146674")
@@ -114,7 +115,7 @@ class ScanOperator(Case):
 
         return scan(decayed, torch.zeros_like(x[0]), x)
 
-    @fix("rewrite", "a Python loop over the steps: the file has one length only", documented=False)
+    @fix("rewrite", "use a Python loop over the steps; the ONNX file has one length only", documented=False)
     def unrolled(self, x):
         carry, items = torch.zeros_like(x[0]), []
         for step in x.unbind(0):
@@ -138,7 +139,7 @@ class WhileLoopOperator(Case):
 
         return while_loop(lambda x: x.sum() < 10.0, lambda x: (x * 2.0,), (x,))[0]
 
-    @fix("rewrite", "torch.where in a fixed number of rounds: right up to that number", documented=False)
+    @fix("rewrite", "use torch.where in a fixed number of rounds; correct up to that number", documented=False)
     def fixed_rounds(self, x):
         for _ in range(10):
             x = torch.where(x.sum() < 10.0, x * 2.0, x)

@@ -1,4 +1,4 @@
-"""Convolutions: padding by formula, and sizes of what a transposed convolution gives."""
+"""Convolutions: padding by formula, and output sizes of transposed convolutions."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,10 @@ from caniexport import Case, f32, fix
 
 
 class SamePaddingOfFixedSize(Case):
-    """padding="same" replaced by a padding computed from one input size: wrong for others where stride is two."""
+    """padding="same" replaced by padding for one input size: wrong at other sizes.
+
+    With stride two, another input size needs another padding.
+    """
 
     sources = ("aselsan-research-imaging-team/flight-net#3",)
     aten_ops = ("aten::conv2d",)
@@ -19,16 +22,20 @@ class SamePaddingOfFixedSize(Case):
         self.conv = torch.nn.Conv2d(2, 3, 3, stride=1, padding=1)
 
     def forward(self, x):
-        # as TensorFlow's SAME: with stride two an even size gets one more at the end, an odd one at both
+        # like TensorFlow's SAME at stride two: an even size gets one more at the end, an odd one on both sides
         height, width = (x.shape[2] + 1) % 2, (x.shape[3] + 1) % 2
         x = F.pad(x, (1 - width, 1, 1 - height, 1))
         return F.conv2d(x, self.conv.weight, self.conv.bias, stride=2)
 
-    @fix("rewrite", "((s - 1) * n - s + k) / 2 of n = 8: half of seven, rounded down", caution=True)
+    @fix("rewrite", "pad by ((s - 1) * n - s + k) / 2 of n = 8: half of seven, rounded down", caution=True)
     def formula_of_fixed_size(self, x):
         return F.conv2d(F.pad(x, (0, 1, 0, 1)), self.conv.weight, self.conv.bias, stride=2)
 
-    @fix("rewrite", "one on each side for odd sizes, one at the end for even ones, by slicing", documented=False)
+    @fix(
+        "rewrite",
+        "pad by one on both sides, then slice: both sides for odd sizes, only the end for even ones",
+        documented=False,
+    )
     def padded_and_sliced(self, x):
         x = F.pad(x, (1, 1, 1, 1))
         return F.conv2d(
@@ -37,7 +44,10 @@ class SamePaddingOfFixedSize(Case):
 
 
 class ConvTransposeOutputSize(Case):
-    """conv_transpose2d to a size that is known at run time only: the output padding of the first one is written."""
+    """conv_transpose2d to a size known only at run time: the first padding is kept.
+
+    The ONNX file keeps the output padding of the first input.
+    """
 
     sources = ("onnx/onnx#1772",)
     aten_ops = ("aten::conv_transpose2d",)
@@ -55,7 +65,7 @@ class ConvTransposeOutputSize(Case):
     def forward(self, x, like):
         return self.conv(x, output_size=like.shape[2:])
 
-    @fix("rewrite", "a fixed output padding, cropped by a slice")
+    @fix("rewrite", "use a fixed output padding and crop with a slice")
     def cropped(self, x, like):
         conv = self.conv
         full = F.conv_transpose2d(x, conv.weight, conv.bias, stride=2, padding=1, output_padding=1)
@@ -63,7 +73,7 @@ class ConvTransposeOutputSize(Case):
 
 
 class _SameLower(torch.autograd.Function):
-    """A ConvTranspose that asks for SAME_LOWER: output as large as input times stride."""
+    """A ConvTranspose with auto_pad SAME_LOWER: the output is as large as the input times the stride."""
 
     @staticmethod
     def symbolic(g, x, weight):
@@ -71,12 +81,15 @@ class _SameLower(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight):
-        # one more than wanted: SAME_LOWER takes the odd one off at the beginning
+        # one more than wanted: SAME_LOWER removes the odd one at the beginning
         return F.conv_transpose2d(x, weight, stride=2)[:, :, 1:, 1:]
 
 
 class ConvTransposeSameLower(Case):
-    """A ConvTranspose by hand with auto_pad SAME_LOWER, sizes dynamic: the output has another size."""
+    """ConvTranspose with auto_pad SAME_LOWER, dynamic sizes: wrong shape reported.
+
+    The case writes the node with its own symbolic.
+    """
 
     sources = ("microsoft/onnxruntime#6067",)
     aten_ops = ("aten::conv_transpose2d",)
@@ -91,13 +104,16 @@ class ConvTransposeSameLower(Case):
     def forward(self, x):
         return _SameLower.apply(x, self.conv.weight)
 
-    @fix("rewrite", "explicit pads: everything, then the first row and column off")
+    @fix("rewrite", "use explicit pads: compute the full output, then remove the first row and column")
     def explicit_pads(self, x):
         return self.conv(x)[:, :, 1:, 1:]
 
 
 class ConvTransposeOnBothProviders(Case):
-    """A transposed convolution with stride, padding and output padding: said to differ between CPU and CUDA."""
+    """conv_transpose2d with output padding: reported to differ between CPU and CUDA.
+
+    The convolution has a stride, padding and output padding.
+    """
 
     sources = ("microsoft/onnxruntime#25210",)
     aten_ops = ("aten::conv_transpose2d",)
@@ -111,7 +127,7 @@ class ConvTransposeOnBothProviders(Case):
     def forward(self, x):
         return self.conv(x)
 
-    @fix("rewrite", "zeros between the pixels, and a convolution with the turned kernel", documented=False)
+    @fix("rewrite", "insert zeros between the pixels and convolve with the flipped kernel", documented=False)
     def by_convolution(self, x):
         batch, height, width = x.shape[0], x.shape[2], x.shape[3]
         spread = torch.stack((x, torch.zeros_like(x)), 4).reshape(batch, 4, height, 2 * width)
@@ -121,14 +137,14 @@ class ConvTransposeOnBothProviders(Case):
 
 
 class QuantisedConvolution(Case):
-    """A convolution between fake quantisations: fused into one quantised node, whose values are others."""
+    """conv2d between fake quantizations: the fused node is reported to change values."""
 
     sources = ("microsoft/onnxruntime#24711",)
     aten_ops = ("aten::fake_quantize_per_tensor_affine", "aten::conv2d")
     onnx_ops = ("QuantizeLinear", "DequantizeLinear", "Conv")
     needs_torch = ">=1.9"
     inputs = ((f32(1, 3, 6, 6, low=-0.1, high=0.1),), (f32(1, 3, 6, 6, low=-0.1, high=0.1),))
-    rtol, atol = 1e-4, 2e-4  # one step of the output's quantisation
+    rtol, atol = 1e-4, 2e-4  # one step of the output's quantization
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 3, 3)
@@ -139,11 +155,16 @@ class QuantisedConvolution(Case):
         x = F.conv2d(x, weight, self.conv.bias * 0.01)
         return torch.fake_quantize_per_tensor_affine(x, 0.0001, 128, 0, 255)
 
-    unoptimised = fix("runtime-option", "ORT_DISABLE_ALL: nothing is fused", session={"graph_optimization_level": 0})
+    unoptimised = fix(
+        "runtime-option", "set ORT_DISABLE_ALL; nothing is fused", session={"graph_optimization_level": 0}
+    )
 
 
 class CroppedByNegativePad(Case):
-    """F.pad with negative numbers before a convolution: fused into it, though a convolution's pads cannot crop."""
+    """F.pad with negative sizes before conv2d: reportedly fused into invalid pads.
+
+    The pads of a convolution cannot crop.
+    """
 
     sources = ("microsoft/onnxscript#2841",)
     aten_ops = ("aten::pad", "aten::conv2d")
@@ -157,8 +178,8 @@ class CroppedByNegativePad(Case):
     def forward(self, x):
         return self.conv(torch.nn.functional.pad(x, (-1, -1, -1, -1)))
 
-    @fix("rewrite", "a slice in the place of the pad", documented=False)
+    @fix("rewrite", "use a slice instead of the pad", documented=False)
     def sliced(self, x):
         return self.conv(x[:, :, 1:-1, 1:-1])
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)

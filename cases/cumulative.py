@@ -1,4 +1,4 @@
-"""Sums, products and extrema along an axis, running ones too, and their statistics."""
+"""Sums, products and extrema along an axis, also cumulative, and their statistics."""
 
 import torch
 
@@ -6,7 +6,10 @@ from caniexport import Case, boolean, f16, f32, fix, values
 
 
 class CumprodNoRule(Case):
-    """torch.cumprod has no rule; the logarithm's way round it knows positive values only."""
+    """torch.cumprod: no ONNX translation.
+
+    The workaround through the logarithm works for positive values only.
+    """
 
     sources = ("pytorch/pytorch#102948",)
     aten_ops = ("aten::cumprod",)
@@ -21,18 +24,23 @@ class CumprodNoRule(Case):
     def forward(self, x):
         return torch.cumprod(x, dim=1)
 
-    @fix("rewrite", "exp of the running sum of logarithms: NaN for negative values", caution=True, documented=False)
+    @fix(
+        "rewrite",
+        "use exp of the cumulative sum of logarithms; NaN for negative values",
+        caution=True,
+        documented=False,
+    )
     def log_sum(self, x):
         return torch.exp(torch.cumsum(torch.log(x), dim=1))
 
-    @fix("rewrite", "products of the first one, two, three and four values, stacked", documented=False)
+    @fix("rewrite", "stack the products of the first one, two, three and four values", documented=False)
     def stacked_products(self, x):
         first, second, third, fourth = x.unbind(1)
         return torch.stack([first, first * second, first * second * third, first * second * third * fourth], dim=1)
 
 
 class CumsumOfBools(Case):
-    """The running count of a boolean mask: CumSum takes no bool."""
+    """cumsum of a bool mask: CumSum does not accept bool."""
 
     sources = ("microsoft/onnxruntime#13681", "pytorch/pytorch#40044")
     aten_ops = ("aten::cumsum",)
@@ -43,13 +51,13 @@ class CumsumOfBools(Case):
     def forward(self, mask):
         return mask.cumsum(1)
 
-    @fix("rewrite", "count the mask as int64", documented=False)
+    @fix("rewrite", "cast the mask to int64", documented=False)
     def as_int64(self, mask):
         return mask.long().cumsum(1)
 
 
 class CumsumOfComparedDynamic(Case):
-    """Positions from the running sum of an unpadded mask, as DETR's position encoding has it."""
+    """cumsum of ~mask (DETR position encoding): the runtime reportedly rejects CumSum."""
 
     sources = ("microsoft/onnxruntime#22326",)
     aten_ops = ("aten::cumsum", "aten::bitwise_not")
@@ -61,14 +69,14 @@ class CumsumOfComparedDynamic(Case):
     def forward(self, mask):
         return (~mask).cumsum(1, dtype=torch.float32), (~mask).cumsum(2, dtype=torch.float32)
 
-    @fix("rewrite", "to float32 before the running sum", documented=False)
+    @fix("rewrite", "cast to float32 before cumsum", documented=False)
     def cast_first(self, mask):
         kept = (~mask).float()
         return kept.cumsum(1), kept.cumsum(2)
 
 
 class CumsumOpset9(Case):
-    """torch.cumsum needs opset 11."""
+    """torch.cumsum: TorchScript needs opset 11."""
 
     id = "cumsum-opset-9"
     sources = ("pytorch/pytorch#43618",)
@@ -82,13 +90,13 @@ class CumsumOpset9(Case):
 
     opset_11 = fix("raise-opset", "export at opset 11", opset=11, documented=False)
 
-    @fix("rewrite", "times an upper triangle of ones", documented=False)
+    @fix("rewrite", "multiply by an upper triangular matrix of ones", documented=False)
     def triangle(self, x):
         return torch.matmul(x, (torch.arange(5)[:, None] <= torch.arange(5)[None]).float())
 
 
 class CummaxNoRule(Case):
-    """torch.cummax, the running maximum, has no rule."""
+    """torch.cummax: no ONNX translation."""
 
     sources = ("open-mmlab/mmcv#1010",)
     aten_ops = ("aten::cummax",)
@@ -100,13 +108,13 @@ class CummaxNoRule(Case):
     def forward(self, x):
         return torch.cummax(x, 1)[0]
 
-    @fix("rewrite", "the largest of the first one, two, three and four values, stacked", documented=False)
+    @fix("rewrite", "stack the maxima of the first one, two, three and four values", documented=False)
     def stacked(self, x):
         return torch.stack([x[:, : i + 1].max(1)[0] for i in range(4)], dim=1)
 
 
 class StdTwoDimsKeepdim(Case):
-    """x.std over two axes, kept: the dynamo exporter has no function for what it decomposes to."""
+    """x.std over two axes with keepdim: dynamo has no function for the decomposition."""
 
     sources = ("pytorch/pytorch#150446",)
     aten_ops = ("aten::std", "prims::broadcast_in_dim")
@@ -117,18 +125,18 @@ class StdTwoDimsKeepdim(Case):
     def forward(self, x):
         return x.std((1, 2), keepdim=True)
 
-    @fix("rewrite", "the root of the squared deviations' sum over n - 1", documented=False)
+    @fix("rewrite", "use the root of the sum of squared deviations over n - 1", documented=False)
     def squared_deviations(self, x):
         centred = x - x.mean((1, 2), keepdim=True)
         return ((centred * centred).sum((1, 2), keepdim=True) / 11).sqrt()
 
-    @fix("rewrite", "without keepdim, axes put back afterwards", documented=False)
+    @fix("rewrite", "call std without keepdim and restore the axes afterwards", documented=False)
     def unsqueezed(self, x):
         return x.std((1, 2)).unsqueeze(1).unsqueeze(2)
 
 
 class StdHalf(Case):
-    """x.std of half precision: the correction is written in float32 beside a half."""
+    """x.std in float16: TorchScript writes the correction in float32."""
 
     sources = ("vadimkantorov/convasr#64",)
     aten_ops = ("aten::std",)
@@ -140,19 +148,19 @@ class StdHalf(Case):
     def forward(self, x):
         return x.std(-1)
 
-    @fix("rewrite", "the root of the squared deviations' sum over n - 1, in float32")
+    @fix("rewrite", "use the root of the sum of squared deviations over n - 1, in float32")
     def squared_deviations(self, x):
         centred = x.float() - x.float().mean(-1, keepdim=True)
         return ((centred * centred).sum(-1) / 5).sqrt().half()
 
-    @fix("rewrite", "the root of the mean squared deviation: n where torch has n - 1", caution=True)
+    @fix("rewrite", "use the root of the mean squared deviation; divides by n, torch by n - 1", caution=True)
     def mean_of_squares(self, x):
         centred = x.float() - x.float().mean(-1, keepdim=True)
         return (centred * centred).mean(-1).sqrt().half()
 
 
 class StdMeanNoRule(Case):
-    """torch.std_mean has no rule before torch 1.8."""
+    """torch.std_mean: no TorchScript symbolic before torch 1.8."""
 
     sources = ("pytorch/pytorch#44636", "pytorch/pytorch#45678")
     aten_ops = ("aten::std_mean",)
@@ -164,13 +172,13 @@ class StdMeanNoRule(Case):
     def forward(self, x):
         return torch.std_mean(x, -1)
 
-    @fix("rewrite", "std and mean on their own")
+    @fix("rewrite", "call std and mean separately")
     def separate(self, x):
         return x.std(-1), x.mean(-1)
 
 
 class VarOpset10(Case):
-    """x.var with and without the correction."""
+    """x.var with and without correction: no TorchScript symbolic before torch 1.8."""
 
     id = "var-opset-10"
     sources = ("pytorch/pytorch#49005",)
@@ -182,7 +190,7 @@ class VarOpset10(Case):
     def forward(self, x):
         return x.var(1), x.var(1, unbiased=False)
 
-    @fix("rewrite", "the squared deviations' sum, over n - 1 and over n", documented=False)
+    @fix("rewrite", "divide the sum of squared deviations by n - 1 and by n", documented=False)
     def squared_deviations(self, x):
         centred = x - x.mean(1, keepdim=True)
         squares = (centred * centred).sum(1)
@@ -190,7 +198,7 @@ class VarOpset10(Case):
 
 
 class VarNegativeCorrection(Case):
-    """torch.var(correction=-1): eager takes it, the exporter's checks do not."""
+    """torch.var(correction=-1): eager accepts it, dynamo's checks reject it."""
 
     sources = ("pytorch/pytorch#161083",)
     aten_ops = ("aten::var",)
@@ -202,14 +210,14 @@ class VarNegativeCorrection(Case):
     def forward(self, x):
         return torch.var(x, dim=1, correction=-1)
 
-    @fix("rewrite", "the squared deviations' sum, divided by hand", documented=False)
+    @fix("rewrite", "divide the sum of squared deviations explicitly", documented=False)
     def squared_deviations(self, x):
         centred = x - x.mean(1, keepdim=True)
         return (centred * centred).sum(1) / 7
 
 
 class LogsumexpAtenNode(Case):
-    """torch.logsumexp leaves an ATen node in the file in torch 1.1."""
+    """torch.logsumexp: reported to leave an ATen node in the ONNX file of torch 1.1."""
 
     sources = ("pytorch/pytorch#2591",)
     aten_ops = ("aten::logsumexp",)
@@ -220,14 +228,14 @@ class LogsumexpAtenNode(Case):
     def forward(self, x):
         return torch.logsumexp(x, 1)
 
-    @fix("rewrite", "the logarithm of the sum, with the largest value taken out first", documented=False)
+    @fix("rewrite", "use the logarithm of the sum, after subtracting the largest value", documented=False)
     def by_hand(self, x):
         largest = x.max(1)[0]
         return largest + (x - largest.unsqueeze(1)).exp().sum(1).log()
 
 
 class ArgmaxWithoutDim(Case):
-    """torch.argmax over everything; in torch 1.0 argmax has no rule at all."""
+    """torch.argmax without dim: torch 1.0 has no TorchScript symbolic for argmax."""
 
     sources = ("pytorch/pytorch#18263", "pytorch/pytorch#14013")
     aten_ops = ("aten::argmax",)
@@ -238,10 +246,10 @@ class ArgmaxWithoutDim(Case):
     def forward(self, x):
         return torch.argmax(x)
 
-    @fix("rewrite", "argmax of the flattened values", documented=False)
+    @fix("rewrite", "use argmax of the flattened values", documented=False)
     def flattened(self, x):
         return x.flatten().argmax(0)
 
-    @fix("rewrite", "the index that max gives", documented=False)
+    @fix("rewrite", "use the index that max returns", documented=False)
     def index_of_max(self, x):
         return x.flatten().max(0)[1]

@@ -1,4 +1,4 @@
-"""Operators without a rule: the routes to an ONNX file, from a missing symbolic to an operator of one's own."""
+"""Operators without a translation: the ways to an ONNX file, from a missing symbolic to a custom operator."""
 
 from contextlib import contextmanager
 
@@ -6,7 +6,7 @@ import torch
 
 from caniexport import Case, f32, fix
 
-#: libraries made by :func:`cube_library`; torch forgets a library's operators with the object
+#: libraries made by :func:`cube_library`; torch removes a library's operators together with the object
 LIBRARIES = []
 
 
@@ -21,7 +21,7 @@ def registered(name, rule, opset):
 
 
 def own_domain():
-    """Export options that write the version of an own domain; releases before 1.6 have no such option."""
+    """Return export options that write the version of a custom domain; releases before 1.6 have no such option."""
     import inspect
 
     takes = "custom_opsets" in inspect.signature(torch.onnx.export).parameters
@@ -29,7 +29,7 @@ def own_domain():
 
 
 def foreign_nodes(model):
-    """Node types outside ONNX's own domain, and the domains that the file imports."""
+    """Return the node types outside ONNX's own domain, and the domains that the ONNX file imports."""
     return {
         "foreign": sorted({node.domain + "::" + node.op_type for node in model.graph.node if node.domain}),
         "domains": sorted(item.domain for item in model.opset_import if item.domain),
@@ -37,7 +37,7 @@ def foreign_nodes(model):
 
 
 def cube_library():
-    """Define ``caniexport::cube`` once: an operator of a library, as an extension would bring it."""
+    """Define ``caniexport::cube`` once: an operator of a library, as an extension would add it."""
     if LIBRARIES:
         return
     library = torch.library.Library("caniexport", "DEF")
@@ -49,21 +49,21 @@ def cube_library():
 
 
 def cube_rule(g, x):
-    """A cube out of standard nodes."""
+    """A cube of standard nodes."""
     return g.op("Mul", x, g.op("Mul", x, x))
 
 
 def cube_own_rule(g, x):
-    """A cube as a node of an own domain."""
+    """A cube as a node of a custom domain."""
     return g.op("caniexport.demo::Cube", x)
 
 
 def cube_translation():
-    """Options of the torch.export based exporter: an ONNX Script function for the library's operator."""
+    """Return options of the torch.export based exporter: an ONNX Script function for the library's operator."""
     try:
         import onnxscript
     except ImportError:
-        # releases before that exporter: they refuse the option, whatever it holds
+        # releases before that exporter reject the option, whatever it contains
         return {"custom_translation_table": {}}
 
     op = onnxscript.opset18
@@ -75,7 +75,7 @@ def cube_translation():
 
 
 class RouteTorchscriptCustomOp(Case):
-    """An operator of an extension library has no ONNX rule."""
+    """Operator of an extension library: no ONNX translation."""
 
     sources = ("seed:001",)
     aten_ops = ("caniexport::cube",)
@@ -92,13 +92,13 @@ class RouteTorchscriptCustomOp(Case):
 
     custom_symbolic = fix(
         "custom-symbolic",
-        "a rule that maps it to standard nodes",
+        "register a symbolic that maps it to standard nodes",
         patch=lambda opset: registered("caniexport::cube", cube_rule, opset),
     )
 
     own_domain = fix(
         "custom-symbolic",
-        "a rule that maps it to a node of an own domain, which the runtime must know",
+        "register a symbolic that maps it to a node of a custom domain; the runtime needs a kernel",
         patch=lambda opset: registered("caniexport::cube", cube_own_rule, opset),
         export=own_domain,
         caution=True,
@@ -106,18 +106,18 @@ class RouteTorchscriptCustomOp(Case):
 
     translation_table = fix(
         "export-option",
-        "custom_translation_table of the torch.export based exporter",
+        "pass custom_translation_table to the torch.export based exporter",
         export=cube_translation,
         documented=False,
     )
 
-    @fix("rewrite", "the operator's mathematics in the module", documented=False)
+    @fix("rewrite", "write the mathematics of the operator in the module", documented=False)
     def inlined(self, x):
         return x * x * x + 1.0
 
 
 class CubeWithoutRule(torch.autograd.Function):
-    """A cube that no exporter can look into by rule."""
+    """A cube without a symbolic, which no exporter can translate."""
 
     @staticmethod
     def forward(ctx, x):
@@ -125,7 +125,7 @@ class CubeWithoutRule(torch.autograd.Function):
 
 
 class CubeWithRule(torch.autograd.Function):
-    """The same cube with a rule."""
+    """The same cube with a symbolic."""
 
     @staticmethod
     def symbolic(g, x):
@@ -137,7 +137,7 @@ class CubeWithRule(torch.autograd.Function):
 
 
 class RouteAutogradFunctionSymbolic(Case):
-    """An autograd.Function without a symbolic method is refused."""
+    """autograd.Function without a symbolic: TorchScript fails before torch 1.13."""
 
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
@@ -148,17 +148,17 @@ class RouteAutogradFunctionSymbolic(Case):
     def forward(self, x):
         return CubeWithoutRule.apply(x) + 1.0
 
-    @fix("autograd-function", "a symbolic method beside its forward")
+    @fix("autograd-function", "add a symbolic method to the function")
     def symbolic(self, x):
         return CubeWithRule.apply(x) + 1.0
 
-    @fix("rewrite", "the function's mathematics in the module", documented=False)
+    @fix("rewrite", "write the mathematics of the function in the module", documented=False)
     def inlined(self, x):
         return x * x * x + 1.0
 
     fallthrough = fix(
         "export-option",
-        "operator_export_type=ONNX_FALLTHROUGH: a node that the runtime must know",
+        "pass operator_export_type=ONNX_FALLTHROUGH; writes a node that the runtime must know",
         export=lambda: {"operator_export_type": torch.onnx.OperatorExportTypes.ONNX_FALLTHROUGH},
         caution=True,
         documented=False,
@@ -166,7 +166,7 @@ class RouteAutogradFunctionSymbolic(Case):
 
 
 class CubeOfOwnDomain(torch.autograd.Function):
-    """A cube that becomes one node of an own domain."""
+    """A cube that becomes one node of a custom domain."""
 
     @staticmethod
     def symbolic(g, x):
@@ -178,7 +178,7 @@ class CubeOfOwnDomain(torch.autograd.Function):
 
 
 def define_cube(model):
-    """Give the file its own definition of the node: a function of the model, out of standard nodes."""
+    """Add a definition of the node to the ONNX file: a function of the model, made of standard nodes."""
     import onnx
     from onnx import helper
 
@@ -188,14 +188,14 @@ def define_cube(model):
     model.functions.append(helper.make_function("caniexport.demo", "Cube", ["x"], ["y"], nodes, imports))
     if all(item.domain != "caniexport.demo" for item in model.opset_import):
         model.opset_import.append(helper.make_opsetid("caniexport.demo", 1))
-    # functions of a model came with IR version 8
+    # functions of a model exist from IR version 8 on
     model.ir_version = max(model.ir_version, 8)
     # the exporter leaves the node's output without a type
     return onnx.shape_inference.infer_shapes(model)
 
 
 class RouteNewOnnxOp(Case):
-    """A node of an own domain exports and passes the checker; no runtime has a kernel for it."""
+    """Node of a custom domain: exports and passes the checker, but has no kernel."""
 
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
@@ -209,20 +209,20 @@ class RouteNewOnnxOp(Case):
     def forward(self, x):
         return CubeOfOwnDomain.apply(x) + 1.0
 
-    @fix("rewrite", "standard operators instead")
+    @fix("rewrite", "use standard operators instead")
     def decomposed(self, x):
         return x * x * x + 1.0
 
     model_function = fix(
         "graph-surgery",
-        "define the node in the file, as a function of the model (IR version 8)",
+        "define the node in the ONNX file, as a function of the model (IR version 8)",
         surgery=define_cube,
         documented=False,
     )
 
 
 class RouteComposeExistingOps(Case):
-    """An operator that torch does not have, composed of ones that it has, exports."""
+    """Operator composed of existing operators: exports without a symbolic of its own."""
 
     sources = ("seed:001",)
     aten_ops = ("aten::mul", "aten::sum", "aten::sqrt", "aten::div")
@@ -231,6 +231,6 @@ class RouteComposeExistingOps(Case):
     dynamic = {"x": {0: "batch"}}
 
     def forward(self, x):
-        # the capsule networks' squashing: direction kept, length brought below one
+        # the squashing of capsule networks: keeps the direction and makes the length smaller than one
         square = (x * x).sum(dim=-1, keepdim=True)
         return x * square / ((1.0 + square) * torch.sqrt(square + 1e-6))

@@ -1,4 +1,4 @@
-"""The dynamo exporter's ranges of sizes and its guards: what torch.export refuses, and how it is told."""
+"""Size ranges and guards of the dynamo exporter: what torch.export rejects, and how to declare it."""
 
 import math
 
@@ -9,7 +9,7 @@ from caniexport import Case, f32, fix, values
 
 
 def sizes(argument, axis, *arguments, **options):
-    """dynamic_shapes with one ``torch.export.Dim``; other arguments stay static."""
+    """Return dynamic_shapes with one ``torch.export.Dim``; other arguments stay static."""
 
     def shapes():
         axes = {argument: {axis: torch.export.Dim("size", **options)}}
@@ -20,7 +20,7 @@ def sizes(argument, axis, *arguments, **options):
 
 
 def automatic(argument, axis):
-    """dynamic_shapes that leave it to torch.export whether the axis is dynamic."""
+    """Return dynamic_shapes that let torch.export decide whether the axis is dynamic."""
     return lambda: {"dynamic_shapes": {argument: {axis: torch.export.Dim.AUTO}}}
 
 
@@ -30,7 +30,7 @@ class _Dynamo(Case):
 
 
 class DimOfBatchOne(_Dynamo):
-    """A dynamic batch with an example of batch 1: torch.export takes 1 for a constant."""
+    """Dim with an example of batch 1: torch.export makes the batch a constant."""
 
     sources = (
         "pytorch/pytorch#133653",
@@ -49,11 +49,14 @@ class DimOfBatchOne(_Dynamo):
         return x * 2.0
 
     batch_2 = fix(
-        "export-option", "an example of batch 2", inputs=((f32(2, 4),), (f32(1, 4),), (f32(3, 4),)), documented=False
+        "export-option",
+        "use an example of batch 2",
+        inputs=((f32(2, 4),), (f32(1, 4),), (f32(3, 4),)),
+        documented=False,
     )
     dim_auto = fix(
         "export-option",
-        "Dim.AUTO: the batch silently becomes static",
+        "use Dim.AUTO; the batch silently becomes static",
         export=automatic("x", 0),
         caution=True,
         documented=False,
@@ -61,7 +64,7 @@ class DimOfBatchOne(_Dynamo):
 
 
 class DimFixedByReshape(_Dynamo):
-    """A dynamic batch in code that names the size."""
+    """Dim with a branch on one batch size: other batch sizes fail."""
 
     sources = ("pytorch/pytorch#121038", "pytorch/pytorch#134137", "pytorch/pytorch#140011")
     aten_ops = ("aten::reshape",)
@@ -73,13 +76,13 @@ class DimFixedByReshape(_Dynamo):
     def forward(self, x):
         return x.reshape(int(x.shape[0]) // 3, 3, 4) if x.shape[0] == 6 else x.reshape(-1, 3, 4)
 
-    @fix("rewrite", "no branch on the size", documented=False)
+    @fix("rewrite", "remove the branch on the size", documented=False)
     def without_branch(self, x):
         return x.reshape(-1, 3, 4)
 
     dim_auto = fix(
         "export-option",
-        "Dim.AUTO: the batch silently becomes static",
+        "use Dim.AUTO; the batch silently becomes static",
         export=automatic("x", 0),
         caution=True,
         documented=False,
@@ -87,7 +90,10 @@ class DimFixedByReshape(_Dynamo):
 
 
 class DimBranchOnSizeOne(_Dynamo):
-    """Code that treats a batch of 1 apart: its branch is dropped, unless the range of the Dim leaves 1 out."""
+    """Dim with a branch on batch 1: the branch is dropped.
+
+    It is kept only where the range of the Dim excludes 1.
+    """
 
     sources = ("ultralytics/ultralytics#20370",)
     aten_ops = ("aten::mul",)
@@ -101,21 +107,21 @@ class DimBranchOnSizeOne(_Dynamo):
 
     from_2 = fix(
         "export-option",
-        "Dim('batch', min=2), where no batch is 1",
+        "use Dim('batch', min=2); no batch is then 1",
         export=sizes("x", 0, min=2),
         inputs=((f32(3, 4),), (f32(5, 4),)),
         documented=False,
     )
-    dim_auto = fix("export-option", "Dim.AUTO", export=automatic("x", 0), caution=True, documented=False)
+    dim_auto = fix("export-option", "use Dim.AUTO", export=automatic("x", 0), caution=True, documented=False)
 
-    @fix("rewrite", "torch.where on the size", documented=False)
+    @fix("rewrite", "use torch.where on the size", documented=False)
     def where(self, x):
         ones = torch.ones_like(x)
         return x * torch.where(ones[:, :1].sum(0) == 1, 2.0, 3.0)
 
 
 class DimExampleAtTheMinimum(_Dynamo):
-    """An example whose size is the least one that its Dim allows."""
+    """Dim whose minimum is the size of the example: reported as a violated constraint."""
 
     sources = ("pytorch/pytorch#176349",)
     aten_ops = ("aten::cat",)
@@ -129,14 +135,14 @@ class DimExampleAtTheMinimum(_Dynamo):
 
     inside = fix(
         "export-option",
-        "an example within the range",
+        "use an example inside the range",
         inputs=((f32(5, 3),), (f32(4, 3),), (f32(6, 3),)),
         documented=False,
     )
 
 
 class ViewOfOneDynamicDim(_Dynamo):
-    """x.view(x.size(1), -1) where only the first axis is dynamic."""
+    """x.view(x.size(1), -1) with only the first axis dynamic: torch.export rejects it."""
 
     sources = ("pytorch/pytorch#126607",)
     aten_ops = ("aten::view",)
@@ -150,7 +156,7 @@ class ViewOfOneDynamicDim(_Dynamo):
 
     all_dynamic = fix(
         "export-option",
-        "all three axes dynamic",
+        "make all three axes dynamic",
         export=lambda: {
             "dynamic_shapes": {
                 "x": {0: torch.export.Dim("a"), 1: torch.export.Dim("b"), 2: torch.export.Dim("c")},
@@ -160,7 +166,10 @@ class ViewOfOneDynamicDim(_Dynamo):
 
 
 class DimOfEvenHeight(_Dynamo):
-    """A height that the code halves and doubles: it must be even, which a plain Dim does not say."""
+    """Dim for a height that must be even: a plain Dim does not express it.
+
+    The code halves and doubles the height.
+    """
 
     sources = ("pytorch/pytorch#124507",)
     aten_ops = ("aten::add", "aten::max_pool2d")
@@ -174,13 +183,13 @@ class DimOfEvenHeight(_Dynamo):
 
     even = fix(
         "export-option",
-        "2 * Dim('half'): a multiple of 2",
+        "use 2 * Dim('half'), a multiple of 2",
         export=lambda: {"dynamic_shapes": {"x": {2: 2 * torch.export.Dim("half")}}},
     )
 
 
 class DynamicShapesOfAnotherName(_Dynamo):
-    """dynamic_shapes with a key that is not forward's argument."""
+    """dynamic_shapes with a key that is not an argument of forward: dynamo fails."""
 
     sources = ("pytorch/pytorch#166001",)
     aten_ops = ("aten::mul",)
@@ -192,11 +201,14 @@ class DynamicShapesOfAnotherName(_Dynamo):
     def forward(self, x):
         return x * 2.0 - 1.0
 
-    forwards_name = fix("export-option", "the name of forward's argument", export=sizes("x", 0))
+    forwards_name = fix("export-option", "use the name of forward's argument", export=sizes("x", 0))
 
 
 class GuardOnItem(Case):
-    """A branch on the sign of a number read by item()."""
+    """Branch on Tensor.item(): dynamo cannot guard on it, tracing keeps one branch.
+
+    The branch depends on the sign of the number.
+    """
 
     sources = ("pytorch/pytorch#143222", "pytorch/pytorch#153955")
     aten_ops = ("aten::item",)
@@ -209,7 +221,7 @@ class GuardOnItem(Case):
 
     @fix(
         "rewrite",
-        "torch._check that it is not negative, where it never is",
+        "call torch._check that it is not negative; correct where it never is",
         inputs=((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(0, "int64"))),
         documented=False,
     )
@@ -218,13 +230,13 @@ class GuardOnItem(Case):
         torch._check(number >= 0)
         return x - 1.0 if number < 0 else x + number
 
-    @fix("rewrite", "torch.where on the tensor", documented=False)
+    @fix("rewrite", "use torch.where on the tensor", documented=False)
     def where(self, x, n):
         return torch.where(n < 0, x - 1.0, x + n)
 
 
 class SliceByItem(Case):
-    """x[:n.item()]: a length that the input says."""
+    """x[:n.item()]: tracing keeps the length of the first input."""
 
     sources = ("pytorch/pytorch#150540", "pytorch/pytorch#131911")
     aten_ops = ("aten::item", "aten::slice")
@@ -234,20 +246,20 @@ class SliceByItem(Case):
     def forward(self, x, n):
         return x[: n.item()]
 
-    @fix("rewrite", "torch._check that the length is one")
+    @fix("rewrite", "call torch._check that the length is valid")
     def checked(self, x, n):
         length = n.item()
         torch._check(length >= 0)
         torch._check(length <= x.shape[0])
         return x[:length]
 
-    @fix("rewrite", "the values whose place is below n", documented=False)
+    @fix("rewrite", "use a mask of the positions below n", documented=False)
     def masked(self, x, n):
         return x[torch.arange(6) < n]
 
 
 class PythonRoundOfSize(Case):
-    """round() of a size's half, with a dynamic size."""
+    """round() of a dynamic size: both exporters fail."""
 
     sources = ("pytorch/pytorch#138852",)
     aten_ops = ("aten::slice",)
@@ -258,23 +270,23 @@ class PythonRoundOfSize(Case):
     def forward(self, x):
         return x[:, : round(x.shape[1] / 3)]
 
-    @fix("rewrite", "math.trunc of the third and a half", documented=False)
+    @fix("rewrite", "use math.trunc of the third plus one half", documented=False)
     def truncated(self, x):
         return x[:, : math.trunc(x.shape[1] / 3 + 0.5)]
 
-    @fix("rewrite", "integers only", documented=False)
+    @fix("rewrite", "use integers only", documented=False)
     def integers(self, x):
         return x[:, : (2 * x.shape[1] + 3) // 6]
 
 
 def alignment(durations, frames):
-    """Which frames belong to which token: a one for each token's frames, one token after the other."""
+    """Return which frames belong to which token: ones for each token's frames, token after token."""
     before = (frames[None, :, None] < torch.cumsum(durations, 1)[:, None, :]).float()
     return before - F.pad(before, (1, 0))[:, :, :-1]
 
 
 def regulated(x, durations):
-    """Repeat each token for its duration; the longest row says how many frames there are."""
+    """Repeat each token for its duration; the longest row gives the number of frames."""
     frames = torch.arange(durations.sum(1).max())
     return torch.matmul(alignment(durations, frames), x)
 
@@ -288,11 +300,11 @@ class _Regulated(Case):
     )
     dynamic = {"x": {0: "batch", 1: "tokens"}, "durations": {0: "batch", 1: "tokens"}}
 
-    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace")
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")
 
 
 class LengthRegulator(_Regulated):
-    """arange of summed durations: the length regulator of a text-to-speech model."""
+    """torch.arange of summed durations: length regulator of a text-to-speech model."""
 
     aten_ops = ("aten::arange", "aten::cumsum", "aten::matmul")
     onnx_ops = ("Range", "CumSum", "MatMul")
@@ -300,13 +312,13 @@ class LengthRegulator(_Regulated):
     def forward(self, x, durations):
         return regulated(x, durations)
 
-    @fix("rewrite", "a fixed number of frames, the rest zeros", changes_values=True, documented=False)
+    @fix("rewrite", "use a fixed number of frames; the rest is zeros", changes_values=True, documented=False)
     def fixed_frames(self, x, durations):
         return torch.matmul(alignment(durations, torch.arange(16)), x)
 
 
 class LstmOfDataDependentLength(_Regulated):
-    """LSTM over a length that the input's values say, as after a length regulator."""
+    """nn.LSTM over a data-dependent length, as after a length regulator."""
 
     aten_ops = ("aten::lstm", "aten::arange")
     onnx_ops = ("LSTM", "Range")
@@ -317,13 +329,13 @@ class LstmOfDataDependentLength(_Regulated):
     def forward(self, x, durations):
         return self.lstm(regulated(x, durations))[0]
 
-    @fix("rewrite", "a fixed number of frames, the rest zeros", changes_values=True, documented=False)
+    @fix("rewrite", "use a fixed number of frames; the rest is zeros", changes_values=True, documented=False)
     def fixed_frames(self, x, durations):
         return self.lstm(torch.matmul(alignment(durations, torch.arange(16)), x))[0]
 
 
 class ChunkOfDataDependentLength(_Regulated):
-    """chunk in two of an axis whose length the input's values say."""
+    """Tensor.chunk(2) of an axis with a data-dependent length."""
 
     aten_ops = ("aten::chunk", "aten::arange")
     onnx_ops = ("Split", "Slice", "Range")
@@ -331,19 +343,19 @@ class ChunkOfDataDependentLength(_Regulated):
     def forward(self, x, durations):
         return regulated(x, durations).chunk(2, 1)[1]
 
-    @fix("rewrite", "a slice from the middle on", documented=False)
+    @fix("rewrite", "slice from the middle on", documented=False)
     def sliced(self, x, durations):
         frames = regulated(x, durations)
         return frames[:, (frames.shape[1] + 1) // 2 :]
 
-    @fix("rewrite", "only the frames of the second half, by arange", documented=False)
+    @fix("rewrite", "compute only the frames of the second half, with arange", documented=False)
     def second_half(self, x, durations):
         length = durations.sum(1).max()
         return torch.matmul(alignment(durations, torch.arange((length + 1) // 2, length)), x)
 
 
 class PadOfDataDependentLength(_Regulated):
-    """pad up to a window, where the length that the input's values say is below it."""
+    """F.pad up to a window, where the data-dependent length is smaller."""
 
     aten_ops = ("aten::pad", "aten::arange")
     onnx_ops = ("Pad", "Range")
@@ -355,20 +367,20 @@ class PadOfDataDependentLength(_Regulated):
 
     trace = fix(
         "export-option",
-        "dynamo=False: tracing keeps only the branch that the example takes",
+        "export with dynamo=False; tracing keeps only the branch that the example input takes",
         exporter="torchscript-trace",
         caution=True,
         documented=False,
     )
 
-    @fix("rewrite", "arange up to the window at least", documented=False)
+    @fix("rewrite", "use arange with the window as its minimum length", documented=False)
     def window_of_arange(self, x, durations):
         length = durations.sum(1).max().clamp(min=8)
         return torch.matmul(alignment(durations, torch.arange(length)), x)
 
 
 class SoftmaxOfMaskedValues(Case):
-    """softmax of x[mask]: an axis whose length the mask's values say."""
+    """torch.softmax of x[mask]: an axis with a data-dependent length."""
 
     sources = ("caniexport",)
     aten_ops = ("aten::softmax", "aten::index")
@@ -379,9 +391,9 @@ class SoftmaxOfMaskedValues(Case):
     def forward(self, x):
         return torch.softmax(x[x > -0.5], 0)
 
-    trace = fix("export-option", "dynamo=False", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
-    @fix("rewrite", "softmax with -inf where the mask is false, masked afterwards", documented=False)
+    @fix("rewrite", "apply softmax with -inf where the mask is false, then apply the mask", documented=False)
     def masked_afterwards(self, x):
         kept = x > -0.5
         return torch.softmax(x.masked_fill(~kept, float("-inf")), 0)[kept]

@@ -18,12 +18,12 @@ WEIGHTS = f32(1, 3, 2, 2, 2, low=0.0, high=1.0)
 
 
 def by_grid_sample(im, grid):
-    """The samples (B, D, Q, P) of ``im`` (B, D, H, W) at ``grid`` (B, Q, P, 2) in [-1, 1]."""
+    """Sample ``im`` (B, D, H, W) at ``grid`` (B, Q, P, 2) in [-1, 1]; return (B, D, Q, P)."""
     return F.grid_sample(im, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
 def by_gather(im, grid):
-    """The same out of floor and gather; a mask stands for the zeros around the image."""
+    """Do the same with floor and gather; a mask replaces the zeros around the image."""
     b, d, h, w = im.shape
     x = (((grid[:, :, :, 0] + 1) * w - 1) / 2).reshape(b, -1)
     y = (((grid[:, :, :, 1] + 1) * h - 1) / 2).reshape(b, -1)
@@ -40,7 +40,7 @@ def by_gather(im, grid):
 
 
 def attend(value, levels, locations, weights, sample):
-    """Deformable attention with ``levels`` (pairs of height and width) and ``sample`` as its way of sampling."""
+    """Deformable attention with ``levels`` (pairs of height and width) and the sampling function ``sample``."""
     n, _, heads, channels = value.shape
     queries, points = locations.shape[1], locations.shape[4]
     parts = value.split([height * width for height, width in levels], dim=1)
@@ -57,7 +57,7 @@ def attend(value, levels, locations, weights, sample):
 
 
 def attend_by_offsets(value, levels, locations, weights):
-    """Deformable attention that computes with the sizes only: the index of a pixel is offset + row * width + column."""
+    """Deformable attention that computes with the sizes only: a pixel's index is offset + row * width + column."""
     n, _, heads, channels = value.shape
     queries, count, points = locations.shape[1], locations.shape[3], locations.shape[4]
     area = levels[:, 0] * levels[:, 1]
@@ -83,7 +83,7 @@ def attend_by_offsets(value, levels, locations, weights):
 
 
 def kernel(*tensors):
-    """Stands in for an extension's kernel: the values come from where no tracer looks, by way of numpy."""
+    """Replaces an extension's kernel: no tracer sees how the values are computed, because they pass through numpy."""
     copies = [torch.from_numpy(item.detach().numpy().copy()) for item in tensors]
     return torch.from_numpy(attend(*copies, by_gather).numpy().copy())
 
@@ -97,7 +97,7 @@ class Untraceable(torch.autograd.Function):
 
 
 class KernelOfOwnDomain(torch.autograd.Function):
-    """The same with a rule: one node, for which the runtime needs a kernel."""
+    """The same with a symbolic: one node, for which the runtime needs a kernel."""
 
     @staticmethod
     def symbolic(g, value, levels, locations, weights):
@@ -109,13 +109,13 @@ class KernelOfOwnDomain(torch.autograd.Function):
 
 
 def traced_first(module, inputs):
-    """torch.jit.trace before the export, with its check of a second run on other values."""
+    """Run torch.jit.trace before the export, with its check of a second run on other values."""
     others = tuple(item * 0.5 if item.dtype.is_floating_point else item for item in inputs)
     return torch.jit.trace(module, inputs, check_trace=True, check_inputs=[others])
 
 
 class DeformAttnUntraceable(Case):
-    """Deformable attention in an extension's kernel cannot be traced."""
+    """Deformable attention in an extension's kernel: it cannot be traced."""
 
     sources = ("seed:004",)
     aten_ops = ("prim::PythonOp", "aten::grid_sampler")
@@ -129,7 +129,7 @@ class DeformAttnUntraceable(Case):
 
     @fix(
         "rewrite",
-        "the kernel called without its Function: the traced values stay for ever",
+        "call the kernel without its Function; the traced values stay constant",
         caution=True,
         documented=False,
     )
@@ -138,7 +138,7 @@ class DeformAttnUntraceable(Case):
 
     @fix(
         "export-option",
-        "torch.jit.trace first: its check on other values finds what was not traced",
+        "use torch.jit.trace first; its check on other values finds what was not traced",
         caution=True,
         documented=False,
         prepare=traced_first,
@@ -146,21 +146,21 @@ class DeformAttnUntraceable(Case):
     def called_directly_traced_first(self, value, levels, locations, weights):
         return kernel(value, levels, locations, weights) + 0.0
 
-    @fix("rewrite", "pure torch, with grid_sample (opset 16)")
+    @fix("rewrite", "use pure torch with grid_sample; needs opset 16")
     def pure_torch(self, value, levels, locations, weights):
         return attend(value, levels, locations, weights, by_grid_sample)
 
-    @fix("rewrite", "pure torch, with sampling by gather (opset 11)")
+    @fix("rewrite", "use pure torch with sampling by gather; needs opset 11")
     def pure_torch_by_gather(self, value, levels, locations, weights):
         return attend(value, levels, locations, weights, by_gather)
 
-    @fix("autograd-function", "a rule with a node of an own domain, for a runtime that brings a kernel", caution=True)
+    @fix("autograd-function", "add a symbolic with a node of a custom domain; the runtime needs a kernel", caution=True)
     def own_node(self, value, levels, locations, weights):
         return KernelOfOwnDomain.apply(value, levels, locations, weights)
 
 
 class DeformAttnPurePytorch(Case):
-    """Deformable attention in pure torch with grid_sample: exports where grid_sample does."""
+    """Deformable attention in pure torch: exports only where grid_sample does."""
 
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler", "aten::split_with_sizes")
@@ -172,21 +172,21 @@ class DeformAttnPurePytorch(Case):
         (VALUE, LOCATIONS, WEIGHTS),
         (VALUE, f32(1, 5, 2, 2, 2, 2, low=-0.1, high=1.1), f32(1, 5, 2, 2, 2, low=0.0, high=1.0)),
     )
-    # value is named too: torch 2.9 and later give the axes to the inputs in this order, whatever they are called
+    # value is named too: torch 2.9 and later assign the axes to the inputs in this order, whatever their names are
     dynamic = {"value": {}, "locations": {1: "queries"}, "weights": {1: "queries"}}
 
     def forward(self, value, locations, weights):
         return attend(value, ((4, 4), (2, 2)), locations, weights, by_grid_sample)
 
-    opset_16 = fix("raise-opset", "torch 1.12 or later at opset 16 or later", opset=16)
+    opset_16 = fix("raise-opset", "use torch 1.12 or later and opset 16 or later", opset=16)
 
-    @fix("rewrite", "sampling by gather instead of grid_sample")
+    @fix("rewrite", "sample by gather instead of grid_sample")
     def sampling_by_gather(self, value, locations, weights):
         return attend(value, ((4, 4), (2, 2)), locations, weights, by_gather)
 
 
 class DeformAttnSpatialShapesBaked(Case):
-    """Level sizes that are an input are iterated over: said to stay those of the export.
+    """Iteration over level sizes from an input: reported to keep those of the export.
 
     The third input set has levels of 2 x 8 and 4 x 1 pixels instead of 4 x 4 and 2 x 2.
     """
@@ -205,11 +205,11 @@ class DeformAttnSpatialShapesBaked(Case):
     def forward(self, value, levels, locations, weights):
         return attend(value, levels, locations, weights, by_gather)
 
-    @fix("rewrite", "sizes as Python numbers: a file for each set of sizes, wrong for others", caution=True)
+    @fix("rewrite", "use Python numbers as sizes; one ONNX file for each set of sizes, wrong for others", caution=True)
     def python_sizes(self, value, levels, locations, weights):
-        # levels * 0 keeps the input in the file
+        # levels * 0 keeps the input in the ONNX file
         return attend(value, ((4, 4), (2, 2)), locations, weights, by_gather) + (levels * 0).sum()
 
-    @fix("rewrite", "an index into the whole value instead of split and reshape", documented=False)
+    @fix("rewrite", "index into the whole value instead of split and reshape", documented=False)
     def index_into_whole(self, value, levels, locations, weights):
         return attend_by_offsets(value, levels, locations, weights)

@@ -1,4 +1,4 @@
-"""Scalars made inside forward: on which device, of which dtype."""
+"""Scalars made in forward: their device and dtype."""
 
 import torch
 
@@ -17,9 +17,10 @@ _FLOATS = (
 
 
 class WhereDeviceMismatch(Case):
-    """torch.where with torch.tensor(0) made inside forward: the scalar is on the CPU, the indices on the GPU.
+    """torch.where with torch.tensor(0) made in forward: fails with indices on a GPU.
 
-    On the CPU there is nothing to differ, and the export passes. The fixes are measured there.
+    The scalar is on the CPU, the indices are on the GPU. On the CPU the devices do not differ and the export works. The
+    workarounds are measured there.
     """
 
     sources = ("seed:004",)
@@ -35,23 +36,25 @@ class WhereDeviceMismatch(Case):
     def scalar_to_tensor_device(self, x0):
         return torch.where(x0 < 0, torch.tensor(0).to(x0.device), x0)
 
-    @fix("rewrite", "clamp: no second tensor; ONNX's Clip takes integers from opset 12 on", documented=False)
+    @fix(
+        "rewrite", "use clamp, without a second tensor; ONNX's Clip accepts integers from opset 12 on", documented=False
+    )
     def clamp(self, x0):
         return x0.clamp(min=0)
 
-    @fix("rewrite", "new_zeros of the tensor: its device and its dtype", documented=False)
+    @fix("rewrite", "use new_zeros of the tensor; it has the tensor's device and dtype", documented=False)
     def new_zeros(self, x0):
         return torch.where(x0 < 0, x0.new_zeros(()), x0)
 
-    @fix("rewrite", "zeros_like of the tensor: its device and its dtype", documented=False)
+    @fix("rewrite", "use zeros_like of the tensor; it has the tensor's device and dtype", documented=False)
     def zeros_like(self, x0):
         return torch.where(x0 < 0, torch.zeros_like(x0), x0)
 
 
 class WhereDeviceGlobalChoice(Case):
-    """The device chosen by whether the machine has a GPU: breaks a CPU model on a machine that has one."""
+    """Device chosen by torch.cuda.is_available(): CPU models fail on a GPU machine."""
 
-    # they differ where there is a GPU
+    # the exported graphs differ on a machine with a GPU
     same_graph_as = ("where-device-mismatch",)
     sources = ("seed:004",)
     aten_ops = ("aten::where",)
@@ -63,13 +66,16 @@ class WhereDeviceGlobalChoice(Case):
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.where(x0 < 0, torch.tensor(0).to(device), x0)
 
-    @fix("rewrite", "take the device from the tensor", documented=False)
+    @fix("rewrite", "use the device of the tensor", documented=False)
     def device_of_the_tensor(self, x0):
         return torch.where(x0 < 0, torch.tensor(0).to(x0.device), x0)
 
 
 class WhereIntScalarDtype(Case):
-    """torch.where with an int64 scalar beside a float tensor: an error in older torch, promotion later."""
+    """torch.where with an int64 scalar and a float tensor: an error in older torch.
+
+    Later releases promote the types.
+    """
 
     sources = ("seed:004",)
     aten_ops = ("aten::where",)
@@ -83,14 +89,14 @@ class WhereIntScalarDtype(Case):
     def reference(self, x0):
         return x0.clamp(min=0)
 
-    @fix("rewrite", "zeros_like of the tensor: its dtype and its device", documented=False)
+    @fix("rewrite", "use zeros_like of the tensor; it has the tensor's dtype and device", documented=False)
     def zeros_like(self, x0):
         return torch.where(x0 < 0, torch.zeros_like(x0), x0)
 
-    @fix("rewrite", "new_zeros of the tensor: one scalar of its dtype", documented=False)
+    @fix("rewrite", "use new_zeros of the tensor; one scalar of its dtype", documented=False)
     def new_zeros(self, x0):
         return torch.where(x0 < 0, x0.new_zeros(()), x0)
 
-    @fix("rewrite", "name the scalar's dtype", documented=False)
+    @fix("rewrite", "set the dtype of the scalar", documented=False)
     def scalar_of_the_same_dtype(self, x0):
         return torch.where(x0 < 0, torch.tensor(0, dtype=x0.dtype), x0)

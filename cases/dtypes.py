@@ -1,4 +1,4 @@
-"""Types of values: operators without a kernel, nodes whose inputs are of two types, casts and clamps of integers."""
+"""Types of values: operators without a kernel, nodes with inputs of two types, casts and clamps of integers."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, boolean, f32, f64, fix, i32, i64, values
 
 
 class ArgmaxInt64NoKernel(Case):
-    """argmax of int64 token ids: ArgMax had no int64 kernel."""
+    """argmax of int64 token ids: older onnxruntime has no int64 kernel for ArgMax."""
 
     id = "argmax-int64-no-kernel"
     sources = ("microsoft/onnxruntime#10068", "huggingface/optimum#1731")
@@ -19,17 +19,17 @@ class ArgmaxInt64NoKernel(Case):
     def forward(self, x):
         return x.argmax(-1)
 
-    @fix("rewrite", "argmax of the ids as int32", documented=False)
+    @fix("rewrite", "cast the ids to int32 before argmax", documented=False)
     def as_int32(self, x):
         return x.to(torch.int32).argmax(-1)
 
-    @fix("rewrite", "argmax of the ids as float32, exact up to 2**24", documented=False)
+    @fix("rewrite", "cast the ids to float32 before argmax; exact up to 2**24", documented=False)
     def as_float(self, x):
         return x.float().argmax(-1)
 
 
 class MulOfBools(Case):
-    """The product of two boolean masks: Mul takes no bool."""
+    """x * y of two bool masks: Mul does not accept bool."""
 
     sources = ("lucidrains/x-transformers#28",)
     aten_ops = ("aten::mul",)
@@ -40,7 +40,7 @@ class MulOfBools(Case):
     def forward(self, x, y):
         return x * y
 
-    @fix("rewrite", "torch.logical_and", documented=False)
+    @fix("rewrite", "use torch.logical_and", documented=False)
     def logical_and(self, x, y):
         return torch.logical_and(x, y)
 
@@ -50,7 +50,7 @@ class MulOfBools(Case):
 
 
 class Conv2dDouble(Case):
-    """A convolution in float64: Conv had kernels for float32 only."""
+    """conv2d in float64: the runtime has Conv kernels for float32 only."""
 
     id = "conv2d-double"
     sources = ("microsoft/onnxruntime#19977", "microsoft/onnxruntime#9685")
@@ -67,13 +67,13 @@ class Conv2dDouble(Case):
     def forward(self, x):
         return self.conv(x)
 
-    @fix("rewrite", "weights and image in float32", documented=False)
+    @fix("rewrite", "convert weights and image to float32", documented=False)
     def float32(self, x):
         return F.conv2d(x.float(), self.conv.weight.float(), self.conv.bias.float()).double()
 
 
 class RemainderBySize(Case):
-    """A float column modulo a size of the input: a float and an int64 in one node."""
+    """x % x.size(1) of a float x: one node gets a float and an int64."""
 
     sources = ("microsoft/onnxruntime#6470",)
     aten_ops = ("aten::remainder", "aten::size")
@@ -84,18 +84,21 @@ class RemainderBySize(Case):
     def forward(self, x):
         return x % x.size(1)
 
-    @fix("rewrite", "float(size), which tracing writes down as a constant", caution=True, documented=False)
+    @fix("rewrite", "use float(size); tracing keeps it as a constant", caution=True, documented=False)
     def float_size(self, x):
         return x % float(x.size(1))
 
-    @fix("rewrite", "the size as a float tensor, and the quotient's floor", documented=False)
+    @fix("rewrite", "use the size as a float tensor, and the floor of the quotient", documented=False)
     def tensor_size(self, x):
         width = torch.ones_like(x[0]).sum()
         return x - torch.floor(x / width) * width
 
 
 class WherePythonScalar(Case):
-    """torch.where(mask, x, -inf) with a Python number: a double constant beside a float tensor."""
+    """torch.where(mask, x, number): a double constant next to a float tensor.
+
+    The Python number is written as a double.
+    """
 
     sources = ("pytorch/pytorch#118733", "tenstorrent/tt-forge-onnx#1916")
     aten_ops = ("aten::where",)
@@ -107,17 +110,17 @@ class WherePythonScalar(Case):
     def forward(self, mask, x):
         return torch.where(mask, x, torch.finfo(torch.float32).min)
 
-    @fix("rewrite", "the number as a tensor of x's type", documented=False)
+    @fix("rewrite", "make the number a tensor of x's dtype", documented=False)
     def typed_scalar(self, mask, x):
         return torch.where(mask, x, torch.tensor(torch.finfo(torch.float32).min, dtype=x.dtype))
 
-    @fix("rewrite", "masked_fill", documented=False)
+    @fix("rewrite", "use masked_fill", documented=False)
     def masked_fill(self, mask, x):
         return x.masked_fill(~mask, torch.finfo(torch.float32).min)
 
 
 class WhereIntAndFloat(Case):
-    """torch.where with an int64 and a float32 branch."""
+    """torch.where with an int64 and a float32 branch: Where gets two types."""
 
     sources = ("open-mmlab/mmyolo#988",)
     aten_ops = ("aten::where",)
@@ -133,7 +136,7 @@ class WhereIntAndFloat(Case):
     def forward(self, mask, x, y):
         return torch.where(mask, x, y)
 
-    @fix("rewrite", "both branches in one type", documented=False)
+    @fix("rewrite", "convert both branches to one dtype", documented=False)
     def one_type(self, mask, x, y):
         return torch.where(mask, x.to(y.dtype), y)
 
@@ -153,13 +156,13 @@ class MinimumOfTwoIntTypes(Case):
     def forward(self, x, y):
         return torch.minimum(x, y)
 
-    @fix("rewrite", "both in one type", documented=False)
+    @fix("rewrite", "convert both to one dtype", documented=False)
     def one_type(self, x, y):
         return torch.minimum(x.to(torch.int32), y)
 
 
 class ScriptTensorConstantDouble(Case):
-    """Divided by torch.tensor(2.0, dtype=torch.float32) in a scripted module, whose constant is written as a double."""
+    """Scripted division by a float32 torch.tensor: the constant becomes a double."""
 
     sources = ("pytorch/pytorch#58367",)
     aten_ops = ("aten::div", "aten::tensor")
@@ -171,7 +174,7 @@ class ScriptTensorConstantDouble(Case):
     def forward(self, x):
         rows, _columns, _depth = x.shape
         x = x.reshape(rows, -1)
-        # without the sizes taken apart 1.8 and 1.9 write a float
+        # without unpacking the sizes, 1.8 and 1.9 write a float
         _rows, columns = x.shape
         return x.reshape(columns, -1).to(torch.float32) / torch.tensor(2.0, dtype=torch.float32)
 
@@ -182,7 +185,12 @@ class ScriptTensorConstantDouble(Case):
         _rows, columns = x.shape
         return x.reshape(columns, -1) / 2.0
 
-    trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
+    trace = fix(
+        "export-option",
+        "use torch.jit.trace instead of torch.jit.script",
+        exporter="torchscript-trace",
+        documented=False,
+    )
 
 
 INTEGERS = (
@@ -193,7 +201,7 @@ INTEGERS = (
 
 
 class MinWithFullLike(Case):
-    """torch.min(x, torch.full_like(x, 10)) of integers: the output is a float."""
+    """torch.min(x, torch.full_like(x, 10)) of integers: reported to return a float."""
 
     sources = ("pytorch/pytorch#99788",)
     aten_ops = ("aten::minimum", "aten::full_like")
@@ -204,37 +212,37 @@ class MinWithFullLike(Case):
     def forward(self, x):
         return torch.min(x, torch.full_like(x, 10))
 
-    @fix("rewrite", "clamp(max=10)")
+    @fix("rewrite", "use clamp(max=10)")
     def clamp(self, x):
         return torch.clamp(x, max=10)
 
-    @fix("rewrite", "full_like with the type named")
+    @fix("rewrite", "set the dtype of full_like")
     def type_named(self, x):
         return torch.min(x, torch.full_like(x, 10, dtype=x.dtype))
 
 
 class ClampLargeIntegers(Case):
-    """clamp of integers above 2**24: a cast to float and back loses their last digits."""
+    """clamp of integers above 2**24: a cast to float and back loses digits."""
 
     sources = ("pytorch/pytorch#70584", "onnx/onnx-tensorrt#788")
     aten_ops = ("aten::clamp",)
     onnx_ops = ("Clip", "Cast", "Min", "Max")
-    # no dynamic axis: with one the cast is left out, and the checker refuses a Clip of int64 (1.10 to 2.15)
+    # no dynamic axis: with one the cast is left out, and the checker rejects a Clip of int64 (1.10 to 2.15)
     inputs = INTEGERS[:2]
 
     def forward(self, x):
         return torch.clamp(x, -(2**25), 2**25)
 
-    opset_12 = fix("raise-opset", "export at opset 12, whose Clip takes integers", opset=12)
+    opset_12 = fix("raise-opset", "export at opset 12, whose Clip accepts integers", opset=12)
 
-    @fix("rewrite", "where, twice", documented=False)
+    @fix("rewrite", "use torch.where twice", documented=False)
     def where(self, x):
         x = torch.where(x > 2**25, torch.full_like(x, 2**25, dtype=x.dtype), x)
         return torch.where(x < -(2**25), torch.full_like(x, -(2**25), dtype=x.dtype), x)
 
 
 class CastNegativeFloatToUnsigned(Case):
-    """A cast of negative floats to uint32: counted from the top on the CPU, zero on CUDA."""
+    """x.to(torch.uint32) of negative floats: wraps around on the CPU, zero on CUDA."""
 
     sources = ("microsoft/onnxruntime#25207",)
     aten_ops = ("aten::to",)
@@ -245,7 +253,7 @@ class CastNegativeFloatToUnsigned(Case):
     def forward(self, x):
         return x.to(torch.uint32)
 
-    @fix("rewrite", "clamp(min=0) before the cast: other values", changes_values=True, documented=False)
+    @fix("rewrite", "call clamp(min=0) before the cast; values differ", changes_values=True, documented=False)
     def clamped(self, x):
         return torch.clamp(x, min=0).to(torch.uint32)
 
@@ -255,9 +263,10 @@ class CastNegativeFloatToUnsigned(Case):
 
 
 class OneMinusIntegerMask(Case):
-    """(1.0 - mask) * x of an integer mask: torch 2.13's type promotion leaves a node that no rule takes.
+    """(1.0 - mask) * x of an integer mask: dynamo fails from torch 2.13 on.
 
-    ``1.0 - mask.long()``, as XLNet has it, is the same.
+    The type promotion of torch 2.13 leaves a node without a translation. ``1.0 - mask.long()``, as in XLNet, is the
+    same.
     """
 
     sources = ("pytorch/pytorch#194381", "huggingface/transformers#48191")
@@ -273,23 +282,26 @@ class OneMinusIntegerMask(Case):
     def forward(self, x, mask):
         return (1.0 - mask) * x
 
-    @fix("rewrite", "the mask as float first", documented=False)
+    @fix("rewrite", "convert the mask to float first", documented=False)
     def float_mask(self, x, mask):
         return (1.0 - mask.to(x.dtype)) * x
 
-    @fix("rewrite", "an integer one: 1 - mask", documented=False)
+    @fix("rewrite", "use an integer one: 1 - mask", documented=False)
     def integer_one(self, x, mask):
         return (1 - mask) * x
 
-    @fix("rewrite", "where the mask is zero", documented=False)
+    @fix("rewrite", "use torch.where on mask == 0", documented=False)
     def where(self, x, mask):
         return torch.where(mask == 0, x, torch.zeros_like(x))
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class FullOfAnInteger(Case):
-    """torch.full(size, 3) without a type, to a dynamic size: the file has floats where torch has integers."""
+    """torch.full(size, 3) without dtype, dynamic size: floats instead of integers.
+
+    torch returns integers; the ONNX file has floats.
+    """
 
     sources = ("microsoft/onnxscript#2926",)
     aten_ops = ("aten::full",)
@@ -301,13 +313,13 @@ class FullOfAnInteger(Case):
     def forward(self, x):
         return torch.full((x.size(0), 2), 3)
 
-    @fix("rewrite", "the type named", documented=False)
+    @fix("rewrite", "set the dtype", documented=False)
     def type_named(self, x):
         return torch.full((x.size(0), 2), 3, dtype=torch.int64)
 
 
 class LinspaceOfIntegers(Case):
-    """torch.linspace(0, 10, 5, dtype=torch.int64): the steps are rounded before they are added up."""
+    """torch.linspace(0, 10, 5, dtype=torch.int64): steps are rounded before the sum."""
 
     sources = ("microsoft/onnxscript#2693", "microsoft/onnxscript#854")
     aten_ops = ("aten::linspace",)
@@ -318,13 +330,13 @@ class LinspaceOfIntegers(Case):
     def forward(self, x):
         return x + torch.linspace(0, 10, 5, dtype=torch.int64)
 
-    @fix("rewrite", "in float, cast to integers", documented=False)
+    @fix("rewrite", "compute in float and cast to integers", documented=False)
     def cast(self, x):
         return x + torch.linspace(0, 10, 5).to(torch.int64)
 
 
 class RemainderOfNumberByTensor(Case):
-    """7 % x: a number divided by a tensor."""
+    """torch.remainder(7, x): reported to fail in dynamo with a number on the left."""
 
     sources = ("microsoft/onnxscript#2727",)
     aten_ops = ("aten::remainder",)
@@ -340,13 +352,13 @@ class RemainderOfNumberByTensor(Case):
     def forward(self, x):
         return torch.remainder(7, x)
 
-    @fix("rewrite", "the number as a tensor", documented=False)
+    @fix("rewrite", "convert the number to a tensor", documented=False)
     def as_tensor(self, x):
         return torch.remainder(torch.full_like(x, 7), x)
 
 
 class AndOfIntegersAndNumber(Case):
-    """x & 1: integers with a number on the right."""
+    """x & 1 of integers: TorchScript rejects the number on the right below opset 18."""
 
     sources = ("microsoft/onnxscript#2618", "microsoft/onnxscript#2617")
     aten_ops = ("aten::bitwise_and",)
@@ -357,17 +369,17 @@ class AndOfIntegersAndNumber(Case):
     def forward(self, x):
         return x & 1
 
-    @fix("rewrite", "the remainder by two", documented=False)
+    @fix("rewrite", "use the remainder by two", documented=False)
     def remainder(self, x):
         return x % 2
 
-    @fix("rewrite", "the number as a tensor", documented=False)
+    @fix("rewrite", "convert the number to a tensor", documented=False)
     def as_tensor(self, x):
         return x & torch.ones_like(x)
 
 
 class IntegerTimesNumber(Case):
-    """counts * 0.5 of integers, then times x: torch 2.13 leaves a mul.Scalar that no rule takes."""
+    """counts * 0.5 * x of integers: torch 2.13 leaves an untranslated mul.Scalar."""
 
     sources = ("pytorch/pytorch#194382", "norse/norse#447", "huggingface/transformers#48191")
     aten_ops = ("aten::mul",)
@@ -382,15 +394,18 @@ class IntegerTimesNumber(Case):
     def forward(self, x, counts):
         return counts * 0.5 * x
 
-    @fix("rewrite", "the integers as float first")
+    @fix("rewrite", "convert the integers to float first")
     def as_float(self, x, counts):
         return counts.to(x.dtype) * 0.5 * x
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
 
 
 class IntegersTimesDynamicSize(Case):
-    """Integers times half of a dynamic size: the mul.Scalar of torch 2.13 wants a number and gets a tensor."""
+    """counts * (size / 2) of integers, dynamic size: dynamo fails from torch 2.13 on.
+
+    The mul.Scalar of torch 2.13 requires a number and gets a tensor.
+    """
 
     sources = ("pytorch/pytorch#194382",)
     aten_ops = ("aten::mul", "aten::size")
@@ -401,8 +416,8 @@ class IntegersTimesDynamicSize(Case):
     def forward(self, counts):
         return counts * (counts.shape[0] / 2)
 
-    @fix("rewrite", "the integers as float first", documented=False)
+    @fix("rewrite", "convert the integers to float first", documented=False)
     def as_float(self, counts):
         return counts.to(torch.float32) * (counts.shape[0] / 2)
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)

@@ -1,4 +1,4 @@
-"""Dynamic shapes: which axes a file takes at another size, what declares them, and examples of one element or none."""
+"""Dynamic shapes: which axes accept another size, what declares them, and examples of one element or none."""
 
 import torch
 
@@ -30,40 +30,40 @@ class _ThreeFiles(Case):
 
 
 class DynamicAxesOriginInput(_ThreeFiles):
-    """The input has the exported shape: every file takes it, whatever axes are dynamic."""
+    """Conv2d, input of the exported shape: works whatever axes are dynamic."""
 
     inputs = ((f32(1, 3, 10, 10),), (f32(1, 3, 10, 10),))
 
 
 class DynamicAxesBatch2Input(_ThreeFiles):
-    """The input has another batch size than the exported one: refused unless axis 0 is dynamic."""
+    """Conv2d, input with another batch size: fails unless axis 0 is dynamic."""
 
     id = "dynamic-axes-batch-2-input"
     inputs = ((f32(1, 3, 10, 10),), (f32(2, 3, 10, 10),))
 
     axes_2_3 = fix(
         "export-option",
-        "declare height and width dynamic: of no help for a batch of two",
+        "declare height and width dynamic; does not help a batch of two",
         dynamic={"x": {2: "height", 3: "width"}, "out": {2: "height", 3: "width"}},
         caution=True,
     )
 
 
 class DynamicAxesSize20Input(_ThreeFiles):
-    """The input is larger than the exported one: refused unless axes 2 and 3 are dynamic."""
+    """Conv2d, larger input than exported: fails unless axes 2 and 3 are dynamic."""
 
     id = "dynamic-axes-size-20-input"
     inputs = ((f32(1, 3, 10, 10),), (f32(1, 3, 20, 20),))
 
 
 def input_dims(model):
-    """The dimensions of the file's first input: names where dynamic, sizes where not."""
+    """Return the dimensions of the ONNX file's first input: names where dynamic, sizes where not."""
     shape = model.graph.input[0].type.tensor_type.shape
     return {"dims": [dim.dim_param or dim.dim_value for dim in shape.dim]}
 
 
 class DynamicAxesListFormWarns(Case):
-    """dynamic_axes as a list of axes: the exporter warns and makes up the names."""
+    """dynamic_axes as a list of axes: the exporter warns and generates the names."""
 
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d",)
@@ -80,13 +80,16 @@ class DynamicAxesListFormWarns(Case):
 
     named_axes = fix(
         "export-option",
-        "give every dynamic axis its name in a dictionary",
+        "name every dynamic axis in a dictionary",
         dynamic={"x": {0: "batch", 2: "height", 3: "width"}},
     )
 
 
 class FullyConvDynamicHw(Case):
-    """A fully convolutional net takes any image size in torch; its static export takes one."""
+    """Fully convolutional network: its static export accepts only one image size.
+
+    In torch the network accepts any image size.
+    """
 
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d", "aten::relu")
@@ -104,9 +107,9 @@ class FullyConvDynamicHw(Case):
 
 
 class FlattenLinearDynamicHw(Case):
-    """Dynamic height and width before Flatten and Linear: torch itself takes one size only.
+    """Dynamic height and width before Flatten and Linear: torch accepts one size only.
 
-    The twin of fully-conv-dynamic-hw: dynamic axes cannot give a file a freedom that the module does not have.
+    The counterpart of fully-conv-dynamic-hw: dynamic axes cannot make an ONNX file accept more than its module accepts.
     """
 
     sources = ("seed:002",)
@@ -124,15 +127,16 @@ class FlattenLinearDynamicHw(Case):
 
 
 def input_shapes(model):
-    """Each input's shape as the file declares it: numbers, and names where it is dynamic."""
+    """Return each input's shape as the ONNX file declares it: numbers, and names where it is dynamic."""
     shapes = {item.name: item.type.tensor_type.shape.dim for item in model.graph.input}
     return {"inputs": {name: [dim.dim_param or dim.dim_value for dim in dims] for name, dims in shapes.items()}}
 
 
 class DynamicAxesOfALaterInput(Case):
-    """dynamic_axes that name the second input only: the bare call of 2.13 and later frees the first one instead.
+    """dynamic_axes of the second input only: the default call makes the first dynamic.
 
-    Its conversion of dynamic_axes to dynamic_shapes keeps the order of the dictionary and loses the names.
+    From torch 2.13 on. The conversion of dynamic_axes to dynamic_shapes keeps the order of the dictionary and loses the
+    names.
     """
 
     sources = ("caniexport",)
@@ -154,7 +158,10 @@ class DynamicAxesOfALaterInput(Case):
 
 
 class DefaultWithDynamicAxesThatCodeFixes(Case):
-    """dynamic_axes on sizes that the code fixes: the default export takes them on every release."""
+    """dynamic_axes on sizes that the code fixes: the default export accepts them.
+
+    It does so on every release.
+    """
 
     sources = ("pasteurlabs/tesseract-core#425",)
     aten_ops = ("aten::reshape",)
@@ -169,11 +176,11 @@ class DefaultWithDynamicAxesThatCodeFixes(Case):
             raise ValueError("eight values a channel are wanted")
         return x.reshape(2, 12)
 
-    torchscript = fix("export-option", "dynamo=False", export={"dynamo": False}, documented=False)
+    torchscript = fix("export-option", "pass dynamo=False", export={"dynamo": False}, documented=False)
 
 
 class DynamicBatchFromExampleOfOne(Case):
-    """A batch said to be dynamic, exported with one: the size is specialised to one."""
+    """Dynamic batch, example of batch 1: the size is specialized to one."""
 
     sources = ("pytorch/tutorials#3400",)
     aten_ops = ("aten::reshape",)
@@ -186,13 +193,16 @@ class DynamicBatchFromExampleOfOne(Case):
 
     example_of_two = fix(
         "export-option",
-        "an example of two",
+        "use an example of batch 2",
         inputs=((f32(2, 3, 4),), (f32(1, 3, 4),), (f32(3, 3, 4),)),
     )
 
 
 class BroadcastFromExampleOfOne(DynamicBatchFromExampleOfOne):
-    """Two dynamic batches, both one in the example: equal sizes are taken for a broadcast."""
+    """x + y with dynamic batches, both 1 in the example: exported as a broadcast.
+
+    Equal sizes are treated as a broadcast.
+    """
 
     aten_ops = ("aten::add",)
     onnx_ops = ("Add",)
@@ -204,13 +214,13 @@ class BroadcastFromExampleOfOne(DynamicBatchFromExampleOfOne):
 
     example_of_two = fix(
         "export-option",
-        "an example of two",
+        "use an example of batch 2",
         inputs=((f32(2, 3), f32(2, 3)), (f32(1, 3), f32(1, 3)), (f32(3, 3), f32(3, 3))),
     )
 
 
 class EmptyExampleBatch(DynamicBatchFromExampleOfOne):
-    """A batch said to be dynamic, exported with none: the size is specialised to zero."""
+    """Dynamic batch, empty example: the size is specialized to zero."""
 
     inputs = ((f32(0, 3, 4),), (f32(2, 3, 4),), (f32(1, 3, 4),))
 
@@ -219,7 +229,10 @@ class EmptyExampleBatch(DynamicBatchFromExampleOfOne):
 
 
 class LinearToOneSqueezed(Case):
-    """A linear layer to one value, squeezed: shapes {n, 1} and {n}, said not to merge in a dynamo export."""
+    """nn.Linear to one value, then squeeze: dynamo reported to fail at {n, 1} and {n}.
+
+    The two shapes reportedly do not merge in a dynamo export.
+    """
 
     sources = ("ArgoHA/D-FINE-seg#40",)
     aten_ops = ("aten::linear", "aten::squeeze")
@@ -233,4 +246,4 @@ class LinearToOneSqueezed(Case):
     def forward(self, x):
         return self.linear(x).squeeze(-1)
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")

@@ -9,7 +9,7 @@ from caniexport import Case, boolean, f32, fix, i64, values
 
 
 class ArangeHalf(Case):
-    """torch.arange in half precision to a dynamic size: Range takes no half."""
+    """torch.arange in float16 to a dynamic size: Range does not accept float16."""
 
     sources = ("pytorch/pytorch#148041", "ultralytics/ultralytics#19464", "zhiqwang/yolort#113")
     aten_ops = ("aten::arange",)
@@ -21,18 +21,18 @@ class ArangeHalf(Case):
         return torch.arange(0, x.size(0), dtype=torch.float16)
 
     def reference(self, x):
-        # up to 1.12 eager has no half range on a CPU
+        # up to 1.12, eager has no float16 arange on a CPU
         return torch.arange(0, x.size(0), dtype=torch.float32).to(torch.float16)
 
-    @fix("rewrite", "a range in float32, cast to half")
+    @fix("rewrite", "use a range in float32, cast to float16")
     def cast(self, x):
         return torch.arange(0, x.size(0), dtype=torch.float32).to(torch.float16)
 
-    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo")
+    dynamo = fix("export-option", "export with dynamo=True", exporter="dynamo")
 
 
 class ArangeOfFloatEnd(Case):
-    """torch.arange whose end is a float tensor."""
+    """torch.arange with a float tensor as its end: ConstantOfShape gets a float."""
 
     sources = ("pytorch/pytorch#27718",)
     aten_ops = ("aten::arange",)
@@ -43,7 +43,7 @@ class ArangeOfFloatEnd(Case):
     def forward(self, x):
         return torch.arange(torch.as_tensor(x.size(0)).float())
 
-    @fix("rewrite", "a range of integers, cast to float", documented=False)
+    @fix("rewrite", "use a range of integers, cast to float", documented=False)
     def integers(self, x):
         return torch.arange(x.size(0)).float()
 
@@ -51,7 +51,7 @@ class ArangeOfFloatEnd(Case):
 
 
 class ArangeStartWithoutStep(Case):
-    """torch.arange(0, n) to a dynamic size under torch.export."""
+    """torch.arange(0, n) to a dynamic size: dynamo reported to infer another type."""
 
     sources = ("microsoft/onnxscript#2924",)
     aten_ops = ("aten::arange",)
@@ -62,13 +62,13 @@ class ArangeStartWithoutStep(Case):
     def forward(self, x):
         return torch.arange(0, x.size(0))
 
-    @fix("rewrite", "the step given: arange(0, n, 1)", documented=False)
+    @fix("rewrite", "pass the step: arange(0, n, 1)", documented=False)
     def step_given(self, x):
         return torch.arange(0, x.size(0), 1)
 
 
 class ClampInt64(Case):
-    """clamp of int64: Clip takes floats only below opset 12."""
+    """clamp of int64: Clip accepts only floats below opset 12."""
 
     id = "clamp-int64"
     sources = ("microsoft/onnxruntime#20674", "pytorch/pytorch#70584")
@@ -82,17 +82,20 @@ class ClampInt64(Case):
 
     opset_13 = fix("raise-opset", "export at opset 13", opset=13, documented=False)
 
-    @fix("rewrite", "clamp as float32: exact up to 2**24", caution=True, documented=False)
+    @fix("rewrite", "clamp as float32; exact up to 2**24", caution=True, documented=False)
     def as_float(self, x):
         return x.float().clamp(min=0).long()
 
-    @fix("rewrite", "torch.where", documented=False)
+    @fix("rewrite", "use torch.where", documented=False)
     def where(self, x):
         return torch.where(x < 0, torch.zeros_like(x), x)
 
 
 class RoundOpset10(Case):
-    """torch.round needs opset 11; torch rounds halves to even."""
+    """torch.round: TorchScript needs opset 11.
+
+    torch rounds halves to even.
+    """
 
     id = "round-opset-10"
     sources = ("pytorch/pytorch#34290", "pytorch/pytorch#25806", "pytorch/pytorch#32391")
@@ -110,13 +113,16 @@ class RoundOpset10(Case):
 
     opset_11 = fix("raise-opset", "export at opset 11, which has Round", opset=11, documented=False)
 
-    @fix("rewrite", "floor of x and a half: halves go up instead of to even", caution=True, documented=False)
+    @fix("rewrite", "use floor(x + 0.5); halves go up instead of to even", caution=True, documented=False)
     def floor_of_half_more(self, x):
         return torch.floor(x + 0.5)
 
 
 class Atan2NoRule(Case):
-    """torch.atan2 in all four quadrants."""
+    """torch.atan2 in all four quadrants: wrong sign at y = 0 and negative x.
+
+    TorchScript has no symbolic before torch 2.1.
+    """
 
     id = "atan2-no-rule"
     sources = ("hova88/PointPillars_MultiHead_40FPS#26",)
@@ -132,7 +138,7 @@ class Atan2NoRule(Case):
     def forward(self, y, x):
         return torch.atan2(y, x)
 
-    @fix("rewrite", "atan of the quotient, corrected by quadrant", documented=False)
+    @fix("rewrite", "use atan of the quotient, corrected by quadrant", documented=False)
     def by_quadrant(self, y, x):
         whole = torch.full_like(x, math.pi)
         turn = torch.where(x < 0, torch.where(y < 0, -whole, whole), torch.zeros_like(x))
@@ -143,7 +149,7 @@ class Atan2NoRule(Case):
 
 
 class Log10NoRule(Case):
-    """torch.log10 has no rule before torch 1.11."""
+    """torch.log10: no TorchScript symbolic before torch 1.11."""
 
     id = "log10-no-rule"
     sources = ("pytorch/pytorch#64754",)
@@ -155,13 +161,13 @@ class Log10NoRule(Case):
     def forward(self, x):
         return torch.log10(x)
 
-    @fix("rewrite", "the natural logarithm over that of 10", documented=False)
+    @fix("rewrite", "divide the natural logarithm by that of 10", documented=False)
     def natural(self, x):
         return torch.log(x) / math.log(10.0)
 
 
 class PowOfIntBase(Case):
-    """torch.pow(2, x) of a float x: the exponent's type is taken from the base."""
+    """torch.pow(2, x) of a float x: the exponent is cast to the type of the base."""
 
     sources = ("pytorch/pytorch#52436",)
     aten_ops = ("aten::pow",)
@@ -172,17 +178,17 @@ class PowOfIntBase(Case):
     def forward(self, x):
         return torch.pow(2, x)
 
-    @fix("rewrite", "a float base: torch.pow(2.0, x)", documented=False)
+    @fix("rewrite", "use a float base: torch.pow(2.0, x)", documented=False)
     def float_base(self, x):
         return torch.pow(2.0, x)
 
-    @fix("rewrite", "torch.exp of x times the logarithm of 2", documented=False)
+    @fix("rewrite", "use torch.exp of x times the logarithm of 2", documented=False)
     def exponential(self, x):
         return torch.exp(x * math.log(2.0))
 
 
 class PowOfFloatBaseIntExponent(Case):
-    """2.0 ** x of an int64 x."""
+    """2.0 ** x of an int64 x: the output type is reported as a mismatch."""
 
     sources = ("microsoft/onnxscript#3036",)
     aten_ops = ("aten::pow",)
@@ -195,19 +201,19 @@ class PowOfFloatBaseIntExponent(Case):
 
     without_optimiser = fix(
         "export-option",
-        "optimize=False, with which it was reported",
+        "pass optimize=False, as in the report",
         export={"optimize": False},
         exporter="dynamo",
         caution=True,
     )
 
-    @fix("rewrite", "the exponent as float32", documented=False)
+    @fix("rewrite", "convert the exponent to float32", documented=False)
     def float_exponent(self, x):
         return 2.0 ** x.float()
 
 
 class PowOfBoolExponent(Case):
-    """2 ** mask: Pow takes no bool."""
+    """2 ** mask of bools: Pow does not accept bool."""
 
     sources = ("microsoft/onnxscript#3036",)
     aten_ops = ("aten::pow",)
@@ -219,13 +225,13 @@ class PowOfBoolExponent(Case):
     def forward(self, x):
         return 2**x
 
-    @fix("rewrite", "the mask as int64", documented=False)
+    @fix("rewrite", "cast the mask to int64", documented=False)
     def as_int64(self, x):
         return 2 ** x.to(torch.int64)
 
 
 class PowOfIntegersOpset11(Case):
-    """A power of integers: Pow takes floats only below opset 12."""
+    """x ** 2 of integers: Pow accepts only floats below opset 12."""
 
     id = "pow-of-integers-opset-11"
     sources = ("onnx/onnx#2666",)
@@ -237,15 +243,18 @@ class PowOfIntegersOpset11(Case):
     def forward(self, x):
         return x**2
 
-    opset_12 = fix("raise-opset", "export at opset 12, whose Pow takes integers", opset=12)
+    opset_12 = fix("raise-opset", "export at opset 12, whose Pow accepts integers", opset=12)
 
-    @fix("rewrite", "x * x", documented=False)
+    @fix("rewrite", "use x * x", documented=False)
     def product(self, x):
         return x * x
 
 
 class RemainderOfFloats(Case):
-    """torch.remainder of floats, negative ones too: Mod with fmod=0 takes integers only."""
+    """torch.remainder of floats: Mod with fmod=0 accepts integers only.
+
+    The inputs include negative values.
+    """
 
     sources = ("onnx/onnx#7520", "pytorch/pytorch#24410", "onnx/onnx#6973")
     aten_ops = ("aten::remainder",)
@@ -260,7 +269,7 @@ class RemainderOfFloats(Case):
     def forward(self, x, y):
         return torch.remainder(x, y)
 
-    @fix("rewrite", "x - floor(x / y) * y")
+    @fix("rewrite", "use x - floor(x / y) * y")
     def floored(self, x, y):
         return x - (x / y).floor() * y
 
@@ -276,7 +285,7 @@ def registered(name, rule, opset):
 
 
 def foreign_nodes(model):
-    """Node types outside ONNX's own domain, and the domains that the file imports."""
+    """Return the node types outside ONNX's own domain, and the domains that the ONNX file imports."""
     return {
         "foreign": sorted({node.domain + "::" + node.op_type for node in model.graph.node if node.domain}),
         "domains": sorted(item.domain for item in model.opset_import if item.domain),
@@ -289,7 +298,7 @@ def asinh_rule(g, x):
 
 
 class AsinhOpset9(Case):
-    """torch.asinh has no rule although ONNX has had Asinh since opset 9."""
+    """torch.asinh: no TorchScript symbolic although ONNX has Asinh from opset 9 on."""
 
     id = "asinh-opset-9"
     sources = ("seed:001", "seed:002")
@@ -308,22 +317,29 @@ class AsinhOpset9(Case):
         return torch.asinh(x)
 
     custom_symbolic = fix(
-        "custom-symbolic", "one Asinh node", patch=lambda opset: registered("::asinh", asinh_rule, opset)
+        "custom-symbolic",
+        "register a symbolic that writes one Asinh node",
+        patch=lambda opset: registered("::asinh", asinh_rule, opset),
     )
 
-    @fix("rewrite", "log(x + sqrt(x * x + 1)): cancels for large negative x", caution=True, documented=False)
+    @fix(
+        "rewrite",
+        "use log(x + sqrt(x * x + 1)); large negative x are lost to cancellation",
+        caution=True,
+        documented=False,
+    )
     def log_rewrite(self, x):
         return torch.log(x + torch.sqrt(x * x + 1))
 
-    @fix("rewrite", "the logarithm of the magnitude, with the sign put back", documented=False)
+    @fix("rewrite", "use the logarithm of the magnitude, with the sign restored", documented=False)
     def signed_log_rewrite(self, x):
         magnitude = torch.abs(x)
-        # log1p's argument keeps small magnitudes, which log(1 + x) would round away
+        # log1p keeps small magnitudes, which log(1 + x) would round away
         return torch.sign(x) * torch.log1p(magnitude + x * x / (1 + torch.sqrt(x * x + 1)))
 
 
 class LogitNoRule(Case):
-    """x.logit() has no rule."""
+    """x.logit(): no TorchScript symbolic before torch 2.1."""
 
     sources = ("pytorch/pytorch#101969",)
     aten_ops = ("aten::logit",)
@@ -335,13 +351,16 @@ class LogitNoRule(Case):
     def forward(self, x):
         return x.logit()
 
-    @fix("rewrite", "log(x / (1 - x))")
+    @fix("rewrite", "use log(x / (1 - x))")
     def log_of_quotient(self, x):
         return torch.log(x / (1 - x))
 
 
 class LogitWithEpsilon(Case):
-    """torch.logit(x, eps), as detectors undo a sigmoid: outside of eps and 1 - eps it is clamped."""
+    """torch.logit(x, eps): no TorchScript symbolic before torch 2.1.
+
+    Detectors undo a sigmoid this way. Values outside eps and 1 - eps are clamped.
+    """
 
     sources = ("pytorch/pytorch#101969",)
     aten_ops = ("aten::logit",)
@@ -357,7 +376,7 @@ class LogitWithEpsilon(Case):
     def forward(self, x):
         return torch.logit(x, eps=0.01)
 
-    @fix("rewrite", "clamped, then log(x / (1 - x))", documented=False)
+    @fix("rewrite", "clamp, then use log(x / (1 - x))", documented=False)
     def clamped(self, x):
         x = x.clamp(0.01, 0.99)
         return torch.log(x / (1 - x))

@@ -1,4 +1,4 @@
-"""Nothing at all: inputs without rows, beside which sizes are guessed; and parts whose sizes are not constant."""
+"""Empty inputs, for which sizes are guessed, and parts whose sizes are not constant."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,10 @@ from caniexport import Case, f32, fix, values
 
 
 class ConcatOfNoRows(Case):
-    """A level without detections: an empty tensor of one dimension, concatenated with rows."""
+    """torch.cat of an empty 1-D tensor and rows: invalid Concat before torch 2.0.
+
+    A level without detections gives such an empty tensor.
+    """
 
     sources = ("microsoft/onnxruntime#8020", "microsoft/onnxruntime#4641", "microsoft/onnxruntime#681")
     aten_ops = ("aten::cat",)
@@ -18,13 +21,13 @@ class ConcatOfNoRows(Case):
     def forward(self, x):
         return torch.cat([torch.empty(0), x])
 
-    @fix("rewrite", "an empty tensor with as many columns", documented=False)
+    @fix("rewrite", "use an empty tensor with the same number of columns", documented=False)
     def no_rows(self, x):
         return torch.cat([torch.empty(0, 4), x])
 
 
 class MaxOfNoBoxes(Case):
-    """boxes.max() where there may be no boxes."""
+    """boxes.max() with no boxes: the reduction over nothing fails or is wrong."""
 
     sources = ("pytorch/vision#2251", "pytorch/vision#2380")
     aten_ops = ("aten::max",)
@@ -38,13 +41,13 @@ class MaxOfNoBoxes(Case):
     def reference(self, boxes):
         return torch.cat([boxes, torch.zeros(1, 4)]).max()
 
-    @fix("rewrite", "a row of zeros before the maximum", documented=False)
+    @fix("rewrite", "append a row of zeros before the maximum", documented=False)
     def row_of_zeros(self, boxes):
         return torch.cat([boxes, torch.zeros(1, 4)]).max()
 
 
 class ReshapeOfNoElements(Case):
-    """x.reshape(1, n, 1, -1) of no elements: the -1 cannot be told."""
+    """x.reshape(1, n, 1, -1) of no elements: the -1 cannot be inferred."""
 
     sources = ("open-mmlab/mmdeploy#2695", "pytorch/vision#8899")
     aten_ops = ("aten::reshape",)
@@ -56,13 +59,13 @@ class ReshapeOfNoElements(Case):
         rows = x.size(0)
         return x.reshape(1, rows, 1, -1) if rows else x.reshape(1, 0, 1, 4)
 
-    @fix("rewrite", "the last size given", documented=False)
+    @fix("rewrite", "pass the last size", documented=False)
     def last_size(self, x):
         return x.reshape(1, x.size(0), 1, 4)
 
 
 class AddNothing(Case):
-    """One element plus none: shape inference broadcasts 1 with 0."""
+    """x + y of one element and none: shape inference broadcasts 1 with 0."""
 
     sources = ("pytorch/pytorch#86789",)
     aten_ops = ("aten::add",)
@@ -74,7 +77,7 @@ class AddNothing(Case):
 
     some_elements = fix(
         "export-option",
-        "an example that has elements, with a dynamic size",
+        "use an example that has elements, with a dynamic size",
         inputs=((f32(1), f32(3)), (f32(1), f32(3)), (f32(1), f32(0))),
         dynamic={"y": {0: "count"}},
         documented=False,
@@ -82,7 +85,7 @@ class AddNothing(Case):
 
 
 class ReflectPadOfNoImages(Case):
-    """Reflecting padding of a batch without images."""
+    """F.pad(mode="reflect") of an empty batch: reported as rejected by the runtime."""
 
     sources = ("microsoft/onnxscript#964",)
     aten_ops = ("aten::reflection_pad2d",)
@@ -93,14 +96,14 @@ class ReflectPadOfNoImages(Case):
     def forward(self, x):
         return F.pad(x, (1, 1, 1, 1), mode="reflect")
 
-    @fix("rewrite", "slices, flipped and concatenated", documented=False)
+    @fix("rewrite", "slice, flip and concatenate", documented=False)
     def sliced(self, x):
         x = torch.cat([x[..., 1:2], x, x[..., -2:-1]], dim=3)
         return torch.cat([x[:, :, 1:2], x, x[:, :, -2:-1]], dim=2)
 
 
 class AssignToNothing(Case):
-    """x[1:-1] = 0 of two values, where the slice is empty."""
+    """x[1:-1] = 0 of two values: TorchScript crashes or fails at the empty slice."""
 
     sources = ("pytorch/pytorch#110056",)
     aten_ops = ("aten::copy_", "aten::fill_")
@@ -112,7 +115,7 @@ class AssignToNothing(Case):
         x[1:-1] = 0
         return x
 
-    @fix("rewrite", "torch.where on the places", documented=False)
+    @fix("rewrite", "use torch.where on the positions", documented=False)
     def where(self, x):
         places = torch.arange(x.size(0))
         inner = (places >= 1) & (places < x.size(0) - 1)
@@ -120,7 +123,7 @@ class AssignToNothing(Case):
 
 
 class SplitBySizesInTensor(Case):
-    """torch.split whose sizes are the values of a tensor."""
+    """torch.split with sizes from a tensor: TorchScript keeps the first sizes."""
 
     sources = ("pytorch/pytorch#65682", "pytorch/pytorch#33161", "pytorch/pytorch#93264", "onnx/onnx#4782")
     aten_ops = ("aten::split_with_sizes",)
@@ -136,18 +139,18 @@ class SplitBySizesInTensor(Case):
         first, second = torch.split(x, [int(sizes[0]), int(sizes[1])])
         return first * 2.0, second * 3.0
 
-    @fix("rewrite", "slices at the running sum", documented=False)
+    @fix("rewrite", "slice at the first size", documented=False)
     def slices(self, x, sizes):
         return x[: sizes[0]] * 2.0, x[sizes[0] :] * 3.0
 
-    @fix("rewrite", "a mask of the places below the first size", documented=False)
+    @fix("rewrite", "use a mask of the positions below the first size", documented=False)
     def masked(self, x, sizes):
         first = torch.arange(6) < sizes[0]
         return x[first] * 2.0, x[~first] * 3.0
 
 
 class ChunkOfDynamicAxis(Case):
-    """x.chunk(3) along a dynamic axis."""
+    """x.chunk(3) along a dynamic axis: torch.export rejects it."""
 
     sources = ("pytorch/pytorch#134663", "pytorch/pytorch#42785", "microsoft/onnxscript#2543")
     aten_ops = ("aten::chunk",)
@@ -159,19 +162,22 @@ class ChunkOfDynamicAxis(Case):
         first, second, third = x.chunk(3)
         return first, second * 2.0, third * 3.0
 
-    @fix("rewrite", "a view of three parts", documented=False)
+    @fix("rewrite", "use a view of three parts", documented=False)
     def view(self, x):
         parts = x.reshape(3, -1, 2)
         return parts[0], parts[1] * 2.0, parts[2] * 3.0
 
-    @fix("rewrite", "slices at thirds of the size", documented=False)
+    @fix("rewrite", "slice at thirds of the size", documented=False)
     def slices(self, x):
         third = x.size(0) // 3
         return x[:third], x[third : 2 * third] * 2.0, x[2 * third :] * 3.0
 
 
 class UnbindColumns(Case):
-    """x.unbind(1), as an LSTM's decomposition has it: torchlib's result could not be iterated over."""
+    """x.unbind(1), as in the decomposition of an LSTM: reported as not iterable.
+
+    torchlib's result reportedly could not be iterated over.
+    """
 
     sources = ("microsoft/onnxscript#2719",)
     aten_ops = ("aten::unbind",)
@@ -189,7 +195,10 @@ class UnbindColumns(Case):
 
 
 class UnbindOneColumn(Case):
-    """x.unbind(1) of one column, as for an LSTM and a sequence of one: torchlib's Split then gave no list."""
+    """x.unbind(1) of one column: torchlib's Split reportedly gives no list.
+
+    An LSTM with a sequence of one does this.
+    """
 
     sources = ("microsoft/onnxscript#2719", "pytorch/pytorch#168969")
     aten_ops = ("aten::unbind",)
@@ -205,11 +214,14 @@ class UnbindOneColumn(Case):
     def indexed(self, x):
         return x[:, 0] * 2.0
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace")
 
 
 class SplitWithRemainder(Case):
-    """torch.split of eight into fives: parts of five and three become two of four."""
+    """torch.split of eight into fives: reported to give two parts of four.
+
+    The parts have five and three elements.
+    """
 
     sources = ("microsoft/onnxscript#2858",)
     aten_ops = ("aten::split",)
@@ -221,11 +233,11 @@ class SplitWithRemainder(Case):
         first, second = torch.split(x, 5, 1)
         return first, second
 
-    @fix("rewrite", "the sizes of the parts named", documented=False)
+    @fix("rewrite", "pass the sizes of the parts", documented=False)
     def sizes_named(self, x):
         first, second = torch.split(x, [5, 3], 1)
         return first, second
 
-    @fix("rewrite", "two slices", documented=False)
+    @fix("rewrite", "use two slices", documented=False)
     def slices(self, x):
         return x[:, :5], x[:, 5:]

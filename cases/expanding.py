@@ -1,4 +1,4 @@
-"""expand, repeat and repeat_interleave with sizes that are not known beforehand."""
+"""expand, repeat and repeat_interleave with sizes that are not known in advance."""
 
 import torch
 
@@ -6,7 +6,7 @@ from caniexport import Case, f32, fix, i64, values
 
 
 class ExpandAsConstant(Case):
-    """A constant expanded to the shape of the input."""
+    """constant.expand_as(x): TorchScript fails at another width in torch 1.10 to 2.0."""
 
     sources = ("pytorch/pytorch#95961",)
     aten_ops = ("aten::expand_as",)
@@ -17,13 +17,13 @@ class ExpandAsConstant(Case):
     def forward(self, x):
         return torch.tensor([[1.0], [2.0], [3.0]]).expand_as(x)
 
-    @fix("rewrite", "the constant plus zeros of the input's shape", documented=False)
+    @fix("rewrite", "add zeros of the input's shape to the constant", documented=False)
     def plus_zeros(self, x):
         return torch.tensor([[1.0], [2.0], [3.0]]) + torch.zeros_like(x)
 
 
 class ExpandToInputSize(Case):
-    """Position numbers expanded to input_ids.size()."""
+    """positions.expand(input_ids.size()): reported to keep the example's shape."""
 
     sources = ("pytorch/pytorch#87677",)
     aten_ops = ("aten::expand", "aten::size")
@@ -41,13 +41,13 @@ class ExpandToInputSize(Case):
     def repeat(self, ids):
         return ids + self.positions.repeat(ids.size(0), 1)
 
-    @fix("rewrite", "let the sum broadcast", documented=False)
+    @fix("rewrite", "let the addition broadcast", documented=False)
     def broadcast(self, ids):
         return ids + self.positions
 
 
 class ExpandMinusOne(Case):
-    """x.expand(-1, 3, 3, 1): the -1 is written into the file's shape."""
+    """x.expand(-1, 3, 3, 1): the -1 is written into the shape of the ONNX file."""
 
     sources = ("pytorch/pytorch#32926", "microsoft/onnxruntime#1840", "microsoft/onnxruntime#7072")
     aten_ops = ("aten::expand",)
@@ -58,7 +58,7 @@ class ExpandMinusOne(Case):
     def forward(self, x):
         return x.expand(-1, 3, 3, 1)
 
-    @fix("rewrite", "the size itself in place of -1", documented=False)
+    @fix("rewrite", "use the size instead of -1", documented=False)
     def explicit_size(self, x):
         return x.expand(x.size(0), 3, 3, 1)
 
@@ -70,7 +70,7 @@ class _RepeatInterleave(Case):
 
 
 class RepeatInterleaveWithoutDim(_RepeatInterleave):
-    """x.repeat_interleave(2) without an axis, of a dynamic shape."""
+    """x.repeat_interleave(2) without dim, dynamic shape: TorchScript export fails."""
 
     sources = ("pytorch/pytorch#100429", "pytorch/pytorch#100575")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
@@ -79,17 +79,17 @@ class RepeatInterleaveWithoutDim(_RepeatInterleave):
     def forward(self, x):
         return x.repeat_interleave(2)
 
-    @fix("rewrite", "flatten, and name the axis", documented=False)
+    @fix("rewrite", "flatten and pass dim", documented=False)
     def named_axis(self, x):
         return x.flatten().repeat_interleave(2, dim=0)
 
-    @fix("rewrite", "a new axis, expanded and reshaped away", documented=False)
+    @fix("rewrite", "add an axis, expand it and reshape", documented=False)
     def expand_reshape(self, x):
         return x.unsqueeze(-1).expand(x.size(0), 3, 2).reshape(-1)
 
 
 class RepeatInterleaveManyNodes(_RepeatInterleave):
-    """x.repeat_interleave(2, dim=-1) of a static shape: hundreds of nodes."""
+    """x.repeat_interleave(2, dim=-1) of a static shape: exports hundreds of nodes."""
 
     sources = ("pytorch/pytorch#100438",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
@@ -98,13 +98,13 @@ class RepeatInterleaveManyNodes(_RepeatInterleave):
     def forward(self, x):
         return x.repeat_interleave(2, dim=-1)
 
-    @fix("rewrite", "a new axis, expanded and reshaped away", documented=False)
+    @fix("rewrite", "add an axis, expand it and reshape", documented=False)
     def expand_reshape(self, x):
         return x.unsqueeze(-1).expand(2, 3, 2).reshape(2, 6)
 
 
 class RepeatInterleaveBySize(_RepeatInterleave):
-    """repeat_interleave whose count is a size of the input."""
+    """repeat_interleave with a size as count: TorchScript fails before torch 1.12."""
 
     sources = ("pytorch/pytorch#62936",)
     inputs = ((f32(1, 3), f32(2, 4)), (f32(1, 3), f32(2, 4)), (f32(1, 3), f32(5, 4)))
@@ -113,7 +113,7 @@ class RepeatInterleaveBySize(_RepeatInterleave):
     def forward(self, x, y):
         return x.repeat_interleave(y.size(0), dim=0) + y[:, :1]
 
-    @fix("rewrite", "expand instead", documented=False)
+    @fix("rewrite", "use expand", documented=False)
     def expand(self, x, y):
         return x.expand(y.size(0), 3) + y[:, :1]
 
@@ -121,7 +121,10 @@ class RepeatInterleaveBySize(_RepeatInterleave):
 
 
 class RepeatInterleaveByTensor(_RepeatInterleave):
-    """repeat_interleave by a tensor of counts, one per row."""
+    """repeat_interleave with a tensor of counts: TorchScript needs opset 13.
+
+    There is one count per row.
+    """
 
     sources = ("pytorch/pytorch#73071", "pytorch/pytorch#58733")
     inputs = (
@@ -136,7 +139,7 @@ class RepeatInterleaveByTensor(_RepeatInterleave):
 
     opset_13 = fix("raise-opset", "export at opset 13", opset=13, documented=False)
 
-    @fix("rewrite", "index with the number of running sums that each place has passed", documented=False)
+    @fix("rewrite", "index with the number of cumulative sums that each position has passed", documented=False)
     def index_by_running_sum(self, x, counts):
         ends = counts.cumsum(0)
         places = torch.arange(int(ends[-1])) if not torch.jit.is_tracing() else torch.arange(ends[-1])
@@ -144,7 +147,7 @@ class RepeatInterleaveByTensor(_RepeatInterleave):
 
 
 class SliceAssignDynamic(Case):
-    """bias[:, 1:, 0] = t with a dynamic shape: the value is expanded to the example's."""
+    """bias[:, 1:, 0] = t, dynamic shape: the value is expanded to the example's shape."""
 
     sources = ("pytorch/pytorch#107841",)
     aten_ops = ("aten::copy_", "aten::slice")
@@ -157,7 +160,7 @@ class SliceAssignDynamic(Case):
         bias[:, 1:, 0] = t
         return bias
 
-    @fix("rewrite", "the parts, concatenated", documented=False)
+    @fix("rewrite", "concatenate the parts", documented=False)
     def concatenated(self, bias, t):
         column = t.unsqueeze(0).expand(bias.size(0), bias.size(1) - 1, 1)
         below = torch.cat([column, bias[:, 1:, 1:]], dim=2)
@@ -165,7 +168,7 @@ class SliceAssignDynamic(Case):
 
 
 class BroadcastToNoRule(Case):
-    """x.broadcast_to(shape) has no rule before torch 2.1."""
+    """x.broadcast_to(shape): no TorchScript symbolic before torch 2.1."""
 
     sources = ("pytorch/pytorch#92678", "pytorch/pytorch#101768", "AXERA-TECH/OWLVIT-ONNX-AX650-CPP#1")
     aten_ops = ("aten::broadcast_to",)
@@ -177,17 +180,17 @@ class BroadcastToNoRule(Case):
     def forward(self, x, like):
         return x.broadcast_to(like.shape)
 
-    @fix("rewrite", "expand", documented=False)
+    @fix("rewrite", "use expand", documented=False)
     def expand(self, x, like):
         return x.expand(like.shape)
 
-    @fix("rewrite", "the sum with zeros of that shape", documented=False)
+    @fix("rewrite", "add zeros of that shape", documented=False)
     def plus_zeros(self, x, like):
         return x + torch.zeros_like(like)
 
 
 class BroadcastTensorsNoRule(Case):
-    """torch.broadcast_tensors has no rule in older releases."""
+    """torch.broadcast_tensors: no TorchScript symbolic before torch 1.10."""
 
     sources = ("pytorch/pytorch#69073", "onnx/onnx#3339")
     aten_ops = ("aten::broadcast_tensors",)
@@ -199,13 +202,13 @@ class BroadcastTensorsNoRule(Case):
         x, y = torch.broadcast_tensors(x, y)
         return torch.cat([x, y], 1)
 
-    @fix("rewrite", "each added to zeros of the other's shape", documented=False)
+    @fix("rewrite", "add zeros of the other's shape to each", documented=False)
     def plus_zeros(self, x, y):
         return torch.cat([x + torch.zeros_like(y), y + torch.zeros_like(x)], 1)
 
 
 class RepeatInterleaveOfVector(_RepeatInterleave):
-    """x.repeat_interleave(3, dim=0) of a vector: the file has one axis too many."""
+    """x.repeat_interleave(3, dim=0) of a vector: reported to add an axis."""
 
     sources = ("microsoft/onnxscript#2936", "microsoft/onnxscript#2932")
     inputs = ((f32(4),), (f32(4),), (f32(6),))
@@ -214,13 +217,13 @@ class RepeatInterleaveOfVector(_RepeatInterleave):
     def forward(self, x):
         return x.repeat_interleave(3, dim=0)
 
-    @fix("rewrite", "an axis put in, expanded, flattened", documented=False)
+    @fix("rewrite", "add an axis, expand it and flatten", documented=False)
     def expanded(self, x):
         return x.unsqueeze(1).expand(x.size(0), 3).reshape(-1)
 
 
 class RepeatInterleaveOutputSize(_RepeatInterleave):
-    """repeat_interleave with output_size, which the rule does not know."""
+    """repeat_interleave(output_size=...): reported as unknown to dynamo."""
 
     sources = ("microsoft/onnxscript#2691", "microsoft/onnxscript#2687")
     needs_torch = ">=1.11"
@@ -230,6 +233,6 @@ class RepeatInterleaveOutputSize(_RepeatInterleave):
     def forward(self, x):
         return x.repeat_interleave(2, dim=1, output_size=8)
 
-    @fix("rewrite", "without output_size", documented=False)
+    @fix("rewrite", "leave output_size out", documented=False)
     def without_output_size(self, x):
         return x.repeat_interleave(2, dim=1)

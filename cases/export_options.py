@@ -1,4 +1,4 @@
-"""Options of the export call that change what the file holds, not how operators are written."""
+"""Options of the export call that change the content of the ONNX file, not how operators are written."""
 
 import torch
 
@@ -6,14 +6,14 @@ from caniexport import Case, f32, fix
 
 
 def stored_values(model):
-    """Which inputs the file asks for (weights it stores left out), and how many weights it stores."""
+    """Return how many inputs the ONNX file requires (without stored weights), and how many weights it stores."""
     stored = [item.name for item in model.graph.initializer]
     asked = [item.name for item in model.graph.input if item.name not in stored]
     return {"stored": len(stored), "inputs": len(asked)}
 
 
 class ExportParamsFalseDropsWeights(Case):
-    """export_params=False: the file holds no weights and asks for them as inputs."""
+    """export_params=False: the ONNX file has no weights and requires them as inputs."""
 
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d",)
@@ -32,7 +32,7 @@ class ExportParamsFalseDropsWeights(Case):
 
 
 def io_names(model):
-    """Names of the file's own inputs and outputs, and whether all of them are bare numbers."""
+    """Return the names of the ONNX file's own inputs and outputs, and whether all of them are only digits."""
     stored = [item.name for item in model.graph.initializer]
     inputs = [item.name for item in model.graph.input if item.name not in stored]
     outputs = [item.name for item in model.graph.output]
@@ -40,7 +40,7 @@ def io_names(model):
 
 
 class DefaultIoNamesAreNumbers(Case):
-    """Without input_names and output_names the file's names are the exporter's own."""
+    """Without input_names and output_names, the exporter chooses the names."""
 
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d", "aten::relu")
@@ -63,7 +63,7 @@ class DefaultIoNamesAreNumbers(Case):
 
 
 class IsInOnnxExportBranch(Case):
-    """A branch on torch.onnx.is_in_onnx_export(): the file is meant to clip, eager torch is not."""
+    """Branch on torch.onnx.is_in_onnx_export(): the ONNX file should clip, eager not."""
 
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d", "aten::clamp")
@@ -82,13 +82,13 @@ class IsInOnnxExportBranch(Case):
     def reference(self, x):
         return torch.clamp(self.conv(x), 0.0, 1.0)
 
-    @fix("rewrite", "export a module of its own that always clips", documented=False)
+    @fix("rewrite", "export a separate module that always clips", documented=False)
     def export_module(self, x):
         return torch.clamp(self.conv(x), 0.0, 1.0)
 
 
 class AtenFallbackExportsNotParsed(Case):
-    """ONNX_ATEN_FALLBACK exports an operator without a rule as ATen; no runtime loads it."""
+    """ONNX_ATEN_FALLBACK exports untranslated operators as ATen: no runtime loads it."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
@@ -99,20 +99,21 @@ class AtenFallbackExportsNotParsed(Case):
     def forward(self, x):
         return torch.nn.functional.adaptive_avg_pool2d(x, [3, 3])
 
-    @fix("rewrite", "no fallback: an average pool whose windows are the same ones", export={}, documented=False)
+    @fix("rewrite", "leave the fallback out; use an average pool with the same windows", export={}, documented=False)
     def same_windows(self, x):
         return torch.nn.functional.avg_pool2d(x, 3, 2)
 
 
 def files_written(model):
-    """How many files the export call wrote."""
+    """Return how many files the export call wrote."""
     return {"files": next((int(item.value) for item in model.metadata_props if item.key == "files"), 1)}
 
 
 class DefaultCallWritesTwoFiles(Case):
-    """The default call writes two files since torch 2.9: model.onnx.data beside model.onnx, even without weights.
+    """The default call writes two files since torch 2.9 (.onnx and .onnx.data).
 
-    external_data=False puts everything into one .onnx file. A file of 2 GB or more needs the second one.
+    The files are model.onnx and model.onnx.data, even without weights. external_data=False writes everything into one
+    .onnx file. A model of 2 GB or more needs the second file.
     """
 
     sources = ("painebenjamin/hey-buddy#29",)
@@ -125,7 +126,5 @@ class DefaultCallWritesTwoFiles(Case):
     def forward(self, x):
         return torch.relu(x)
 
-    one_file = fix("export-option", "external_data=False: a single file", export={"external_data": False})
-    torchscript = fix(
-        "export-option", "dynamo=False: the TorchScript exporter", export={"dynamo": False}, documented=False
-    )
+    one_file = fix("export-option", "pass external_data=False; writes a single file", export={"external_data": False})
+    torchscript = fix("export-option", "pass dynamo=False", export={"dynamo": False}, documented=False)

@@ -1,4 +1,4 @@
-"""Which nodes an operator becomes: one, several, or none because no rule is known."""
+"""The nodes that an operator becomes: one, several, or none because no symbolic is known."""
 
 from contextlib import contextmanager
 
@@ -19,7 +19,7 @@ def registered(name, rule, opset):
 
 
 class ExportOneNode(Case):
-    """An operator with an ONNX counterpart becomes one node."""
+    """torch.relu, which has an ONNX counterpart: exports as one node."""
 
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::relu",)
@@ -32,7 +32,7 @@ class ExportOneNode(Case):
 
 
 class ExportSeveralNodes(Case):
-    """An operator that ONNX lacks becomes several nodes: hardswish, until opset 14."""
+    """F.hardswish, which ONNX lacks until opset 14: exports as several nodes."""
 
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::hardswish",)
@@ -48,13 +48,13 @@ class ExportSeveralNodes(Case):
     def forward(self, x):
         return F.hardswish(x)
 
-    @fix("rewrite", "the same out of clamp and mul", documented=False)
+    @fix("rewrite", "write it with clamp and mul", documented=False)
     def composed(self, x):
         return x * torch.clamp(x + 3.0, 0.0, 6.0) / 6.0
 
 
 class ExportNoRule(Case):
-    """An operator that nobody wrote a rule for is refused: torch.expm1."""
+    """torch.expm1: no TorchScript symbolic."""
 
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::expm1",)
@@ -65,12 +65,14 @@ class ExportNoRule(Case):
     def forward(self, x):
         return torch.expm1(x)
 
-    @fix("rewrite", "exp(x) - 1 (loses digits near zero)")
+    @fix("rewrite", "use exp(x) - 1; loses digits near zero")
     def composed(self, x):
         return torch.exp(x) - 1.0
 
     custom_symbolic = fix(
-        "custom-symbolic", "a rule of Exp and Sub", patch=lambda opset: registered("::expm1", expm1_rule, opset)
+        "custom-symbolic",
+        "register a symbolic of Exp and Sub",
+        patch=lambda opset: registered("::expm1", expm1_rule, opset),
     )
 
 

@@ -1,4 +1,4 @@
-"""Batch norms fused into the layer before them by the dynamo exporter: whose bias is whose."""
+"""Batch norms that the dynamo exporter fuses into the preceding layer, and the biases that it mixes up."""
 
 import torch
 
@@ -6,7 +6,7 @@ from caniexport import Case, f32, fix
 
 
 def with_statistics(norm, shift):
-    """The layer with running statistics that are not the default ones, others for each ``shift``."""
+    """Return the layer with running statistics that are not the defaults and differ for each ``shift``."""
     with torch.no_grad():
         norm.running_mean.copy_(torch.arange(norm.num_features).to(norm.running_mean.dtype) + shift)
         norm.running_var.copy_(torch.arange(norm.num_features).to(norm.running_var.dtype) + 1.0)
@@ -20,14 +20,17 @@ class _TwoBranches(Case):
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "batch"}}
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
     not_optimised = fix(
-        "export-option", "optimize=False: nothing is fused", export={"optimize": False}, documented=False
+        "export-option", "pass optimize=False; nothing is fused", export={"optimize": False}, documented=False
     )
 
 
 class TwoLinearsWithBatchNorm(_TwoBranches):
-    """Two linear layers without a bias on one tensor, a batch norm behind each: the fused biases share a name."""
+    """Two nn.Linear without bias, each with a batch norm: fused biases share a name.
+
+    Both layers read one tensor.
+    """
 
     def setup(self):
         self.first, self.second = torch.nn.Linear(4, 3, bias=False), torch.nn.Linear(4, 3, bias=False)
@@ -37,14 +40,17 @@ class TwoLinearsWithBatchNorm(_TwoBranches):
         x = torch.relu(x)
         return self.norm(self.first(x)), self.other(self.second(x))
 
-    @fix("rewrite", "a zero added before one of them")
+    @fix("rewrite", "add a zero before one of them")
     def zero_added(self, x):
         x = torch.relu(x)
         return self.norm(self.first(x)), self.other(self.second(x + 0.0))
 
 
 class TwoLinearsOfTwoSizes(TwoLinearsWithBatchNorm):
-    """Two linear layers of different sizes on one tensor, a batch norm behind each."""
+    """Two nn.Linear of different sizes, each with a batch norm: biases share a name.
+
+    Both layers read one tensor.
+    """
 
     def setup(self):
         self.first, self.second = torch.nn.Linear(4, 3, bias=False), torch.nn.Linear(4, 6, bias=False)
@@ -61,14 +67,17 @@ class _TwoConvolutions(_TwoBranches):
         x = torch.relu(x)
         return self.norm(self.first(x)), self.other(self.second(x))
 
-    @fix("rewrite", "a zero added before one of them", documented=False)
+    @fix("rewrite", "add a zero before one of them", documented=False)
     def zero_added(self, x):
         x = torch.relu(x)
         return self.norm(self.first(x)), self.other(self.second(x + 0.0))
 
 
 class TwoConvolutionsWithBatchNorm(_TwoConvolutions):
-    """Two convolutions on one tensor, a batch norm behind each, as in a residual block: one gets the other's bias."""
+    """Two nn.Conv2d on one tensor, each with a batch norm: one gets the other's bias.
+
+    A residual block does this.
+    """
 
     def setup(self):
         self.first, self.second = torch.nn.Conv2d(2, 3, 1, bias=False), torch.nn.Conv2d(2, 3, 1, bias=False)
@@ -76,7 +85,10 @@ class TwoConvolutionsWithBatchNorm(_TwoConvolutions):
 
 
 class TwoConvolutionsOfTwoSizes(_TwoConvolutions):
-    """Two convolutions to different channels on one tensor, a batch norm behind each, as where a ResNet widens."""
+    """Two nn.Conv2d with different channels, each with a batch norm: wrong bias size.
+
+    Both read one tensor, as where a ResNet widens.
+    """
 
     def setup(self):
         self.first, self.second = torch.nn.Conv2d(2, 3, 1, bias=False), torch.nn.Conv2d(2, 6, 1, bias=False)
@@ -84,7 +96,10 @@ class TwoConvolutionsOfTwoSizes(_TwoConvolutions):
 
 
 class ConvolutionUsedTwice(Case):
-    """A convolution and its batch norm called twice: the fused weight has the name of the one that both used."""
+    """nn.Conv2d and batch norm called twice: the fused weight keeps the shared name.
+
+    Both calls use the same weight.
+    """
 
     sources = ("microsoft/onnxscript#2883",)
     aten_ops = ("aten::conv2d", "aten::batch_norm")
@@ -99,8 +114,8 @@ class ConvolutionUsedTwice(Case):
     def forward(self, x):
         return self.norm(self.conv(x[:, :1])) + self.norm(self.conv(x[:, 1:]))
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
-    not_optimised = fix("export-option", "optimize=False: nothing is fused", export={"optimize": False})
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
+    not_optimised = fix("export-option", "pass optimize=False; nothing is fused", export={"optimize": False})
 
 
 class TransposedConvolutionInGroups(Case):
@@ -119,7 +134,7 @@ class TransposedConvolutionInGroups(Case):
     def forward(self, x):
         return self.norm(self.conv(x))
 
-    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    trace = fix("export-option", "export with dynamo=False", exporter="torchscript-trace", documented=False)
     not_optimised = fix(
-        "export-option", "optimize=False: nothing is fused", export={"optimize": False}, documented=False
+        "export-option", "pass optimize=False; nothing is fused", export={"optimize": False}, documented=False
     )

@@ -8,13 +8,13 @@ from caniexport import Case, f32, fix
 
 
 def components(x0, x1, x2, y0, y1, y2):
-    """The three components of a cross product, from the components of its factors."""
+    """Return the three components of a cross product, from the components of its factors."""
     return x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0
 
 
 @contextmanager
 def cross_symbolic(opset):
-    """A rule for aten::cross with an explicit dim, out of Slice, Mul, Sub and Concat."""
+    """Register a symbolic for aten::cross with an explicit dim, made of Slice, Mul, Sub and Concat."""
     from torch.onnx import register_custom_op_symbolic, symbolic_helper
 
     def part(g, x, dim, i):
@@ -44,7 +44,10 @@ def cross_symbolic(opset):
 
 
 class CrossNoSymbolic(Case):
-    """torch.cross before a convolution is refused: the TorchScript exporter has no rule for it."""
+    """torch.cross: no TorchScript symbolic before torch 1.12.
+
+    The case calls it before a convolution.
+    """
 
     sources = ("seed:000", "onnx/onnx#2683")
     aten_ops = ("aten::cross", "aten::linalg_cross")
@@ -62,7 +65,7 @@ class CrossNoSymbolic(Case):
     def forward(self, x, y):
         return self.conv(torch.cross(x, y, dim=1))
 
-    @fix("rewrite", "three slice products, stacked on the dim they were taken from")
+    @fix("rewrite", "stack three slice products on the dim of the slices")
     def stack_rewrite(self, x, y):
         x0, x1, x2 = x[:, 0], x[:, 1], x[:, 2]
         y0, y1, y2 = y[:, 0], y[:, 1], y[:, 2]
@@ -70,15 +73,20 @@ class CrossNoSymbolic(Case):
 
     custom_symbolic = fix(
         "custom-symbolic",
-        "a rule of one's own for aten::cross and aten::linalg_cross",
+        "register a symbolic for aten::cross and aten::linalg_cross",
         patch=cross_symbolic,
         documented=False,
     )
 
-    newer_torch = fix("version-upgrade", "torch 1.12 and later have a rule for cross", torch=">=1.12", documented=False)
+    newer_torch = fix(
+        "version-upgrade",
+        "upgrade to torch 1.12 or later, which has a symbolic for cross",
+        torch=">=1.12",
+        documented=False,
+    )
 
     @fix(
-        "rewrite", "two components exchanged: wrong, and caught by factors that differ", caution=True, documented=False
+        "rewrite", "exchange two components; wrong, and detected by factors that differ", caution=True, documented=False
     )
     def exchanged_components(self, x, y):
         first, second, third = components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2])
@@ -86,9 +94,9 @@ class CrossNoSymbolic(Case):
 
 
 class CrossSelfIsZeroDegenerateTest(Case):
-    """A demo that feeds torch.cross one tensor twice gives zeros: every wrong rewrite passes.
+    """torch.cross of a tensor with itself is zero: no wrong rewrite is detected.
 
-    The same exchanged components are a mismatch in cross-no-symbolic, where the two factors differ.
+    A demo does this. The same exchanged components are a mismatch in cross-no-symbolic, where the two factors differ.
     """
 
     sources = ("seed:000",)
@@ -102,19 +110,22 @@ class CrossSelfIsZeroDegenerateTest(Case):
     def forward(self, x):
         return self.conv(torch.cross(x, x, dim=1))
 
-    @fix("rewrite", "three slice products, stacked on the dim they were taken from")
+    @fix("rewrite", "stack three slice products on the dim of the slices")
     def stack_rewrite(self, x):
         parts = components(x[:, 0], x[:, 1], x[:, 2], x[:, 0], x[:, 1], x[:, 2])
         return self.conv(torch.stack(parts, dim=1))
 
-    @fix("rewrite", "two components exchanged: wrong, and passes all the same", caution=True, documented=False)
+    @fix("rewrite", "exchange two components; wrong, but works in this demo", caution=True, documented=False)
     def exchanged_components(self, x):
         first, second, third = components(x[:, 0], x[:, 1], x[:, 2], x[:, 0], x[:, 1], x[:, 2])
         return self.conv(torch.stack((second, first, third), dim=1))
 
 
 class CrossDefaultDimFirstSize3(Case):
-    """torch.cross without dim takes the first axis of size 3: a batch of 3 changes the axis."""
+    """torch.cross without dim: a batch of 3 changes the axis.
+
+    The first axis of size 3 is used.
+    """
 
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
@@ -124,17 +135,17 @@ class CrossDefaultDimFirstSize3(Case):
     def forward(self, x, y):
         return torch.cross(x, y)
 
-    @fix("rewrite", "say dim (differs from the failing form where the batch is 3)", changes_values=True)
+    @fix("rewrite", "pass dim; differs from the original code where the batch is 3", changes_values=True)
     def explicit_dim(self, x, y):
         return torch.cross(x, y, dim=1)
 
-    @fix("rewrite", "slice products on an explicit dim, where cross has no rule", changes_values=True)
+    @fix("rewrite", "write slice products on an explicit dim, where cross has no symbolic", changes_values=True)
     def stack_rewrite(self, x, y):
         return torch.stack(components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2]), dim=1)
 
     @fix(
         "rewrite",
-        "torch.linalg.cross (1.11 and later), whose default is the last dim",
+        "use torch.linalg.cross, whose default is the last dim; needs torch 1.11",
         changes_values=True,
         documented=False,
     )
@@ -143,7 +154,10 @@ class CrossDefaultDimFirstSize3(Case):
 
 
 class CrossRewriteDimArgumentHalfApplied(Case):
-    """A cross rewrite that stacks on dim but slices on 1 is wrong for dim=2, without an error."""
+    """torch.cross rewrite that stacks on dim but slices on 1: wrong for dim=2.
+
+    It gives no error.
+    """
 
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
@@ -158,17 +172,17 @@ class CrossRewriteDimArgumentHalfApplied(Case):
     def forward(self, x, y):
         return torch.cross(x, y, dim=2)
 
-    @fix("rewrite", "only the stack honours dim; the slices stay on axis 1", caution=True)
+    @fix("rewrite", "stack on dim, but slice on axis 1", caution=True)
     def stack_on_dim_only(self, x, y):
         return torch.stack(components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2]), dim=2)
 
-    @fix("rewrite", "slices taken on the stacked dim, with select", documented=False)
+    @fix("rewrite", "slice on the stacked dim, with select", documented=False)
     def select_on_dim(self, x, y):
         x0, x1, x2 = x.select(2, 0), x.select(2, 1), x.select(2, 2)
         y0, y1, y2 = y.select(2, 0), y.select(2, 1), y.select(2, 2)
         return torch.stack(components(x0, x1, x2, y0, y1, y2), dim=2)
 
-    @fix("rewrite", "slices taken on the stacked dim, with unbind", documented=False)
+    @fix("rewrite", "slice on the stacked dim, with unbind", documented=False)
     def unbind_on_dim(self, x, y):
         x0, x1, x2 = x.unbind(2)
         y0, y1, y2 = y.unbind(2)
@@ -176,9 +190,9 @@ class CrossRewriteDimArgumentHalfApplied(Case):
 
 
 class CrossRewriteRejectsRankBroadcast(Case):
-    """A cross rewrite that asserts equal ranks refuses a vector that torch.cross broadcasts.
+    """torch.cross rewrite that asserts equal ranks: rejects a vector to broadcast.
 
-    torch 1.12 broadcasts over ranks; 1.10 broadcasts nothing, and later releases sizes only.
+    torch 1.12 broadcasts over ranks. 1.10 broadcasts nothing, and later releases broadcast sizes only.
     """
 
     sources = ("seed:000",)
@@ -193,19 +207,19 @@ class CrossRewriteRejectsRankBroadcast(Case):
         x0, x1, x2 = x[..., 0], x[..., 1], x[..., 2]
         return torch.stack((x1 * y[2] - x2 * y[1], x2 * y[0] - x0 * y[2], x0 * y[1] - x1 * y[0]), dim=-1)
 
-    @fix("rewrite", "slices on the last dim, after asserting that the ranks are equal", caution=True)
+    @fix("rewrite", "slice on the last dim, after asserting equal ranks", caution=True)
     def assert_equal_ranks(self, x, y):
         assert x.dim() == y.dim()
         parts = components(x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2])
         return torch.stack(parts, dim=-1)
 
-    @fix("rewrite", "expand the vector to the other's shape first, then slice", documented=False)
+    @fix("rewrite", "expand the vector to the other's shape, then slice", documented=False)
     def expand_then_slice(self, x, y):
         y = y.expand_as(x)
         parts = components(x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2])
         return torch.stack(parts, dim=-1)
 
-    @fix("rewrite", "broadcast_tensors first, then slice", documented=False)
+    @fix("rewrite", "use broadcast_tensors, then slice", documented=False)
     def broadcast_then_slice(self, x, y):
         x, y = torch.broadcast_tensors(x, y)
         parts = components(x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2])

@@ -1,4 +1,4 @@
-"""Sampling an image at the points of a grid: grid_sample, its modes, and what replacements by hand leave out."""
+"""Sampling an image at the points of a grid: grid_sample, its modes, and what manual replacements leave out."""
 
 from contextlib import contextmanager
 
@@ -12,9 +12,9 @@ POINTS = values([[[[-1.3, -1.2], [-1.0, 0.9], [0.1, 0.3]], [[1.0, 1.0], [1.25, -
 
 
 def corner(im, ix, iy):
-    """Pixels (N, C, P) at whole coordinates (N, P) of ``im`` (N, C, H, W); zero outside of it.
+    """Return pixels (N, C, P) at whole coordinates (N, P) of ``im`` (N, C, H, W); zero outside of it.
 
-    The mask also brings an index outside of the image to pixel 0, so no limit is clamped to.
+    The mask also maps an index outside of the image to pixel 0, so no limit is needed.
     """
     n, c, h, w = im.shape
     inside = ((ix >= 0) & (ix <= w - 1) & (iy >= 0) & (iy <= h - 1)).to(im.dtype)
@@ -23,7 +23,7 @@ def corner(im, ix, iy):
 
 
 def sample_at(im, x, y):
-    """Bilinear values (N, C, P) at pixel coordinates (N, P); zero outside of the image."""
+    """Return bilinear values (N, C, P) at pixel coordinates (N, P); zero outside of the image."""
     x0, y0 = torch.floor(x), torch.floor(y)
     right, down = (x - x0).unsqueeze(1), (y - y0).unsqueeze(1)
     upper = corner(im, x0, y0) * (1 - right) + corner(im, x0 + 1, y0) * right
@@ -32,14 +32,14 @@ def sample_at(im, x, y):
 
 
 def to_pixels(position, size: int, align_corners: bool):
-    """Coordinates in [-1, 1] as pixel coordinates along an axis of ``size`` pixels."""
+    """Convert coordinates in [-1, 1] to pixel coordinates along an axis of ``size`` pixels."""
     if align_corners:
         return (position + 1) / 2 * (size - 1)
     return ((position + 1) * size - 1) / 2
 
 
 def bilinear_by_gather(im, grid, align_corners: bool):
-    """grid_sample with mode bilinear and padding zeros, out of floor and gather."""
+    """grid_sample with mode bilinear and padding zeros, made of floor and gather."""
     x = to_pixels(grid[:, :, :, 0], im.shape[3], align_corners).reshape(grid.shape[0], -1)
     y = to_pixels(grid[:, :, :, 1], im.shape[2], align_corners).reshape(grid.shape[0], -1)
     return sample_at(im, x, y).reshape(im.shape[0], im.shape[1], grid.shape[1], grid.shape[2])
@@ -47,7 +47,7 @@ def bilinear_by_gather(im, grid, align_corners: bool):
 
 @contextmanager
 def plugin_node(opset):
-    """A rule that maps grid_sampler to a node of an own domain, for a runtime that brings a kernel."""
+    """Register a symbolic that maps grid_sampler to a node of a custom domain; the runtime needs a kernel."""
 
     def rule(g, im, grid, *_attributes):
         return g.op("caniexport.demo::GridSample", im, grid)
@@ -60,7 +60,7 @@ def plugin_node(opset):
 
 
 def sampling_attributes(model):
-    """Attributes of every GridSample, in the order of the file: mode, padding_mode, align_corners."""
+    """Return the attributes of every GridSample, in the order of the file: mode, padding_mode, align_corners."""
     found = []
     for node in model.graph.node:
         if node.op_type == "GridSample":
@@ -70,7 +70,7 @@ def sampling_attributes(model):
 
 
 class GridSamplerUnsupportedOpset11(Case):
-    """grid_sample has no ONNX form below opset 16, and no rule before torch 1.12.
+    """F.grid_sample: TorchScript needs torch 1.12 and opset 16.
 
     Two outputs: align_corners off and on, with zeros around the image.
     """
@@ -93,17 +93,17 @@ class GridSamplerUnsupportedOpset11(Case):
             F.grid_sample(im, grid, mode="bilinear", padding_mode="zeros", align_corners=True),
         )
 
-    opset_16 = fix("raise-opset", "torch 1.12 or later at opset 16 or later", opset=16)
+    opset_16 = fix("raise-opset", "use torch 1.12 or later and opset 16 or later", opset=16)
 
-    newer_torch = fix("version-upgrade", "torch 1.12 has the rule (for opset 16)", torch=">=1.12")
+    newer_torch = fix("version-upgrade", "upgrade to torch 1.12, which has the symbolic (for opset 16)", torch=">=1.12")
 
-    @fix("rewrite", "bilinear sampling with zeros around, out of floor and gather")
+    @fix("rewrite", "sample bilinearly with zeros around, using floor and gather")
     def gather_rewrite(self, im, grid):
         return bilinear_by_gather(im, grid, False), bilinear_by_gather(im, grid, True)
 
     plugin_node = fix(
         "custom-symbolic",
-        "a node of an own domain, for a runtime that brings a kernel",
+        "write a node of a custom domain; the runtime needs a kernel",
         patch=plugin_node,
         caution=True,
         documented=False,
@@ -111,7 +111,10 @@ class GridSamplerUnsupportedOpset11(Case):
 
 
 class GridSampleOpset16Supported(Case):
-    """GridSample's attribute table, bilinear: three paddings, align_corners off and on."""
+    """F.grid_sample(mode="bilinear"): the attributes of GridSample.
+
+    Six outputs: three paddings, each with align_corners off and on.
+    """
 
     id = "grid-sample-opset-16-supported"
     sources = ("seed:004",)
@@ -135,7 +138,10 @@ class GridSampleOpset16Supported(Case):
 
 
 class GridSampleNearest(Case):
-    """GridSample's attribute table, nearest: three paddings, align_corners off and on."""
+    """F.grid_sample(mode="nearest"): the attributes of GridSample.
+
+    Six outputs: three paddings, each with align_corners off and on.
+    """
 
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler",)
@@ -158,7 +164,10 @@ class GridSampleNearest(Case):
 
 
 class GridSampleBicubic(Case):
-    """GridSample's attribute table, bicubic: three paddings, align_corners off and on."""
+    """F.grid_sample(mode="bicubic"): the attributes of GridSample.
+
+    Six outputs: three paddings, each with align_corners off and on.
+    """
 
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler",)
@@ -180,12 +189,12 @@ class GridSampleBicubic(Case):
     opset_16 = fix("raise-opset", "export at opset 16 or later", opset=16)
 
 
-#: coordinates a little beyond both borders
+#: coordinates slightly beyond both borders
 BEYOND = 1.4
 
 
 def cubic_weights(offset):
-    """Weights of the four neighbours, with torch's coefficient of -0.75."""
+    """Return the weights of the four neighbors, with torch's coefficient of -0.75."""
     a = -0.75
     found = []
     for distance in (offset + 1, offset, 1 - offset, 2 - offset):
@@ -196,7 +205,7 @@ def cubic_weights(offset):
 
 
 def bicubic_by_gather(x, grid, inside):
-    """Sixteen neighbours of each point, weighted; ``inside`` makes indices of coordinates and says which count."""
+    """Weigh sixteen neighbors of each point; ``inside`` converts coordinates to indices and returns which count."""
     batch, channels, height, width = x.shape
     column = ((grid[..., 0] + 1) * width - 1) / 2
     row = ((grid[..., 1] + 1) * height - 1) / 2
@@ -238,48 +247,57 @@ class _Bicubic(Case):
 
 
 class GridSampleBicubicZeros(_Bicubic):
-    """grid_sample(mode="bicubic"), zeros outside: the runtime's kernel against torch's coefficient."""
+    """F.grid_sample bicubic, zeros padding: the cubic kernel is reported to differ.
+
+    The runtime has its own kernel; torch has its own coefficient.
+    """
 
     def forward(self, x, grid):
         return F.grid_sample(x, grid, mode="bicubic", padding_mode="zeros", align_corners=False)
 
-    @fix("rewrite", "bilinear: other values", changes_values=True)
+    @fix("rewrite", "use bilinear; values differ", changes_values=True)
     def bilinear(self, x, grid):
         return F.grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
-    @fix("rewrite", "sixteen neighbours gathered, with torch's coefficient")
+    @fix("rewrite", "gather sixteen neighbors, with torch's coefficient")
     def gathered(self, x, grid):
         return bicubic_by_gather(x, grid, zero_outside)
 
 
 class GridSampleBicubicBorder(_Bicubic):
-    """grid_sample(mode="bicubic"), the border repeated: clamped before or after the neighbours are taken."""
+    """F.grid_sample bicubic, border padding: the cubic kernel is reported to differ.
+
+    The coordinates are clamped before or after the neighbors are read.
+    """
 
     def forward(self, x, grid):
         return F.grid_sample(x, grid, mode="bicubic", padding_mode="border", align_corners=False)
 
-    @fix("rewrite", "bilinear: other values", changes_values=True)
+    @fix("rewrite", "use bilinear; values differ", changes_values=True)
     def bilinear(self, x, grid):
         return F.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
 
-    @fix("rewrite", "sixteen neighbours gathered, with torch's coefficient")
+    @fix("rewrite", "gather sixteen neighbors, with torch's coefficient")
     def gathered(self, x, grid):
         return bicubic_by_gather(x, grid, border)
 
 
 class GridSampleBicubicReflection(_Bicubic):
-    """grid_sample(mode="bicubic"), reflected at the border: reflected before or after the neighbours are taken."""
+    """F.grid_sample bicubic, reflection: the cubic kernel is reported to differ.
+
+    The coordinates are reflected before or after the neighbors are read.
+    """
 
     def forward(self, x, grid):
         return F.grid_sample(x, grid, mode="bicubic", padding_mode="reflection", align_corners=False)
 
-    @fix("rewrite", "bilinear: other values", changes_values=True)
+    @fix("rewrite", "use bilinear; values differ", changes_values=True)
     def bilinear(self, x, grid):
         return F.grid_sample(x, grid, mode="bilinear", padding_mode="reflection", align_corners=False)
 
 
 class GridSampleReflectionOnePixel(Case):
-    """grid_sample with reflection on one row of pixels: the period of the reflection is nothing."""
+    """F.grid_sample with reflection on one row: the period of the reflection is zero."""
 
     sources = ("microsoft/onnxruntime#27639",)
     aten_ops = ("aten::grid_sampler",)
@@ -293,19 +311,19 @@ class GridSampleReflectionOnePixel(Case):
     def forward(self, x, grid):
         return F.grid_sample(x, grid, padding_mode="reflection", align_corners=True)
 
-    @fix("rewrite", "the border repeated: the same on one row, other values along it", changes_values=True)
+    @fix("rewrite", "repeat the border; equal on one row, different values along it", changes_values=True)
     def border(self, x, grid):
         return F.grid_sample(x, grid, padding_mode="border", align_corners=True)
 
 
 def to_border(position, size: int):
-    """Pixel coordinates brought onto the image; no limit of a clamp depends on the size."""
+    """Move pixel coordinates onto the image; no limit of a clamp depends on the size."""
     position = position.clamp(min=0)
     return (size - 1) - ((size - 1) - position).clamp(min=0)
 
 
 def reflected(position, size: int):
-    """Pixel coordinates reflected at the outer edges of the first and last pixel (align_corners=False)."""
+    """Reflect pixel coordinates at the outer edges of the first and last pixel (align_corners=False)."""
     beyond = (position + 0.5).abs()
     turns = torch.floor(beyond / size)
     rest = beyond - turns * size
@@ -314,7 +332,7 @@ def reflected(position, size: int):
 
 
 def limited(index, last):
-    """Indices brought to 0 .. last, where the limit is made a tensor of its own: a constant of the trace."""
+    """Limit indices to 0 .. last; the limit is a separate tensor, a constant of the trace."""
     index = torch.where(index < 0, torch.tensor(0), index)
     return torch.where(index > last, torch.tensor(last), index)
 
@@ -325,7 +343,7 @@ def sample_within_limits(im, grid, h, w):
     x = to_pixels(grid[:, :, :, 0], w, False).reshape(n, -1)
     y = to_pixels(grid[:, :, :, 1], h, False).reshape(n, -1)
     x0, y0 = torch.floor(x), torch.floor(y)
-    # one row and column of zeros around, so that every index outside of the image meets a zero
+    # one row and column of zeros around, so that every index outside of the image reads a zero
     padded = F.pad(im, [1, 1, 1, 1]).reshape(n, c, -1)
     total = 0
     for right in (0, 1):
@@ -339,7 +357,7 @@ def sample_within_limits(im, grid, h, w):
 
 
 class BilinearGridSampleShapeBaked(Case):
-    """A grid_sample replacement keeps the index limits of the exported size (torch.tensor)."""
+    """grid_sample by hand, torch.tensor limits: torch 1.3 keeps the exported size."""
 
     sources = ("seed:004",)
     aten_ops = ("aten::size", "aten::where", "aten::gather", "aten::pad")
@@ -359,24 +377,26 @@ class BilinearGridSampleShapeBaked(Case):
     def reference(self, im, grid):
         return F.grid_sample(im, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
-    @fix("rewrite", "a mask of the points inside, so that no limit is needed", documented=False)
+    @fix("rewrite", "use a mask of the points inside, so that no limit is needed", documented=False)
     def mask_instead_of_limits(self, im, grid):
         return bilinear_by_gather(im, grid, False)
 
     @fix(
         "rewrite",
-        "the sizes through int() first: these stay those of the exported image",
+        "pass the sizes through int(); they stay those of the exported image",
         caution=True,
         documented=False,
     )
     def sizes_through_int(self, im, grid):
         return sample_within_limits(im, grid, int(im.shape[2]), int(im.shape[3]))
 
-    static_size = fix("export-option", "no dynamic size: other sizes are refused, not wrong", dynamic={}, caution=True)
+    static_size = fix(
+        "export-option", "declare no dynamic size; other sizes are rejected, not wrong", dynamic={}, caution=True
+    )
 
 
 class BilinearGridSampleNoBorderReflection(Case):
-    """A grid_sample replacement for zeros is silently wrong for other paddings and modes.
+    """grid_sample replacement for zeros: silently wrong for other paddings and modes.
 
     Three outputs: bilinear with border, bilinear with reflection, nearest with zeros.
     """
@@ -399,14 +419,18 @@ class BilinearGridSampleNoBorderReflection(Case):
             F.grid_sample(im, grid, mode="nearest", padding_mode="zeros", align_corners=False),
         )
 
-    @fix("rewrite", "bilinear sampling with zeros for all three", caution=True)
+    @fix("rewrite", "use bilinear sampling with zeros for all three outputs", caution=True)
     def zeros_replacement(self, im, grid):
         sampled = bilinear_by_gather(im, grid, False)
         return sampled, sampled, sampled
 
-    opset_16 = fix("raise-opset", "torch 1.12 or later at opset 16 or later", opset=16)
+    opset_16 = fix("raise-opset", "use torch 1.12 or later and opset 16 or later", opset=16)
 
-    @fix("rewrite", "the matching index rule before the gather: border, reflection, rounding", documented=False)
+    @fix(
+        "rewrite",
+        "apply the matching index calculation before the gather: border, reflection, rounding",
+        documented=False,
+    )
     def index_rules(self, im, grid):
         n, c, h, w = im.shape
         x = to_pixels(grid[:, :, :, 0], w, False).reshape(n, -1)

@@ -1,4 +1,4 @@
-"""Half precision and bfloat16: values that fewer kernels take, and what overflows or vanishes in sixteen bits."""
+"""Half precision and bfloat16: types with fewer kernels, and values that overflow or vanish in sixteen bits."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from caniexport import Case, boolean, f16, f32, fix, values
 
 
 class Conv2dHalfOnCpu(Case):
-    """A half precision convolution cannot be traced on a CPU: eager itself has no kernel."""
+    """conv2d in float16 on a CPU: eager has no kernel, so it cannot be traced."""
 
     id = "conv2d-half-on-cpu"
     sources = ("pytorch/pytorch#34127", "pytorch/pytorch#121958", "microsoft/onnxruntime#17681")
@@ -24,13 +24,13 @@ class Conv2dHalfOnCpu(Case):
     def reference(self, x):
         return F.conv2d(x.float(), self.conv.weight.float(), self.conv.bias.float()).half()
 
-    @fix("rewrite", "compute in float32, hand the result over in half", documented=False)
+    @fix("rewrite", "compute in float32 and return float16", documented=False)
     def float32_inside(self, x):
         return F.conv2d(x.float(), self.conv.weight.float(), self.conv.bias.float()).half()
 
 
 class WherePythonScalarHalf(Case):
-    """torch.where(mask, x, 0.0) of a half tensor: the number is a double, or a float, beside it."""
+    """torch.where(mask, x, 0.0) of a float16 tensor: the number is a double or float."""
 
     sources = ("pytorch/pytorch#118733",)
     aten_ops = ("aten::where",)
@@ -42,19 +42,19 @@ class WherePythonScalarHalf(Case):
     def forward(self, mask, x):
         return torch.where(mask, x, 0.0)
 
-    @fix("rewrite", "the number as a tensor of x's type", documented=False)
+    @fix("rewrite", "make the number a tensor of x's dtype", documented=False)
     def typed_scalar(self, mask, x):
         return torch.where(mask, x, torch.zeros((), dtype=x.dtype))
 
-    @fix("rewrite", "masked_fill", documented=False)
+    @fix("rewrite", "use masked_fill", documented=False)
     def masked_fill(self, mask, x):
         return x.masked_fill(~mask, 0.0)
 
 
 class Bfloat16Matmul(Case):
-    """A bfloat16 matrix product: the runtime has bfloat16 kernels for CUDA only.
+    """bfloat16 matmul: the runtime has bfloat16 kernels for CUDA only.
 
-    Inputs and outputs are float32, because numpy has no bfloat16 to feed.
+    Inputs and outputs are float32, because numpy has no bfloat16.
     """
 
     id = "bfloat16-matmul"
@@ -80,13 +80,13 @@ class Bfloat16Matmul(Case):
     def forward(self, x):
         return (x.to(torch.bfloat16) @ self.weight.to(torch.bfloat16)).float()
 
-    @fix("rewrite", "float32 for that product")
+    @fix("rewrite", "use float32 for that product")
     def float32(self, x):
         return x @ self.weight
 
 
 class LayerNormUnderAutocast(Case):
-    """A linear layer and a layer norm exported under autocast to bfloat16."""
+    """nn.Linear and nn.LayerNorm under bfloat16 autocast: onnxruntime cannot load it."""
 
     sources = ("microsoft/onnxruntime#13556",)
     aten_ops = ("aten::linear", "aten::layer_norm")
@@ -110,7 +110,7 @@ class LayerNormUnderAutocast(Case):
 
 
 class HalfSubtraction(Case):
-    """A half precision subtraction on the CPU provider."""
+    """x - y in float16: older runtimes have no CPU kernel for Sub."""
 
     sources = ("microsoft/onnxruntime#3735",)
     aten_ops = ("aten::sub",)
@@ -121,7 +121,7 @@ class HalfSubtraction(Case):
     def forward(self, x, y):
         return x - y
 
-    @fix("rewrite", "subtract in float32, casts at both ends", documented=False)
+    @fix("rewrite", "subtract in float32, with casts before and after", documented=False)
     def float32_inside(self, x, y):
         return (x.float() - y.float()).half()
 
@@ -132,7 +132,7 @@ HALF_TOLERANCE = 2e-2
 class _LayerNormHalf(Case):
     aten_ops = ("aten::layer_norm",)
     onnx_ops = ("LayerNormalization", "Pow", "ReduceMean", "Sqrt", "Div")
-    needs_torch = ">=2.1"  # before, the CPU has no layer_norm of half floats
+    needs_torch = ">=2.1"  # earlier releases have no float16 layer_norm on the CPU
     rtol, atol = HALF_TOLERANCE, HALF_TOLERANCE
 
     def forward(self, x):
@@ -140,13 +140,13 @@ class _LayerNormHalf(Case):
 
     opset_17 = fix("raise-opset", "export at opset 17, which has LayerNormalization", opset=17)
 
-    @fix("rewrite", "the norm in float32, cast back")
+    @fix("rewrite", "compute the norm in float32 and cast back")
     def norm_in_float(self, x):
         return F.layer_norm(x.float(), (8,)).to(x.dtype)
 
 
 class LayerNormHalfLargeDeviation(_LayerNormHalf):
-    """layer_norm of half floats that deviate by more than 256: below opset 17 their squares are infinite."""
+    """F.layer_norm in float16, deviations above 256: infinite squares below opset 17."""
 
     sources = ("microsoft/onnxruntime#31626", "microsoft/onnxruntime#17692")
     inputs = (
@@ -156,14 +156,17 @@ class LayerNormHalfLargeDeviation(_LayerNormHalf):
     )
     dynamic = {"x": {0: "rows"}}
 
-    @fix("rewrite", "values scaled down first", documented=False)
+    @fix("rewrite", "scale the values down first", documented=False)
     def scaled_down(self, x):
-        # epsilon counts for nothing beside such a variance; where it does, it is scaled along
+        # such a variance makes epsilon negligible; where it is not, scale it too
         return F.layer_norm(x / 256, (8,), eps=1e-5 / 65536)
 
 
 class LayerNormHalfTinyEpsilon(_LayerNormHalf):
-    """layer_norm(eps=1e-12) of half floats: the epsilon is zero in sixteen bits, a constant row divides by it."""
+    """F.layer_norm(eps=1e-12) in float16: reported to divide by an epsilon of zero.
+
+    The epsilon is zero in sixteen bits. A constant row divides by it.
+    """
 
     sources = ("microsoft/onnxruntime#12726", "microsoft/onnxruntime#15722")
     inputs = (
@@ -174,17 +177,20 @@ class LayerNormHalfTinyEpsilon(_LayerNormHalf):
     def forward(self, x):
         return F.layer_norm(x, (8,), eps=1e-12)
 
-    @fix("rewrite", "an epsilon of 1e-5")
+    @fix("rewrite", "use an epsilon of 1e-5")
     def larger_epsilon(self, x):
         return F.layer_norm(x, (8,), eps=1e-5)
 
-    @fix("rewrite", "the norm in float32, cast back")
+    @fix("rewrite", "compute the norm in float32 and cast back")
     def norm_in_float(self, x):
         return F.layer_norm(x.float(), (8,), eps=1e-12).to(x.dtype)
 
 
 class LayerNormHalfSeveralRuns(_LayerNormHalf):
-    """layer_norm of half floats, run several times in one session: said to be right the first time only."""
+    """F.layer_norm in float16, several runs: reported as correct only the first time.
+
+    All runs use one session.
+    """
 
     sources = ("microsoft/onnxruntime#27768", "microsoft/onnxruntime#15021")
     inputs = tuple((f16(4, 8, low=-float(n), high=float(n)),) for n in (1, 2, 3, 4))
@@ -196,17 +202,17 @@ class LayerNormHalfSeveralRuns(_LayerNormHalf):
     def forward(self, x):
         return self.norm(x + self.norm(x))
 
-    @fix("rewrite", "the norm in float32, cast back")
+    @fix("rewrite", "compute the norm in float32 and cast back")
     def norm_in_float(self, x):
         weight, bias = self.norm.weight.float(), self.norm.bias.float()
         inner = F.layer_norm(x.float(), (8,), weight, bias).to(x.dtype)
         return F.layer_norm((x + inner).float(), (8,), weight, bias).to(x.dtype)
 
-    no_memory_pattern = fix("runtime-option", "enable_mem_pattern=False", session={"enable_mem_pattern": False})
+    no_memory_pattern = fix("runtime-option", "set enable_mem_pattern=False", session={"enable_mem_pattern": False})
 
 
 class LayerNormOfSumHalf(_LayerNormHalf):
-    """layer_norm of a sum of half floats: fused into one node, said to be 9.8 off on CUDA."""
+    """F.layer_norm of a float16 sum: the fused node is reported to be 9.8 off on CUDA."""
 
     sources = ("microsoft/onnxruntime#17689", "microsoft/onnxruntime#15021")
     inputs = ((f16(1, 2, 8), f16(1, 2, 8)), (f16(1, 2, 8, low=-40.0, high=40.0), f16(1, 2, 8)))
@@ -215,16 +221,19 @@ class LayerNormOfSumHalf(_LayerNormHalf):
         return F.layer_norm(x + y, (8,))
 
     basic_only = fix(
-        "runtime-option", "basic optimisations only: nothing is fused", session={"graph_optimization_level": 1}
+        "runtime-option", "use basic optimizations only; nothing is fused", session={"graph_optimization_level": 1}
     )
 
-    @fix("rewrite", "the norm in float32, cast back")
+    @fix("rewrite", "compute the norm in float32 and cast back")
     def norm_in_float(self, x, y):
         return F.layer_norm((x + y).float(), (8,)).to(x.dtype)
 
 
 class RmsNormOfSumHalf(Case):
-    """rms_norm of a large sum of half floats: fused into one node, said to be all zeros or NaN on CUDA."""
+    """F.rms_norm of a large float16 sum: zeros or NaN reported on CUDA.
+
+    The sum and the norm are fused into one node.
+    """
 
     sources = ("microsoft/onnxruntime#29034", "microsoft/onnxruntime#28442")
     aten_ops = ("aten::rms_norm",)
@@ -239,20 +248,23 @@ class RmsNormOfSumHalf(Case):
     def forward(self, x, y):
         return F.rms_norm(x + y, (8,), eps=1e-5)
 
-    @fix("rewrite", "the norm in float32, cast back")
+    @fix("rewrite", "compute the norm in float32 and cast back")
     def norm_in_float(self, x, y):
         return F.rms_norm((x + y).float(), (8,), eps=1e-5).to(x.dtype)
 
     basic_only = fix(
         "runtime-option",
-        "basic optimisations only: nothing is fused",
+        "use basic optimizations only; nothing is fused",
         session={"graph_optimization_level": 1},
         documented=False,
     )
 
 
 class AttentionHalfLargeHead(Case):
-    """scaled_dot_product_attention of half floats with a head of 512: NaN on CUDA for six tokens and more."""
+    """scaled_dot_product_attention in float16, head of 512: NaN reported on CUDA.
+
+    It is reported for six tokens and more.
+    """
 
     sources = ("microsoft/onnxruntime#28195",)
     aten_ops = ("aten::scaled_dot_product_attention",)
@@ -268,14 +280,14 @@ class AttentionHalfLargeHead(Case):
     def forward(self, q, k, v):
         return F.scaled_dot_product_attention(q, k, v)
 
-    @fix("rewrite", "two products and a softmax", documented=False)
+    @fix("rewrite", "write it as matmul, softmax, matmul", documented=False)
     def written_out(self, q, k, v):
         scores = torch.matmul(q, k.transpose(2, 3)) * 512**-0.5
         return torch.matmul(torch.softmax(scores, -1), v)
 
 
 class MeanOfManyHalves(Case):
-    """The mean of 512 by 512 half floats near one: their sum does not fit into sixteen bits."""
+    """x.mean of 512 by 512 float16 values near one: the sum does not fit into float16."""
 
     sources = ("microsoft/onnxconverter-common#323",)
     aten_ops = ("aten::mean",)
@@ -287,22 +299,22 @@ class MeanOfManyHalves(Case):
     def forward(self, x):
         return x.mean((1, 2))
 
-    @fix("rewrite", "the mean in two steps", documented=False)
+    @fix("rewrite", "compute the mean in two steps", documented=False)
     def in_two_steps(self, x):
         return x.mean(2).mean(1)
 
-    @fix("rewrite", "the mean in float32, cast back", documented=False)
+    @fix("rewrite", "compute the mean in float32 and cast back", documented=False)
     def in_float(self, x):
         return x.float().mean((1, 2)).to(x.dtype)
 
 
 def root_mean_square(x, weight):
-    """An RMS norm as models write it out."""
+    """An RMS norm as models write it."""
     return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * weight
 
 
 class _TwoHalfNorms(Case):
-    needs_torch = ">=2.1"  # before, the CPU has too few operators of half floats
+    needs_torch = ">=2.1"  # earlier releases have too few float16 operators on the CPU
     rtol, atol = HALF_TOLERANCE, HALF_TOLERANCE
     inputs = ((f16(2, 5, 8, high=2.0),), (f16(2, 5, 8, high=2.0),), (f16(3, 5, 8, low=0.5, high=4.0),))
     dynamic = {"x": {0: "batch"}}
@@ -313,20 +325,20 @@ class _TwoHalfNorms(Case):
 
     basic_only = fix(
         "runtime-option",
-        "basic optimizations only",
+        "use basic optimizations only",
         session={"graph_optimization_level": 1},
     )
     extended = fix(
         "runtime-option",
-        "extended optimizations, without those of layout",
+        "use extended optimizations, without layout optimizations",
         session={"graph_optimization_level": 2},
     )
 
 
 class RmsNormHalfTwice(_TwoHalfNorms):
-    """RMS norm of half floats, written out twice: onnxruntime 1.23 to 1.26 cannot load the file.
+    """RMS norm in float16, written out twice: onnxruntime 1.23 to 1.26 cannot load it.
 
-    Its fusion into SimplifiedLayerNormalization removes a cast that the second norm still reads.
+    The fusion into SimplifiedLayerNormalization removes a cast that the second norm still reads.
     """
 
     sources = ("microsoft/onnxruntime#26717", "microsoft/onnxruntime#29153")
@@ -336,16 +348,16 @@ class RmsNormHalfTwice(_TwoHalfNorms):
     def forward(self, x):
         return root_mean_square(root_mean_square(x, self.first), self.second)
 
-    @fix("rewrite", "both norms in float32, cast back", documented=False)
+    @fix("rewrite", "compute both norms in float32 and cast back", documented=False)
     def norms_in_float(self, x):
         y = root_mean_square(root_mean_square(x.float(), self.first.float()), self.second.float())
         return y.to(x.dtype)
 
 
 class RmsNormHalfRsqrtTwice(_TwoHalfNorms):
-    """RMS norm of half floats with rsqrt, twice: onnxruntime 1.23 to 1.26 cannot load the file.
+    """RMS norm in float16 with rsqrt, twice: onnxruntime 1.23 to 1.26 cannot load it.
 
-    Only the TorchScript exporter writes it in a form that the runtime fuses.
+    Only the TorchScript exporter writes nodes that the runtime fuses.
     """
 
     sources = ("microsoft/onnxruntime#26717", "microsoft/onnxruntime#29153")
@@ -356,7 +368,7 @@ class RmsNormHalfRsqrtTwice(_TwoHalfNorms):
         x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.first
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.second
 
-    @fix("rewrite", "both norms in float32, cast back", documented=False)
+    @fix("rewrite", "compute both norms in float32 and cast back", documented=False)
     def norms_in_float(self, x):
         y = x.float()
         y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5) * self.first.float()
@@ -365,7 +377,10 @@ class RmsNormHalfRsqrtTwice(_TwoHalfNorms):
 
 
 class LayerNormHalfWrittenOutTwice(_TwoHalfNorms):
-    """Layer norm of half floats, written out twice: onnxruntime 1.23 to 1.26 cannot load the file."""
+    """Layer norm in float16, written out: onnxruntime 1.23 to 1.26 cannot load it.
+
+    The layer norm is written out twice.
+    """
 
     sources = ("microsoft/onnxruntime#29153", "microsoft/onnxruntime#26717")
     aten_ops = ("aten::mean", "aten::pow", "aten::sqrt", "aten::div")
@@ -377,11 +392,11 @@ class LayerNormHalfWrittenOutTwice(_TwoHalfNorms):
         x = x - x.mean(-1, keepdim=True)
         return root_mean_square(x, self.second)
 
-    @fix("rewrite", "torch.nn.functional.layer_norm", documented=False)
+    @fix("rewrite", "use torch.nn.functional.layer_norm", documented=False)
     def layer_norm(self, x):
         return F.layer_norm(F.layer_norm(x, (8,), self.first), (8,), self.second)
 
-    @fix("rewrite", "both norms in float32, cast back", documented=False)
+    @fix("rewrite", "compute both norms in float32 and cast back", documented=False)
     def norms_in_float(self, x):
         y = x.float()
         y = y - y.mean(-1, keepdim=True)

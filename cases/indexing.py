@@ -1,4 +1,4 @@
-"""Reading and writing through indices: several tensors at once, negative ones, booleans by place."""
+"""Reads and writes through indices: several index tensors, negative indices, bool writes by index."""
 
 import torch
 
@@ -6,7 +6,7 @@ from caniexport import Case, boolean, f32, fix, i64, values
 
 
 class IndexPutInplaceAssign(Case):
-    """data[index] = new_data in place: no export below opset 11."""
+    """data[index] = new_data in place: TorchScript needs opset 11."""
 
     sources = ("seed:003",)
     aten_ops = ("aten::index_put_", "aten::scatter_")
@@ -22,22 +22,22 @@ class IndexPutInplaceAssign(Case):
         data[index] = new_data
         return data
 
-    @fix("rewrite", "scatter_ along the rows, the index expanded over the width; one row only, lost where scripted")
+    @fix("rewrite", "use scatter_ along the rows, the index expanded over the width; one row only, lost where scripted")
     def scatter(self, data, index, new_data):
         row = new_data.unsqueeze(0)
         data.scatter_(0, index.expand(1, row.size(1)), row)
         return data
 
-    @fix("rewrite", "the same out of place: data is left as it was", documented=False)
+    @fix("rewrite", "use scatter, out of place; data keeps its values", documented=False)
     def scatter_out_of_place(self, data, index, new_data):
         row = new_data.unsqueeze(0)
         return data.scatter(0, index.expand(1, row.size(1)), row)
 
-    @fix("rewrite", "index_copy along the rows", documented=False)
+    @fix("rewrite", "use index_copy along the rows", documented=False)
     def index_copy(self, data, index, new_data):
         return data.index_copy(0, index, new_data.unsqueeze(0))
 
-    @fix("rewrite", "where on a mask of the rows", documented=False)
+    @fix("rewrite", "use torch.where on a mask of the rows", documented=False)
     def where_on_a_mask(self, data, index, new_data):
         chosen = (torch.arange(4).unsqueeze(1) == index).expand(4, new_data.size(0))
         return torch.where(chosen, new_data.unsqueeze(0).expand(4, new_data.size(0)), data)
@@ -46,9 +46,9 @@ class IndexPutInplaceAssign(Case):
 
 
 class ScatterRewriteSingleRowOnly(Case):
-    """The scatter_ rewrite of data[index] = rows, with more than one row: it does not even run.
+    """scatter_ rewrite of data[index] = rows: fails in eager with more than one row.
 
-    One input set names a row twice, with equal values: what the last one wins is undefined otherwise.
+    One input set names a row twice, with equal values: otherwise it is undefined which one is kept.
     """
 
     sources = ("seed:003",)
@@ -65,17 +65,17 @@ class ScatterRewriteSingleRowOnly(Case):
         data[index] = new_data
         return data
 
-    @fix("rewrite", "the rewrite for one row: raises with more", caution=True)
+    @fix("rewrite", "use the rewrite for one row; raises with more rows", caution=True)
     def single_row_scatter(self, data, index, new_data):
         row = new_data.unsqueeze(0)
         data.scatter_(0, index.expand(1, row.size(1)), row)
         return data
 
-    @fix("rewrite", "the index as a column, expanded over the width", documented=False)
+    @fix("rewrite", "use the index as a column, expanded over the width", documented=False)
     def general_scatter(self, data, index, new_data):
         return data.scatter(0, index.view(-1, 1).expand(-1, new_data.size(1)), new_data)
 
-    @fix("rewrite", "the same with every size named", documented=False)
+    @fix("rewrite", "use the index as a column, expanded with every size given", documented=False)
     def general_scatter_sized(self, data, index, new_data):
         return data.scatter(0, index.view(-1, 1).expand(new_data.size(0), new_data.size(1)), new_data)
 
@@ -83,7 +83,7 @@ class ScatterRewriteSingleRowOnly(Case):
 
 
 class IndexPutByMatrix(Case):
-    """x[i, j] = v with matrices of indices."""
+    """x[i, j] = v with matrices of indices: TorchScript needs opset 11."""
 
     sources = ("pytorch/pytorch#46349", "https://docs.pytorch.org/docs/stable/onnx_torchscript.html")
     aten_ops = ("aten::index_put_",)
@@ -98,20 +98,20 @@ class IndexPutByMatrix(Case):
         x[i, j] = v
         return x
 
-    @fix("rewrite", "vectors of indices and values", documented=False)
+    @fix("rewrite", "use vectors of indices and values", documented=False)
     def flat_indices(self, x, i, j, v):
         x = x.clone()
         x[i.reshape(-1), j.reshape(-1)] = v.reshape(-1)
         return x
 
-    @fix("rewrite", "scatter on the flattened data")
+    @fix("rewrite", "use scatter on the flattened data")
     def flat_scatter(self, x, i, j, v):
         places = (i * 5 + j).reshape(-1)
         return x.reshape(-1).scatter(0, places, v.reshape(-1)).reshape(4, 5)
 
 
 class IndexPutNotConsecutive(Case):
-    """x[i, :, j] = v: the indexed axes are not beside each other."""
+    """x[i, :, j] = v: TorchScript rejects indexed axes that are not consecutive."""
 
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::index_put_",)
@@ -134,7 +134,10 @@ class IndexPutNotConsecutive(Case):
 
 
 class AdvancedIndexNegative(Case):
-    """Reading with two tensors of indices, one of them negative."""
+    """x[i, j] with negative indices in two tensors: TorchScript fails at run time.
+
+    One of the index tensors of the example has a negative value.
+    """
 
     sources = ("pytorch/pytorch#21716",)
     aten_ops = ("aten::index",)
@@ -151,13 +154,13 @@ class AdvancedIndexNegative(Case):
 
     opset_11 = fix("raise-opset", "export at opset 11, with GatherND", opset=11, documented=False)
 
-    @fix("rewrite", "indices made non-negative", documented=False)
+    @fix("rewrite", "make the indices non-negative", documented=False)
     def non_negative(self, x, i, j):
         return x[i + (i < 0).long() * 4, j + (j < 0).long() * 5]
 
 
 class GatherNegativeIndex(Case):
-    """x[:, -1], and an index tensor with -1."""
+    """x[:, -1] and an index tensor with -1: reported as out of bounds."""
 
     sources = ("microsoft/onnxruntime#1533", "pytorch/pytorch#25273", "NVIDIA/TensorRT#1229")
     aten_ops = ("aten::index", "aten::select")
@@ -172,13 +175,16 @@ class GatherNegativeIndex(Case):
     def forward(self, x, i):
         return x[:, -1], x[0][i]
 
-    @fix("rewrite", "indices from the front", documented=False)
+    @fix("rewrite", "use indices from the front", documented=False)
     def from_the_front(self, x, i):
         return x[:, x.size(1) - 1], x[0][torch.where(i < 0, i + 4, i)]
 
 
 class BoolIndexPutByIndices(Case):
-    """mask[indices] = True: one boolean written to several places."""
+    """mask[indices] = True: the runtime rejects the reshape before torch 1.9.
+
+    One boolean is written to several positions.
+    """
 
     sources = ("pytorch/pytorch#53507", "pytorch/pytorch#54863")
     aten_ops = ("aten::index_put_",)
@@ -202,7 +208,7 @@ class BoolIndexPutByIndices(Case):
 
 
 class IndexFill1d(Case):
-    """index_fill_ along the only axis of a vector."""
+    """index_fill_ along the only axis of a vector: TorchScript fails before torch 2.6."""
 
     id = "index-fill-1d"
     sources = ("pytorch/pytorch#139594",)
@@ -214,7 +220,7 @@ class IndexFill1d(Case):
     def forward(self, x, index):
         return x.index_fill(0, index, -1.0)
 
-    @fix("rewrite", "torch.where on a mask of the places", documented=False)
+    @fix("rewrite", "use torch.where on a mask of the positions", documented=False)
     def where(self, x, index):
         chosen = (torch.arange(5)[:, None] == index[None]).long().sum(1) > 0
         return torch.where(chosen, torch.full_like(x, -1.0), x)

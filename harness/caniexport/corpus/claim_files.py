@@ -7,7 +7,7 @@ Under a case's id stand its ``records`` and its claims, in the order in which th
 
     [[cross-no-symbolic.claims]]
     source = "onnx/onnx#2683"
-    says = "the exporter has no rule for cross"
+    says = "fails at export: no symbolic for cross"
     torch = "<1.12"
     status = "fail"
 

@@ -3,7 +3,7 @@
 A case is a class. Its ``forward`` is the failing form; every attribute made by :func:`fix` is one fix of it::
 
     class CrossNoSymbolic(Case):
-        \"\"\"torch.cross has no ONNX rule in the TorchScript exporter.\"\"\"
+        \"\"\"torch.cross: no TorchScript symbolic before torch 1.12.\"\"\"
 
         sources = ("seed:000", "onnx/onnx#2683")
         aten_ops = ("aten::cross",)
@@ -13,7 +13,7 @@ A case is a class. Its ``forward`` is the failing form; every attribute made by 
         def forward(self, x, y):
             return torch.cross(x, y, dim=1)
 
-        @fix("rewrite", "three slice products, stacked on the same dim")
+        @fix("rewrite", "stack three slice products on the dim of the slices")
         def stack_rewrite(self, x, y):
             ...
 
