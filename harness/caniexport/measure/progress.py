@@ -82,8 +82,6 @@ class Progress:
 
     say: Callable[[str], None]
     things: str = "cells"
-    #: told at each look at what is finished
-    listen: Callable[[], None] = lambda: None
     _planned: dict[str, int] = field(default_factory=dict)
     _finished: dict[str, int] = field(default_factory=dict)
     #: by label: when its environment was there
@@ -104,7 +102,6 @@ class Progress:
 
     def update(self, label: str, finished: int, has_begun: bool = True) -> None:
         """So many are finished there; a run that has not begun is waiting for its environment."""
-        self.listen()
         if label not in self._finished and not has_begun:
             self._show(f"{label}: installing its environment · {self._place(label)}")
             return
