@@ -76,7 +76,7 @@ def planned_jobs(options: MeasureOptions, say: Callable[[str], None] = print) ->
     asked = {"--case": options.cases, "--exporter": options.exporters, "--opset": options.opsets}
     selection = [word for option, values in asked.items() for value in values for word in (option, str(value))]
     jobs = []
-    for release in options.releases or _default_releases():
+    for release in options.releases or default_releases():
         job = CellsJob(
             options=options,
             environment=releases.environment_name(release.torch, options.profile.name, options.provider),
@@ -97,7 +97,8 @@ def planned_jobs(options: MeasureOptions, say: Callable[[str], None] = print) ->
     return jobs
 
 
-def _default_releases() -> list[Release]:
+def default_releases() -> list[Release]:
+    """The releases that are measured where none is asked for."""
     table = releases.table()
     return [item for item in table if item.torch in releases.DEFAULT_RELEASES] or list(table)
 

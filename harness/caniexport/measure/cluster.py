@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport import home as homes
-from caniexport.measure.cells import measure, planned_jobs
+from caniexport.measure.cells import default_releases, measure, planned_jobs
 from caniexport.measure.merge import merge
 from caniexport.measure.settle import copy_bundles
 from caniexport.measure.shards import Shard
@@ -64,8 +64,8 @@ def measure_on(
                 archive, place = Path(folder) / "shard.zip", Path(folder) / future.key
                 archive.write_bytes(future.result())
                 shutil.unpack_archive(archive, place)
-                (report,) = merge([place], home)[0]
-                reports[report.version] = report
+                for report in merge([place], home)[0]:
+                    reports[report.version] = report
             except Exception as error:  # whatever a worker raises: the shard is owed
                 failed[future.key] = f"{type(error).__name__}: {error}".splitlines()[0]
             future.release()
@@ -80,12 +80,12 @@ def _name(task: MeasureOptions) -> str:
 
 def _owed_shards(options: MeasureOptions, count: int | None) -> Iterator[MeasureOptions]:
     """The shards in which a cell is to be measured."""
-    for job in planned_jobs(options):
+    for release, job in zip(options.releases or default_releases(), planned_jobs(options), strict=True):
         of = count or max(1, len(plan.cells(job.corpus, job.release, options.provider)) // _CELLS)
         new = [cell for cell in job.todo if not is_canary(cell.case)]
         for shard in (Shard(number, of) for number in range(1, of + 1)):
             if any(map(shard.holds, new)):
-                yield replace(options, releases=(job.release,), shard=shard)
+                yield replace(options, releases=(release,), shard=shard)
 
 
 @contextmanager
@@ -94,27 +94,18 @@ def _connected(address: str, say: Callable[[str], None]) -> Iterator[Client]:
     import distributed
 
     kind, _, number = address.partition(":")
-    if kind == "local" and number.isdecimal() and int(number):
-        cluster = distributed.LocalCluster(
-            n_workers=int(number),
-            threads_per_worker=1,
-            resources={RESOURCE: 1},
-            dashboard_address=":0",
-            local_directory=tempfile.gettempdir(),
-            memory_limit=0,
-        )
-        with cluster, distributed.Client(cluster) as client:
-            say(f"dashboard: {client.dashboard_link}")
-            yield client
-        return
-    if "://" not in address:
-        raise ClusterError(f"{address!r} is no cluster: tcp://host:8786, or local:4 for four processes on this machine")
-    try:
-        client = distributed.Client(address, timeout=_PATIENCE / 2)
-        client.wait_for_workers(1, timeout=_PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ClusterError(f"no Dask scheduler with a worker answers at {address}: {error}") from error
-    with client:
+    with ExitStack() as held:
+        if kind == "local" and number.isdecimal() and int(number):
+            own = {"resources": {RESOURCE: 1}, "dashboard_address": ":0", "memory_limit": 0}
+            cluster = distributed.LocalCluster(n_workers=int(number), threads_per_worker=1, **own)
+            address = held.enter_context(cluster).scheduler_address
+        elif "://" not in address:
+            raise ClusterError(f"{address!r} is no cluster: tcp://host:8786, or local:4 for four processes here")
+        try:
+            client = held.enter_context(distributed.Client(address, timeout=_PATIENCE / 2))
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ClusterError(f"no Dask scheduler with a worker answers at {address}: {error}") from error
         say(f"dashboard: {client.dashboard_link}")
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if not any(worker["resources"].get(RESOURCE) for worker in workers):

@@ -250,12 +250,12 @@ class RunReport:
     owed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]], problem: str, owed: tuple[str, ...] = ()) -> RunReport:
+    def of(cls, rows: Sequence[Mapping[str, Any]], problem: str) -> RunReport:
         """The report of these rows, of which there is one at least."""
         first, statuses = rows[0], Counter(row["status"] for row in rows)
         name, version = ("torch", first["torch"]) if "torch" in first else (first["runtime"], first["runtime_version"])
         counts = dict(sorted(statuses.items()))
-        return cls(name, version or "", first["provider"], first["run_id"], len(rows), counts, problem, owed)
+        return cls(name, version or "", first["provider"], first["run_id"], len(rows), counts, problem)
 
 
 def cell_name(torch: str, cell: plan.Cell) -> str:

@@ -7,7 +7,7 @@ bundles wrote. Its verdicts are not believed.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from caniexport.home import NEWEST
@@ -43,23 +43,15 @@ class Contributor(NamedTuple):
     at: str = ""
 
 
-@dataclass
-class _Merged:
-    """What has come of one environment."""
-
-    environment: Row
-    rows: list[Row] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-
 def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None) -> tuple[list[RunReport], list[str]]:
     """Bring the rows of these folders into the local dataset: a report for each environment, and unreadable lines.
 
     ``whose`` they are, where they do not say it. Bringing the same rows in again changes nothing. Raises
     :class:`NothingToMergeError`.
     """
-    merged: dict[tuple[str, str], _Merged] = {}
+    reports: list[RunReport] = []
     problems: list[str] = []
+    shards: dict[str, tuple[int, Row]] = {}
     for folder in folders:
         source = Dataset.open(None, folder)
         environments = {(row["env_id"], row["run_id"]): row for row in source.records("environments")}
@@ -72,20 +64,18 @@ def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None)
                     found[table, row["env_id"]].append(row)
         problems += [*source.problems, *([] if found else [f"{folder}: no rows of a run in it"])]
         for (table, env_id), rows in found.items():
-            mine = {(row["env_id"], row["run_id"]) for row in rows}
-            runs = {run: _marked(row, table, whose) for run, row in environments.items() if run in mine}
+            used = {(row["env_id"], row["run_id"]) for row in rows}
+            runs = {run: _marked(row, table, whose) for run, row in environments.items() if run in used}
             local = home.of(next(iter(runs.values()))["profile"] or NEWEST).local
             copy_bundles([folder], local)
             environment = _write(source, table, rows, runs, local)
-            entry = merged.setdefault((table, env_id), _Merged(environment))
-            entry.rows += rows
-            entry.problems += [environment["gate"]] if environment["gate"] != GOOD else []
-    if not merged:
+            reports.append(RunReport.of(rows, environment["gate"].replace(GOOD, "")))
+            if environment["shard"]:
+                shards[env_id] = len(reports) - 1, environment
+    if not reports:
         raise NothingToMergeError("; ".join(problems))
-    reports = [
-        RunReport.of(some.rows, "; ".join(dict.fromkeys(some.problems)), _owed(home, some.environment, some.rows[0]))
-        for some in merged.values()
-    ]
+    for place, environment in shards.values():
+        reports[place] = replace(reports[place], owed=_owed(home, environment, reports[place].provider))
     return reports, problems
 
 
@@ -129,11 +119,9 @@ def _pins(environment: Row) -> Sequence[str] | None:
     return next((entry.requirements for entry in entries if entry.spec == environment["spec"]), None)
 
 
-def _owed(home: Home, environment: Row, row: Row) -> tuple[str, ...]:
+def _owed(home: Home, environment: Row, provider: str) -> tuple[str, ...]:
     """The cells of a release that was measured in shards which have no row yet."""
-    if not environment["shard"]:
-        return ()
-    torch, provider, home = row["torch"], row["provider"], home.of(environment["profile"] or NEWEST)
+    torch, home = environment["torch"], home.of(environment["profile"] or NEWEST)
     done = done_cells(Dataset.open(None, home.local), torch, environment["spec"], provider)
     planned = plan.cells(home.read_cases(), releases.find(torch), provider)
     return tuple(cell_name(torch, cell) for cell in planned if cell.key not in done)
