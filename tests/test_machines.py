@@ -1,4 +1,4 @@
-"""Several machines measure one release: their rows together are those of one machine, and what is owed is named."""
+"""Several machines measure one release: their rows together are those of one machine, and what is missing is named."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def test_two_machines_give_the_rows_of_one_and_twice_is_once(machines, empty):
 
     assert empty.cells(OLD) == machines.home.cells(OLD)
     assert set(gates(empty).values()) == {"good"}
-    assert [(report["owed"], report["problem"]) for report in both] == [([], ""), ([], "")]
+    assert [(report["missing"], report["problem"]) for report in both] == [([], ""), ([], "")]
     have = {"/".join(map(str, name)) for name in runner.by_name(_rows(machines.halves[0]))}
-    missing = {"/".join(map(str, name)) for name in runner.expected(OLD)} - have
+    lacking = {"/".join(map(str, name)) for name in runner.expected(OLD)} - have
     assert {
-        name.removeprefix(f"{OLD}/").replace("/default/default", "/default/None") for name in first["owed"]
-    } == missing
+        name.removeprefix(f"{OLD}/").replace("/default/default", "/default/None") for name in first["missing"]
+    } == lacking
     shards = {row["shard"]: row["repeated"] for row in empty.table_rows("results-local", "environments")}
     assert shards == {"1/2": 10, "2/2": 10}
     assert "nothing new to measure" in empty.caniexport("measure", "--release", OLD).stderr
@@ -110,7 +110,7 @@ def test_a_machine_whose_canaries_surprise_is_quarantined_and_the_other_is_not(m
 
     assert first["problem"].startswith("quarantined: canary-mismatch came out as pass")
     assert second["problem"] == ""
-    assert second["owed"]
+    assert second["missing"]
     assert gates(empty)["20200101T000000-dead"] == first["problem"]
     assert sorted(word == "good" for word in gates(empty).values()) == [False, True]
 

@@ -179,9 +179,9 @@ def bring_in(folder: Path, ours: bool, by: str, at: str, as_json: bool) -> None:
 
 
 def show_reports(reports: Sequence[RunReport], as_json: bool) -> None:
-    """What was run, and whether the gate took it; exit code 1 where it did not, or where cells are owed."""
+    """What was run, and whether the gate took it; exit code 1 where it did not, or where cells are missing."""
     out.report(reports, report_lines(reports), as_json)
-    if any(report.problem or report.owed for report in reports):
+    if any(report.problem or report.missing for report in reports):
         click.get_current_context().exit(1)
 
 
@@ -192,6 +192,6 @@ def report_lines(reports: Sequence[RunReport]) -> Iterator[str]:
         yield f"{report.runtime} {report.version} on {report.provider}: {words}"
         if report.problem:
             yield f"  {report.problem}"
-        if report.owed:
-            some = ", ".join(report.owed[:_SHOWN])
-            yield f"  owed: {len(report.owed)} cells without a row, {some}; --json names all, `measure` measures them"
+        if report.missing:
+            some = ", ".join(report.missing[:_SHOWN])
+            yield f"  missing: {len(report.missing)} cells without a row, {some}; --json names all, `measure` measures them"

@@ -243,7 +243,7 @@ def _measure_on(options: MeasureOptions, address: str, shards: int | None, as_js
     reports, failed = measure_on(options, address, shards, output.say)
     lines = [*report_lines(reports), *(f"{name} failed: {why}" for name, why in failed.items())]
     output.report({"releases": reports, "failed": failed}, lines, as_json)
-    if failed or any(report.problem or report.owed for report in reports):
+    if failed or any(report.problem or report.missing for report in reports):
         context.exit(1)
 
 

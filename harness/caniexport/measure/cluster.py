@@ -1,15 +1,17 @@
 """``measure --on``: releases measured by the workers of a Dask cluster, a shard each.
 
-Dask decides who measures what, and gives the shard of a worker that died to another. A shard that failed is owed:
+Dask decides who measures what, and gives the shard of a worker that died to another. A shard that failed is missing:
 asking again measures it.
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +49,7 @@ def measure_on(
 
     Each shard is merged when it comes. Raises :class:`ClusterError`.
     """
-    tasks = {_name(task): task for task in _owed_shards(options, shards)}
+    tasks = {_name(task): task for task in _missing_shards(options, shards)}
     if not tasks:
         say("nothing new to measure")
         return [], {}
@@ -66,7 +68,7 @@ def measure_on(
                 shutil.unpack_archive(archive, place)
                 for report in merge([place], home)[0]:
                     reports[report.version] = report
-            except Exception as error:  # whatever a worker raises: the shard is owed
+            except Exception as error:  # whatever a worker raises: the shard is still missing
                 failed[future.key] = f"{type(error).__name__}: {error}".splitlines()[0]
             future.release()
             say(f"{future.key}: {failed.get(future.key) or 'measured'} · {number} of {len(tasks)} shards")
@@ -78,7 +80,7 @@ def _name(task: MeasureOptions) -> str:
     return f"{environment}-{task.shard}".replace("/", "-of-")
 
 
-def _owed_shards(options: MeasureOptions, count: int | None) -> Iterator[MeasureOptions]:
+def _missing_shards(options: MeasureOptions, count: int | None) -> Iterator[MeasureOptions]:
     """The shards in which a cell is to be measured."""
     for release, job in zip(options.releases or default_releases(), planned_jobs(options), strict=True):
         of = count or max(1, len(plan.cells(job.corpus, job.release, options.provider)) // _CELLS)
@@ -122,7 +124,7 @@ def run_shard(options: MeasureOptions, code: str) -> bytes:
         raise ClusterError(f"this worker has other measuring code ({code_hash()}) than who asks ({code})")
     here = homes.find().of_corpus(options.corpus).of(options.profile.name)
     folder = here.local / "shards" / _name(options)
-    (report,) = measure(replace(options, home=replace(here, local=folder)))
+    (report,) = measure(replace(options, home=replace(here, local=folder)), partial(print, file=sys.stderr))
     if report.problem:
         raise ClusterError(report.problem)
     copy_bundles([folder], here.local)

@@ -236,7 +236,7 @@ class ReleaseReport:
 class RunReport:
     """Rows of bundles on a runtime, or of what other machines measured (``runtime`` is torch then).
 
-    ``statuses`` counts them, ``problem`` is the gate's (empty for none), ``owed`` names the cells of a release measured
+    ``statuses`` counts them, ``problem`` is the gate's (empty for none), ``missing`` names the cells of a release measured
     in shards that have no row yet.
     """
 
@@ -247,7 +247,7 @@ class RunReport:
     rows: int
     statuses: dict[str, int]
     problem: str
-    owed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], problem: str) -> RunReport:

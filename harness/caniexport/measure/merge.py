@@ -75,7 +75,7 @@ def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None)
     if not reports:
         raise NothingToMergeError("; ".join(problems))
     for place, environment in shards.values():
-        reports[place] = replace(reports[place], owed=_owed(home, environment, reports[place].provider))
+        reports[place] = replace(reports[place], missing=_missing(home, environment, reports[place].provider))
     return reports, problems
 
 
@@ -119,7 +119,7 @@ def _pins(environment: Row) -> Sequence[str] | None:
     return next((entry.requirements for entry in entries if entry.spec == environment["spec"]), None)
 
 
-def _owed(home: Home, environment: Row, provider: str) -> tuple[str, ...]:
+def _missing(home: Home, environment: Row, provider: str) -> tuple[str, ...]:
     """The cells of a release that was measured in shards which have no row yet."""
     torch, home = environment["torch"], home.of(environment["profile"] or NEWEST)
     done = done_cells(Dataset.open(None, home.local), torch, environment["spec"], provider)
