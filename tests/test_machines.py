@@ -1,4 +1,4 @@
-"""Several machines measure one release: their rows together are those of one machine, and what is missing is named."""
+"""Several machines measure one release: their rows together are those of one, and what is missing is named."""
 
 from __future__ import annotations
 

@@ -236,8 +236,8 @@ class ReleaseReport:
 class RunReport:
     """Rows of bundles on a runtime, or of what other machines measured (``runtime`` is torch then).
 
-    ``statuses`` counts them, ``problem`` is the gate's (empty for none), ``missing`` names the cells of a release measured
-    in shards that have no row yet.
+    ``statuses`` counts them, ``problem`` is the gate's (empty for none), ``missing`` names the cells without a row of a
+    release that was measured in shards.
     """
 
     runtime: str
