@@ -194,4 +194,4 @@ def report_lines(reports: Sequence[RunReport]) -> Iterator[str]:
             yield f"  {report.problem}"
         if report.missing:
             some = ", ".join(report.missing[:_SHOWN])
-            yield f"  missing: {len(report.missing)} cells without a row, {some}; --json names all, `measure` measures them"
+            yield f"  missing: {len(report.missing)} cells, {some}; --json names all, `measure` measures them"
