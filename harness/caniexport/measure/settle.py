@@ -76,13 +76,13 @@ def settle(
 def write_run(job: Job, environment: Row, new: Sequence[RowTexts], planned: int, written: Sequence[Row] = ()) -> str:
     """Judge a run, write its ``new`` rows and its environment's row, compact the local dataset; the gate's problem.
 
-    ``written`` are rows of the run that are there already. Without an environment nothing is judged.
+    ``written`` are rows of the run that are there already.
     """
     local, rows = job.options.local, [*written, *(row for row, _ in new)]
     if new:
         with Journal(local / "journal", f"settle-{job.run_id}") as journal:
             write_rows(journal, job.table, new)
-    word = verdict(job.table, rows, environment, planned, job.pins) if environment else ""
+    word = verdict(job.table, rows, environment, planned, job.pins) if rows else ""
     shard = str(job.options.shard) if job.options.shard else None
     write_verdicts(local, [judged({**environment, "shard": shard}, word, rows, planned)] if environment else [])
     return "" if word == GOOD else word
