@@ -56,10 +56,7 @@ def empty(machines, tmp_path):
 
 
 def merged(home, *folders, code=0, words=()):
-    (report,) = json.loads(
-        home.caniexport("measure", "--merge", *map(str, folders), *words, "--json", code=code).stdout
-    )
-    return report
+    return json.loads(home.caniexport("measure", "--merge", *map(str, folders), *words, "--json", code=code).stdout)
 
 
 def gates(home):
