@@ -63,10 +63,11 @@ def measure_on(
         )
         for number, future in enumerate(as_completed(futures), start=1):
             try:
-                archive, place = Path(folder) / "shard.zip", Path(folder) / future.key
-                archive.write_bytes(future.result())
-                shutil.unpack_archive(archive, place)
-                for report in merge([place], home)[0]:
+                for name, content in future.result().items():
+                    path = Path(folder) / future.key / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+                for report in merge([Path(folder) / future.key], home)[0]:
                     reports[report.version] = report
             except Exception as error:  # whatever a worker raises: the shard is still missing
                 failed[future.key] = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -115,8 +116,8 @@ def _connected(address: str, say: Callable[[str], None]) -> Iterator[Client]:
         yield client
 
 
-def run_shard(options: MeasureOptions, code: str) -> bytes:
-    """Measure a shard with this machine's own installation; its dataset as a zip file, without exported files.
+def run_shard(options: MeasureOptions, code: str) -> dict[str, bytes]:
+    """Measure a shard with this machine's own installation; the files of its dataset, without exported ones.
 
     These stay on this machine. What was measured before this process died is not measured again here.
     """
@@ -128,10 +129,7 @@ def run_shard(options: MeasureOptions, code: str) -> bytes:
     if report.problem:
         raise ClusterError(report.problem)
     copy_bundles([folder], here.local)
-    for path in folder.iterdir():
-        if path.name not in ("cells", "environments.parquet", "messages.parquet"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with tempfile.TemporaryDirectory(prefix="caniexport-") as place:
-        data = Path(shutil.make_archive(f"{place}/shard", "zip", folder)).read_bytes()
+    paths = [path for pattern in ("cells/*.parquet", "*.parquet") for path in folder.glob(pattern)]
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
     shutil.rmtree(folder)
-    return data
+    return found
