@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from caniexport.model.releases import Release
 
 
+def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> None:
+    if given:
+        raise click.UsageError(
+            f"--{option.name} is gone: the rows of a machine are its results-local, which --merge reads; docs/nightly.yml "
+            "has the jobs of a workflow"
+        )
+
+
 @click.command("measure")
 @releases_option("A torch release, newest, or all. Repeatable.")
 @several("--case", "cases", metavar="CASE[/VARIANT]", text="Only this case or variant; globs work.")
@@ -107,6 +115,8 @@ if TYPE_CHECKING:
 @click.argument("folders", nargs=-1, metavar="[DIR]...", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit 1 for every release that was not measured, whatever the reason.")
 @json_option
+@click.option("--to", hidden=True, expose_value=False, callback=_refuse_old)
+@click.option("--matrix", is_flag=True, hidden=True, expose_value=False, callback=_refuse_old)
 def command(
     releases: tuple[str, ...],
     cases: tuple[str, ...],
