@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> None:
     if given:
         raise click.UsageError(
-            f"--{option.name} is gone: the rows of a machine are its results-local, which --merge reads; docs/nightly.yml "
+            f"--{option.name} is gone: a machine's rows are its results-local, which --merge reads; docs/nightly.yml "
             "has the jobs of a workflow"
         )
 
