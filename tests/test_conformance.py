@@ -309,54 +309,29 @@ def contributed():
     return rows
 
 
-def test_rows_of_others_are_told_apart_and_counted_nowhere_until_a_sample_of_them_was_repeated(home, tmp_path):
-    theirs = handed_in(tmp_path, "theirs", *["pass"] * 60)
+def test_rows_of_others_are_judged_as_ours_and_name_their_contributor(home, tmp_path):
+    said = call("bundles", "merge", str(handed_in(tmp_path, "theirs", *["pass"] * 60)))
 
-    said = call("bundles", "merge", str(theirs))
+    assert said.exit_code == 0, said.output
+    assert counted() == {"1.5": 60}
+    (run,) = contributed()
+    assert (run["by"], run["files"], run["rows are"]) == ("Jane a board", 60, "used")
+
+
+def test_rows_of_others_that_the_gate_refuses_are_counted_nowhere(home, tmp_path):
+    said = call("bundles", "merge", str(handed_in(tmp_path, "theirs", *["crash"] * 3, *["pass"] * 7)))
 
     assert said.exit_code == 1
-    assert "contributed by Jane (a board): 0 of 50 files were run here too" in said.output
+    assert "quarantined: 3 crash of 10 rows" in said.output
     assert counted() == {}
-    (run,) = contributed()
-    assert (run["by"], run["files"], run["sample"]) == ("Jane a board", 60, "0 repeated here, 0 differ")
-
-    call("bundles", "merge", "--ours", str(handed_in(tmp_path, "again", *["pass"] * 50, contributor=None)))
-
-    assert counted() == {"1.5": 110}
-    assert [(run["sample"], run["rows are"]) for run in contributed()] == [("50 repeated here, 0 differ", "used")]
-
-
-@pytest.mark.parametrize(
-    ("repeated", "differ", "counts", "says"),
-    [
-        (49, 0, 49, "49 of 50 files were run here too"),
-        (50, 1, 50, "1 of the files that were run here too ended otherwise"),
-        (60, 0, 120, "used"),
-    ],
-)
-def test_a_sample_that_is_too_small_or_differs_confirms_nothing(home, tmp_path, repeated, differ, counts, says):
-    ours = handed_in(tmp_path, "ours", *["pass"] * repeated, contributor=None)
-    call("bundles", "merge", "--ours", str(ours))
-
-    call("bundles", "merge", str(handed_in(tmp_path, "theirs", *["pass"] * 60, differ=differ)))
-
-    assert counted() == {"1.5": counts}
-    (run,) = contributed()
-    assert says in run["rows are"]
+    assert [run["rows are"] for run in contributed()] == ["quarantined: 3 crash of 10 rows (at most 10% may end so)"]
 
 
 def test_rows_without_a_name_are_somebodys_unless_they_are_said_to_be_ours(home, tmp_path):
     nameless = handed_in(tmp_path, "nameless", "pass", contributor=None)
 
-    assert "contributed by somebody (a board)" in call("bundles", "merge", str(nameless)).output
+    call("bundles", "merge", str(nameless))
+    assert [run["by"] for run in contributed()] == ["somebody"]
+    call("bundles", "merge", "--ours", str(nameless))
+    assert [table["title"] for table in by_runtime()["tables"]] == [""]
     assert call("bundles", "merge", "--ours", str(nameless), "--by", "Jane").exit_code == 2
-
-
-def test_rows_of_others_never_take_the_place_of_ours_and_are_not_published(home, tmp_path):
-    call("bundles", "merge", "--ours", str(handed_in(tmp_path, "ours", "pass", contributor=None)))
-    call("bundles", "merge", str(handed_in(tmp_path, "theirs", "mismatch", "pass")))
-
-    assert counted() == {"1.5": 1}
-    said = call("publish", "--check")
-    assert "contributed by Jane" in said.output
-    assert by_runtime()["tables"][0]["rows"][0]["pass"] == {"works": 1, "measured": 1}

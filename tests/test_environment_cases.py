@@ -15,6 +15,7 @@ from caniexport.machine import interpreters
 from caniexport.measure import environment_cases
 from caniexport.measure.environment_cases import exception_of, measure_environment_case, printed_facts
 from caniexport.model import corpus as corpus_module
+from caniexport.model import releases
 from caniexport.model.rows import CELLS
 
 pytestmark = pytest.mark.measures
@@ -47,7 +48,7 @@ class SixNeedsAName(EnvironmentCase):
 
 
 def _here(minor):
-    return sys.executable if minor == HERE else None
+    return Path(sys.executable) if minor == HERE else None
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +197,7 @@ def test_measuring_an_environment_case_measures_no_release_of_torch():
         return {report.torch: report.planned for report in measure(options(cases), lambda _: None)}
 
     def options(cases):
-        return MeasureOptions(home=home.find(), releases=("2.15.0",), cases=cases, plan=True)
+        return MeasureOptions(home=home.find(), releases=(releases.find("2.15.0"),), cases=cases, plan=True)
 
     assert planned("ir-version-9-too-new") == {"2.15.0": 0}
     assert planned("cross-no-symbolic")["2.15.0"] > 100

@@ -35,7 +35,6 @@ COMMANDS = {
     "check x:make --release 2.8.0": "measure",
     "bisect cross-no-symbolic --good 2.8.0 --bad 2.9.1": "measure",
     "publish --audit 1 --seed 1": "measure",
-    "measure --merge file:///nowhere": "dask",
     "reproduce cross-no-symbolic --torch 1.10.2 --opset 14": "frames",
     "publish --check": "frames",
     "alerts": "frames",

@@ -8,7 +8,6 @@ from pathlib import Path
 from caniexport import home as homes
 from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.measure import tox_calls
-from caniexport.measure.deliveries import append_rows, remove_rows
 from caniexport.measure.job import CellsJob, MeasureOptions
 from caniexport.model import releases
 
@@ -65,23 +64,11 @@ def test_staging_the_code_keeps_what_lies_beside_it(tmp_path, monkeypatch):
     assert mine.exists() and not old.exists()
 
 
-def test_a_folder_of_deliveries_loses_the_parts_of_the_shard_alone(tmp_path):
-    name = "torch2.8.0-cpu-3-of-8"
-    mine = [
-        foreign(tmp_path / f"{name}-{rest}") for rest in ("notes.part-of-mine.jsonl", "20261123T101500.part.bak.jsonl")
-    ]
-    append_rows(str(tmp_path), f"{name}-20261123T101500.part.jsonl", b"{}\n")
-
-    remove_rows(str(tmp_path), name)
-
-    assert sorted(tmp_path.iterdir()) == sorted(mine)
-
-
 def test_tox_is_not_handed_a_folder_that_it_would_empty(monkeypatch, tmp_path):
     monkeypatch.setenv("CANIEXPORT_FOLDER", str(tmp_path))
     handed = {}
     monkeypatch.setattr(tox_calls.calls, "run", lambda *given: handed.update(given[3]) or 0)
 
-    tox_calls.make_environment(homes.find(ROOT), "torch2.8.0-cpu", tmp_path / "log")
+    tox_calls.make_environment(homes.find(ROOT), "torch2.8.0-cpu", tmp_path / "log", releases.find("2.8.0"))
 
     assert handed and "CANIEXPORT_FOLDER" not in handed

@@ -13,6 +13,7 @@ import pytest
 from caniexport import home
 from caniexport.measure.cells import measure
 from caniexport.measure.job import MeasureOptions
+from caniexport.model import releases
 from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +42,9 @@ def rows(tmp_path_factory):
     exporters = ("torchscript-trace", "dynamo", "default")
     for release, opsets in ((OLD, ()), (NEW, (9, 13, 15, 16, 18, 20, 23, 24))):
         chosen = exporters if release == OLD else exporters[:2]
-        options = MeasureOptions(home=there, releases=(release,), cases=CASES, exporters=chosen, opsets=opsets)
+        options = MeasureOptions(
+            home=there, releases=(releases.find(release),), cases=CASES, exporters=chosen, opsets=opsets
+        )
         (report,) = measure(options, lines.append)
         if "could not be measured" in report.problem:
             pytest.skip(f"torch {release} cannot be installed here: {report.problem}")
@@ -61,7 +64,7 @@ def rows(tmp_path_factory):
         return [dict(row, text=dataset.message(row["message_id"]) or "") for row in found.to_dict("records")]
 
     find.frame = frame
-    again = MeasureOptions(home=there, releases=(OLD,), cases=CASES, exporters=exporters)
+    again = MeasureOptions(home=there, releases=(releases.find(OLD),), cases=CASES, exporters=exporters)
     find.again = lambda: measure(again, lines.append)
     return find
 

@@ -250,7 +250,7 @@ def test_a_folder_without_rows_is_named(home, tmp_path):
     said = call("bundles", "merge", "--ours", str(tmp_path / "rows"))
 
     assert said.exit_code == 1
-    assert "no rows of bundles in it" in said.stderr
+    assert "no rows of a run in it" in said.stderr
 
 
 def run_row(**changes):

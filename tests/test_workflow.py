@@ -1,23 +1,16 @@
-"""The workflow for GitHub Actions: its commands are there, its jobs are the whole plan, and they run."""
+"""The workflow for GitHub Actions: it is one by GitHub's schema, and its commands are there."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 from click.testing import CliRunner
-from mini import build
-from mini.home import make_home
 
 from caniexport.cli import main
-from caniexport.measure import workflow
-from caniexport.model import releases
-from caniexport.model.plan import Cell
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "nightly.yml"
 
@@ -55,60 +48,3 @@ def test_every_command_of_the_file_is_one_that_there_is():
     for command, *options in words:
         shown = CliRunner().invoke(main, [command, "--help"]).output
         assert all(option in shown for option in options if option.startswith("--"))
-
-
-@pytest.fixture
-def plan_of(monkeypatch):
-    """Releases of so many cells, each of which takes a second."""
-
-    def make(cells):
-        past = {release.torch: {("", "dynamo"): 980_000} for release in releases.table()}
-        monkeypatch.setattr(workflow, "past_of_each", lambda *_: past)
-        mine = [Cell(f"case{number}", "plain", "dynamo", 18, "h", "cpu") for number in range(cells)]
-        monkeypatch.setattr(workflow.plan, "cells", lambda *_: mine)
-
-    return make
-
-
-@pytest.mark.parametrize(("cells", "shards"), [(0, 1), (4 * 2700, 1), (4 * 2700 + 40, 2), (4 * 2700 * 5, 5)])
-def test_a_release_has_as_many_shards_as_it_has_hours(plan_of, cells, shards):
-    plan_of(cells)
-
-    jobs = workflow.matrix(releases.table()[-1:], {}, None, 1.0)["include"]
-
-    assert [job["shard"] for job in jobs] == [f"{number}/{shards}" for number in range(1, shards + 1)]
-
-
-def test_more_jobs_than_a_matrix_may_have_are_refused(plan_of):
-    plan_of(4 * 2700 * 9)
-
-    with pytest.raises(workflow.TooManyJobsError, match="270 jobs of 1 h are more than the 256"):
-        workflow.matrix(releases.table(), {}, None, 1.0)
-
-
-@pytest.mark.published
-def test_all_releases_of_the_table_fit_into_one_matrix():
-    jobs = json.loads(CliRunner().invoke(main, ["measure", "--matrix", "--release", "all"]).output)["include"]
-
-    assert {job["torch"] for job in jobs} == {release.torch for release in releases.table()}
-    assert len({job["name"] for job in jobs}) == len(jobs) <= workflow.MOST_JOBS
-
-
-@pytest.mark.measures
-def test_the_jobs_of_the_matrix_one_after_the_other_hand_in_all_cells_that_are_owed(tmp_path):
-    """What the file's jobs run, with their commands."""
-    home = make_home(tmp_path)
-    old, _ = build.ERAS
-    made = json.loads(home.caniexport("measure", "--matrix", "--release", old).stdout)["include"]
-    jobs = [dict(made[0], shard=f"{number}/2", name=f"{old}-{number}-of-2") for number in (1, 2)]
-    for job in jobs:
-        machine = home.copy(tmp_path / job["name"], with_rows=False)
-        artifact = tmp_path / "delivered" / f"shard-{job['name']}"
-        machine.caniexport(
-            "measure", "--release", job["torch"], "--shard", job["shard"], "--to", str(artifact), "--rolling"
-        )
-
-    (report,) = json.loads(home.caniexport("measure", "--merge", str(tmp_path / "delivered"), "--json").stdout)
-
-    assert (report["missing"], report["owed"], report["problem"]) == ([], [], "")
-    assert home.caniexport("alerts", "--format", "markdown").stdout

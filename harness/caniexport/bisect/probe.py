@@ -132,7 +132,6 @@ class Prober:
         """Make the environment, measure the cell, remove the environment."""
         from caniexport.measure.cells import measure
         from caniexport.measure.job import MeasureOptions
-        from caniexport.measure.tox_calls import table_with
 
         asked = self.asked
         release = releases.find(asked.torch or version)._replace(torch=asked.torch or version)
@@ -141,7 +140,7 @@ class Prober:
         options = MeasureOptions(
             # environments of its own: those of `measure` stay as they are
             home=replace(self.home, root=folder(self.home), local=local),
-            releases=(release.torch,),
+            releases=(release,),
             cases=(f"{asked.case}/{asked.variant}",),
             exporters=(asked.exporter,),
             opsets=release.with_sure([] if asked.opset is None else [asked.opset], [asked.exporter]),
@@ -153,8 +152,7 @@ class Prober:
             tables=False,
             profile=NEWEST_PACKAGES if asked.axis == "torch" else find_profile(f"{asked.axis}-{version}"),
         )
-        with table_with(release, local):
-            reports = measure(options, self.say)
+        reports = measure(options, self.say)
         problem = next((report.problem for report in reports if report.problem), "")
         return self.kept(version) or ProbedVersion(version, "measured", message=problem or "its run left no row")
 

@@ -21,7 +21,7 @@ from caniexport.check.standing import Asked
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.check.widen import ReleaseQuestion
 from caniexport.home import Home
-from caniexport.measure.tox_calls import code_folder, table_with
+from caniexport.measure.tox_calls import code_folder
 from caniexport.model import corpus as case_files
 from caniexport.model import releases
 from caniexport.model.case import PLAIN
@@ -143,18 +143,15 @@ def _measure(
     say: Callable[[str], None],
 ) -> MeasuredRelease:
     wanted = release if own else environments.fitting(release, request.packages)
-    with table_with(wanted, work):
-        try:
-            python = own or environments.made_environment(wanted, request.packages, home, say)
-        except NoEnvironment as error:
-            return MeasuredRelease(release.torch, problem=str(error))
-        say(f"torch {release.torch}: measuring with {python.python}")
-        code = code_folder(replace(home, local=work))
-        place = WorkPlace(
-            python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None
-        )
-        question = ReleaseQuestion(wanted, request.exporters, request.opsets)
-        found = measure_release(place, cases, question, request.seconds, request.workers, say)
+    try:
+        python = own or environments.made_environment(wanted, request.packages, home, say)
+    except NoEnvironment as error:
+        return MeasuredRelease(release.torch, problem=str(error))
+    say(f"torch {release.torch}: measuring with {python.python}")
+    code = code_folder(replace(home, local=work))
+    place = WorkPlace(python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None)
+    question = ReleaseQuestion(wanted, request.exporters, request.opsets)
+    found = measure_release(place, cases, question, request.seconds, request.workers, say)
     if request.keep:
         _keep_files(found, work / "bundles", cwd / request.keep)
     if request.rolling and not own:

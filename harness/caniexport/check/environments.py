@@ -21,7 +21,7 @@ from caniexport.check.subject import UnusableModel
 from caniexport.home import Home
 from caniexport.machine import interpreters
 from caniexport.machine.turns import turn
-from caniexport.measure.tox_calls import environment_failure, make_environment
+from caniexport.measure.tox_calls import failure, make_environment
 from caniexport.model import releases
 from caniexport.model.releases import Release, environment_name
 from caniexport.store import summary
@@ -100,7 +100,7 @@ def made_environment(release: Release, packages: Sequence[str], home: Home, say:
     """The environment of a :func:`fitting` release, made by tox where it is not there yet. Those that ``measure`` has
     made in a checkout are used; beside an installed package they lie in the user's cache folder.
 
-    The table that tox reads must have the release. Raises :class:`NoEnvironment`.
+    Raises :class:`NoEnvironment`.
     """
     if interpreters.find(release.python) is None:
         why = f"uv could not download it ({interpreters.why_none(release.python)})"
@@ -111,8 +111,8 @@ def made_environment(release: Release, packages: Sequence[str], home: Home, say:
     with turn(folder, name, say):
         if not (folder / name).is_dir():
             say(f"torch {release.torch}: installing its environment into {folder}, once (up to 6 GB)")
-        if make_environment(home, name, log):
-            raise NoEnvironment(f"could not be installed: {environment_failure(log)}")
+        if make_environment(home, name, log, release):
+            raise NoEnvironment(f"could not be installed: {failure(log).splitlines()[0]}")
     return Environment(folder / name / "bin" / "python", release)
 
 

@@ -38,7 +38,7 @@ _MOVED = {
     "declared": "op NAME, or case NAME",
     "merge": "measure --merge DIR",
     "audit": "publish --audit 300",
-    "workflow": "measure --matrix, and the file docs/nightly.yml",
+    "workflow": "measure --shard I/N, in the file docs/nightly.yml",
     "cases": "case --lint, or case ID --new --theme NAME",
 }
 #: longer than any sentence

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from caniexport.bundles.pack import PackReport
-    from caniexport.measure.merge_replays import ReplaysReport
+    from caniexport.measure.job import RunReport
+
+#: cells without a row that a line shows
+_SHOWN = 6
 
 
 @click.group("bundles", cls=WholeSentences)
@@ -123,7 +126,7 @@ def run(
     """
     from caniexport.bundles import runtime_releases
     from caniexport.measure.job import ReplayOptions
-    from caniexport.measure.merge_replays import merge
+    from caniexport.measure.merge import Contributor, merge
     from caniexport.measure.replays import measure_replays, run_here
     from caniexport.runner.archive import Archive
 
@@ -149,7 +152,7 @@ def run(
         code = run_here(file, [*arguments, "--timeout", str(timeout)], python)
         if code:
             click.get_current_context().exit(code)
-        reports = [] if output else merge(rows, place, ours=True)[0]
+        reports = [] if output else merge([rows], place, Contributor())[0]
     show_reports(reports, as_json)
 
 
@@ -162,30 +165,33 @@ def run(
 def bring_in(folder: Path, ours: bool, by: str, at: str, as_json: bool) -> None:
     """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them.
 
-    Rows that are not --ours are contributed: no answer counts them and `publish` leaves them out until 50 of their
-    files (all, where there are fewer) were run here too on the same release of the runtime and ended alike:
-    `python bundles.zip --sample 50` here, and merge --ours. `caniexport table --by runtime --all` shows them.
+    The gate judges them as any run's. Rows that are not --ours name their contributor for ever:
+    `caniexport table --by runtime --all` shows whose they are.
     """
-    from caniexport.measure.merge_replays import merge
+    from caniexport.measure.merge import Contributor, merge
 
     if ours and (by or at):
         raise click.UsageError("rows that are --ours are nobody else's: leave --by and --at out")
-    reports, problems = merge(folder, home.find(), ours=ours, by=by, at=at)
+    reports, problems = merge([folder], home.find(), Contributor() if ours else Contributor(by or "somebody", at))
     for problem in problems:
         out.say(f"caniexport: warning: {problem}")
     show_reports(reports, as_json)
 
 
-def show_reports(reports: Sequence[ReplaysReport], as_json: bool) -> None:
-    """What was run, and whether the gate took it; exit code 1 where it did not."""
-    out.report(reports, _ran(reports), as_json)
-    if any(report.problem for report in reports):
+def show_reports(reports: Sequence[RunReport], as_json: bool) -> None:
+    """What was run, and whether the gate took it; exit code 1 where it did not, or where cells are missing."""
+    out.report(reports, report_lines(reports), as_json)
+    if any(report.problem or report.missing for report in reports):
         click.get_current_context().exit(1)
 
 
-def _ran(reports: Sequence[ReplaysReport]) -> Iterator[str]:
+def report_lines(reports: Sequence[RunReport]) -> Iterator[str]:
+    """What came of each run."""
     for report in reports:
         words = ", ".join(f"{count} {status}" for status, count in report.statuses.items()) or "nothing new"
         yield f"{report.runtime} {report.version} on {report.provider}: {words}"
         if report.problem:
             yield f"  {report.problem}"
+        if report.missing:
+            some = ", ".join(report.missing[:_SHOWN])
+            yield f"  missing: {len(report.missing)} cells, {some}; --json names all, `measure` measures them"

@@ -9,7 +9,7 @@ _OF_COMMAND = {
     **{name: name for name in ("dashboard", "site")},
 }
 #: what measuring on other machines needs, whatever the command
-_MACHINES = ("dask", "distributed", "fsspec")
+_MACHINES = ("dask", "distributed")
 #: what of an extra is imported first
 _OF_MODULE = {
     **dict.fromkeys(("numpy", "pandas", "pyarrow"), "frames"),

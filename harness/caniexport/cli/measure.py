@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from click.core import ParameterSource
 
 from caniexport import home as homes
 from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.cli import extras, output
-from caniexport.cli.merge import merge_deliveries, told
 from caniexport.cli.options import (
     case_names,
     cells_options,
@@ -23,22 +22,32 @@ from caniexport.cli.options import (
     json_option,
     open_dataset,
     profile_option,
+    refuse_unused,
     release_names,
     releases_option,
     several,
     workers_option,
 )
 from caniexport.home import DOCUMENTED, NEWEST, Home
-from caniexport.measure.shards import Shard, read_shard
+from caniexport.measure.shards import read_shard
 from caniexport.model.made_cases import OPERATORS
 from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 
 if TYPE_CHECKING:
     from caniexport.measure.job import MeasureOptions, ReleaseReport
+    from caniexport.model.releases import Release
+
+
+def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> None:
+    if given:
+        raise click.UsageError(
+            f"--{option.name} is gone: a machine's rows are its results-local, which --merge reads; docs/nightly.yml "
+            "has the jobs of a workflow"
+        )
 
 
 @click.command("measure")
-@releases_option("A torch release, or all. Repeatable.")
+@releases_option("A torch release, newest, or all. Repeatable.")
 @several("--case", "cases", metavar="CASE[/VARIANT]", text="Only this case or variant; globs work.")
 @cells_options
 @click.option(
@@ -80,19 +89,14 @@ if TYPE_CHECKING:
     metavar="I/N",
     default=None,
     callback=lambda _, __, text: read_shard(text) if text else None,
-    help="The I-th of N parts of each release, cut by the seconds that its rows took; --merge puts them together.",
+    help="The I-th of N parts of each release; --merge puts the results-local of all machines together.",
 )
 @click.option(
     "--on",
     metavar="ADDRESS",
     help="Measure on the workers of a Dask cluster: tcp://host:8786, or local:4 for four processes here.",
 )
-@click.option("--shards", type=click.IntRange(1, 99_999), help="With --on: parts of a release [default: by its time].")
-@click.option(
-    "--to",
-    metavar="DIR|URL",
-    help="Where rows of a shard go: a folder or fsspec URL that other machines reach. With --on: as they are finished.",
-)
+@click.option("--shards", type=click.IntRange(1, 99_999), help="With --on: parts of a release [default: by its cells].")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB that environments and downloads may take, with --rolling.")
@@ -101,16 +105,18 @@ if TYPE_CHECKING:
 @click.option(
     "--repeat",
     type=click.IntRange(0),
-    help="Cells of a whole release measured twice [default: 500]; with --merge: of each file, here [default: 0].",
+    default=500,
+    show_default=True,
+    help="Cells measured twice where a whole release is measured.",
 )
-@click.option("--merge", is_flag=True, help="Instead: bring in what other machines measured, from each DIR or URL.")
-@click.option("--by", default="", metavar="TEXT", help="With --merge: who measured it, if not you; it is contributed.")
+@click.option("--merge", is_flag=True, help="Instead: bring in what other machines measured: their results-local.")
+@click.option("--by", default="", metavar="TEXT", help="With --merge: who measured it, if not you; the rows name them.")
 @click.option("--at", default="", metavar="TEXT", help="With --merge: where, in the contributor's words.")
-@click.option("--matrix", is_flag=True, help="Print the jobs that measure the releases as JSON, for a workflow.")
-@click.option("--hours", type=click.FloatRange(0.5, 5.5), default=1.0, show_default=True, help="Of a job of --matrix.")
-@click.argument("places", nargs=-1, metavar="[DIR|URL]...")
+@click.argument("folders", nargs=-1, metavar="[DIR]...", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit 1 for every release that was not measured, whatever the reason.")
 @json_option
+@click.option("--to", hidden=True, expose_value=False, callback=_refuse_old)
+@click.option("--matrix", is_flag=True, hidden=True, expose_value=False, callback=_refuse_old)
 def command(
     releases: tuple[str, ...],
     cases: tuple[str, ...],
@@ -123,18 +129,15 @@ def command(
     provider: str,
     disk_budget: int,
     plan: bool,
-    repeat: int | None,
+    repeat: int,
     merge: bool,
     by: str,
     at: str,
-    matrix: bool,
-    hours: float,
-    places: tuple[str, ...],
+    folders: tuple[Path, ...],
     strict: bool,
     profile: str,
     corpus: str,
     lock: Path | None,
-    to: str | None,
     on: str | None,
     shards: int | None,
     as_json: bool,
@@ -148,42 +151,35 @@ def command(
     release into the same folder waits for the first. With --runtime nothing is exported: the bundles that earlier
     measurements left on this machine are run by other releases of a runtime, each once.
 
-    With --merge the gate judges all that has come of a release together: canaries, versions, A/A. Shards that have
-    not come and cells without a row are named, and the exit code is then 1; so it is where the gate refuses a run.
-    Files that say different things of one cell are refused. With --by rows are contributed: no answer counts them and
-    `publish` leaves them out until --repeat has measured 50 of their cells (all, where there are fewer) here too and
-    99% of these came out alike.
+    With --merge the gate judges each machine's rows as it judges those of this one. Cells of a release measured in
+    shards that have no row yet are named, and the exit code is then 1; so it is where the gate refuses a run.
     """
-    if merge or by or at or places:
-        _merge(merge, places, repeat or 0, by, at, corpus, as_json)
+    if merge:
+        _merge(folders, by, at, corpus, as_json)
         return
-    if matrix:
-        _print_matrix(releases, hours)
-        return
+    refuse_unused({str(folders[0]) if folders else "": bool(folders), "--by": bool(by), "--at": bool(at)}, "--merge")
     from caniexport.measure.cells import measure
-    from caniexport.measure.deliveries import send_deliveries
-    from caniexport.measure.describe import describe
     from caniexport.measure.job import MeasureOptions
 
-    chosen = find_profile(profile)
+    chosen, wanted = find_profile(profile), _releases(releases)
     if lock is not None:
-        releases, chosen = _locked(lock, releases, profile)
+        wanted, chosen = _locked(lock, releases, profile)
     home = homes.find().of_corpus(corpus).of(chosen.name)
-    _check_asked(provider, asked["shard"], on, to, bool(runtimes), bool(cells_file or sample or held_back))
+    _refuse_conflicts(provider, bool(asked["shard"]), bool(on), bool(runtimes), bool(cells_file or sample or held_back))
     asked |= {"home": home, "cases": case_names(home, cases)}
     if runtimes:
         _measure_replays(releases, runtimes, provider, as_json, asked)
         return
-    cells = _cells(home, _releases(releases), cells_file, sample, seed, held_back)
+    cells = _asked_cells(home, wanted, cells_file, sample, seed, held_back)
     if corpus == OPERATORS:
-        _list_operators(home, _releases(releases), asked["rolling"])
+        _list_operators(home, wanted, asked["rolling"])
     options = MeasureOptions(
-        releases=_releases(releases) or _releases_of(cells),
+        releases=wanted or _releases_of(cells),
         cells=cells,
         apart=apart or held_back,
         provider=provider or "cpu",
         disk_budget=disk_budget,
-        repeat=500 if repeat is None else repeat,
+        repeat=repeat,
         plan=plan,
         profile=chosen,
         corpus=corpus,
@@ -196,58 +192,20 @@ def command(
         return
     extras.require("tox", "tox_uv")
     if on:
-        _measure_on(options, on, to, shards, as_json)
+        _measure_on(options, on, shards, as_json)
         return
-    # before, so that the dashboard has words for what comes; after, because claims are judged by it
-    _check_budget(options)
-    describe(home)
     reports = measure(options, output.say)
-    describe(home)
-    send_deliveries([Path(report.file) for report in reports if report.file], to)
-    if sample or as_json or corpus != DOCUMENTED:
-        output.report(reports, _moved(reports, len(cells)) if sample else _counted(reports), as_json)
+    if sample:
+        output.report(reports, _moved(reports, len(cells)), as_json)
+    elif as_json or corpus != DOCUMENTED:
+        output.report(reports, _counted(reports), as_json)
     else:
         _show(home, reports, options)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
         click.get_current_context().exit(1)
 
 
-def _merge(merge: bool, places: Sequence[str], repeat: int, by: str, at: str, corpus: str, as_json: bool) -> None:
-    if not merge:
-        raise click.UsageError(f"{places[0] if places else '--by' if by else '--at'} goes with --merge")
-    if not places:
-        raise click.UsageError("--merge wants the folders or URLs with what `measure --shard` wrote")
-    merge_deliveries(places, repeat, by, at, corpus, as_json=as_json)
-
-
-def _print_matrix(names: Sequence[str], hours: float) -> None:
-    """Print the jobs of a matrix of GitHub Actions; the newest release where none is named."""
-    from caniexport.measure.workflow import matrix
-    from caniexport.model import releases
-
-    home, table = homes.find(), releases.table()
-    every = {"all": table, "newest": table[-1:]}
-    chosen = [item for name in names or ("newest",) for item in every.get(name) or (releases.find(name),)]
-    # one line: a step's output has no others
-    output.echo(json.dumps(matrix(dict.fromkeys(chosen), home.read_cases(), open_dataset(home), hours)))
-
-
-def _cells(
-    home: Home, releases: tuple[str, ...], file: TextIO | None, sample: int | None, seed: int, held_back: bool
-) -> frozenset[str]:
-    """The cells that are asked for by name; none where releases are."""
-    if held_back:
-        return _held_back(home, releases)
-    if sample:
-        return _sample(home, releases, sample, seed)
-    return cell_names(home, file) if file is not None else frozenset()
-
-
-def _check_asked(
-    provider: str, shard: Shard | None, on: str | None, to: str | None, replays: bool, cells: bool
-) -> None:
-    if to and not (shard or on):
-        raise click.UsageError("--to is where the rows of a shard go: with --shard, or with --on")
+def _refuse_conflicts(provider: str, shard: bool, on: bool, replays: bool, cells: bool) -> None:
     if shard and on:
         raise click.UsageError("--on cuts releases itself: --shards says into how many parts, instead of --shard")
     if (shard or on) and (replays or cells):
@@ -256,33 +214,50 @@ def _check_asked(
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
 
 
-def _measure_on(options: MeasureOptions, address: str, place: str | None, shards: int | None, as_json: bool) -> None:
-    """What the workers of a cluster measure, a process each unless more are asked for."""
-    from click.core import ParameterSource
+def _asked_cells(
+    home: Home, wanted: Sequence[Release], file: TextIO | None, sample: int | None, seed: int, held_back: bool
+) -> frozenset[str]:
+    """The cells that are asked for by name; none where releases are."""
+    if held_back:
+        return _held_back(home, wanted)
+    if sample:
+        return _sample(home, wanted, sample, seed)
+    return cell_names(home, file) if file is not None else frozenset()
 
+
+def _merge(folders: Sequence[Path], by: str, at: str, corpus: str, as_json: bool) -> None:
+    """Rows that other machines measured."""
+    from caniexport.cli.bundles import show_reports
+    from caniexport.measure.merge import Contributor, merge
+
+    refuse_unused({"--at": bool(at and not by)}, "--by")
+    if not folders:
+        raise click.UsageError("--merge wants the folders that other machines measured into: their results-local")
+    whose = Contributor(by, at) if by else None
+    reports, problems = merge(folders, homes.find().of_corpus(corpus), whose)
+    for problem in problems:
+        output.say(f"caniexport: warning: {problem}")
+    show_reports(reports, as_json)
+
+
+def _measure_on(options: MeasureOptions, address: str, shards: int | None, as_json: bool) -> None:
+    """What the workers of a cluster measure, a process each unless more are asked for."""
+    from caniexport.cli.bundles import report_lines
     from caniexport.measure.cluster import measure_on
-    from caniexport.measure.describe import describe
 
     context = click.get_current_context()
     if options.rolling or options.apart:
         raise click.UsageError("--on is without --rolling and --apart: an environment is shared by its shards")
     if context.get_parameter_source("workers") is ParameterSource.DEFAULT:
         options = replace(options, workers=1)
-    report = measure_on(options, address, place, shards, output.say)
-    describe(options.home)
-    lines = [line for release in report.releases for line in told(release)]
-    output.report(report, [*lines, *(f"{name} failed: {why}" for name, why in report.failed.items())], as_json)
-    if not report.complete:
+    reports, failed = measure_on(options, address, shards, output.say)
+    lines = [*report_lines(reports), *(f"{name} failed: {why}" for name, why in failed.items())]
+    output.report({"releases": reports, "failed": failed}, lines, as_json)
+    if failed or any(report.problem or report.missing for report in reports):
         context.exit(1)
 
 
-def _check_budget(options: MeasureOptions) -> None:
-    """Raises :class:`~caniexport.machine.disk.BudgetTooSmallError` at once, not after the claims have been judged."""
-    if options.rolling:
-        options.budget.check()
-
-
-def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[str, ...], EnvironmentProfile]:
+def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[Release, ...], EnvironmentProfile]:
     """The release and the profile of a lock file, which are told."""
     from caniexport.locks import read_lock
     from caniexport.model.errors import UnknownName
@@ -295,7 +270,7 @@ def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[
     chosen = of_lock(found.pins, found.python)
     for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
         output.echo(line, err=True)
-    return (found.packages["torch"],), chosen
+    return _releases((found.packages["torch"],)), chosen
 
 
 def _failed(reports: Sequence[ReleaseReport]) -> bool:
@@ -319,26 +294,29 @@ def _measure_replays(
     show_reports(measure_replays(options, output.say), as_json)
 
 
-def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:
+def _releases(asked: Sequence[str]) -> tuple[Release, ...]:
     """The releases as the table of releases has them; raises :class:`UnknownName`."""
     from caniexport.model import releases
 
-    return ("all",) if "all" in asked else tuple(releases.find(text).torch for text in asked)
+    table = releases.table()
+    if "all" in asked:
+        return table
+    return tuple(dict.fromkeys(table[-1] if text == "newest" else releases.find(text) for text in asked))
 
 
-def _releases_of(cells: frozenset[str]) -> tuple[str, ...]:
+def _releases_of(cells: frozenset[str]) -> tuple[Release, ...]:
     from caniexport.model import releases
 
     named = {name.partition("/")[0] for name in cells}
-    return tuple(item.torch for item in releases.table() if item.torch in named)
+    return tuple(item for item in releases.table() if item.torch in named)
 
 
-def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
+def _held_back(home: Home, asked: Sequence[Release]) -> frozenset[str]:
     """The cells that publish holds back and that a measurement apart can settle; where there is none, that is all."""
     from caniexport.gate.held_back import cells_to_settle
 
+    wanted = {release.torch for release in asked}
     found = cells_to_settle(open_dataset(home), home.published, home.local)
-    wanted = set(asked) - {"all"}
     cells = frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
     if not cells:
         output.echo("nothing is held back", err=True)
@@ -346,14 +324,14 @@ def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
     return cells
 
 
-def _sample(home: Home, asked: tuple[str, ...], count: int, seed: int) -> frozenset[str]:
+def _sample(home: Home, asked: Sequence[Release], count: int, seed: int) -> frozenset[str]:
     """Names of published cells drawn by a seed, of the releases asked for or of all."""
     from caniexport.audit.sample import draw, published
     from caniexport.model import releases
     from caniexport.store import Dataset
 
     dataset, cases = Dataset.open(home.published, None), home.read_cases()
-    wanted = set(asked) - {"all"} or {item.torch for item in releases.table()}
+    wanted = {release.torch for release in asked or releases.table()}
     known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
     return frozenset(cell.name for cell in draw(known, count, seed))
 
@@ -387,16 +365,12 @@ def _counted(reports: Sequence[ReleaseReport]) -> list[str]:
     return [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
 
 
-def _list_operators(home: Home, releases: tuple[str, ...], rolling: bool) -> None:
+def _list_operators(home: Home, asked: Sequence[Release], rolling: bool) -> None:
     """The operators of releases that the table of operators lacks: without them nothing of a release is planned."""
     from caniexport.measure.list_operators import list_operators
     from caniexport.model.releases import DEFAULT_RELEASES
 
-    list_operators(home, releases or DEFAULT_RELEASES, output.say, rolling=rolling)
-
-
-def _has_nothing_new(report: ReleaseReport) -> bool:
-    return bool(report.problem) and not report.measured
+    list_operators(home, asked or _releases(DEFAULT_RELEASES), output.say, rolling=rolling)
 
 
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
@@ -412,8 +386,9 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     rows = load(dataset)
     releases = tuple(report.torch for report in reports if report.torch in rows.torch)
     opsets = tuple(str(opset) for opset in options.opsets if opset in rows.opsets)
-    if missing := [report.torch for report in reports if report.torch in releases and _has_nothing_new(report)]:
-        output.echo(f"Nothing was measured now of torch {', '.join(missing)}: the table has its earlier rows.")
+    lacking = [item.torch for item in reports if item.torch in releases and item.problem and not item.measured]
+    if lacking:
+        output.echo(f"Nothing was measured now of torch {', '.join(lacking)}: the table has its earlier rows.")
     if shown and all(known[name.partition("/")[0]].is_environment for name in shown):
         show(table(dataset, Filters(cases=shown)), output.console())
     elif releases:

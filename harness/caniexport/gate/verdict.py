@@ -74,8 +74,6 @@ def judge(table: str, rows: Sequence[Row], environment: Row, planned: int, pins:
 
 
 def _repeats(run: JudgedRun) -> Iterator[str]:
-    if run.environment.get("shard"):
-        return  # a part of the sample: judged over all shards (measure/merge.py)
     repeated, differing = run.environment.get("repeated") or 0, len(run.environment.get("differing") or ())
     if differing > DIFFERING * repeated:
         yield f"{differing} of {repeated} cells differ when they are measured again (at most {DIFFERING:.0%} may)"

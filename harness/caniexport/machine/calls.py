@@ -60,7 +60,14 @@ def run(
         finally:
             _end(process)
             output.join(_DRAINED)
-    output.check(process.returncode, log)
+    if output.problem is not None:
+        if output.problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"no space left for {log}; {_KEPT}")
+        raise StoreError(f"cannot write {log}: {output.problem.strerror}")
+    if process.returncode and (found := _NO_SPACE.findall(output.tail)):
+        # pytest draws a line of exclamation marks around the reason of its end
+        line = found[-1].decode("utf-8", "replace").strip("! ").removeprefix("_pytest.outcomes.Exit: ")
+        raise DiskFull(f"{line.partition(';')[0]}; {_KEPT}")
     return process.returncode
 
 
@@ -76,36 +83,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Output(threading.Thread):
-    """Reads output to its end, whatever becomes of the log: a pipe that nobody reads would stop its writer."""
+    """Copies output into a log; reads it to its end even where that fails: a full pipe would stop its writer."""
 
     def __init__(self, source: IO[bytes], log: IO[bytes]) -> None:
         super().__init__(daemon=True)
         self.problem: OSError | None = None
+        self.tail = b""
         self._source, self._log = source, log
-        self._tail = b""
 
     def run(self) -> None:
-        """Copy the output into the log until it ends; once that failed, only read on."""
+        """Copy until the output ends."""
         for chunk in iter(lambda: os.read(self._source.fileno(), 1 << 16), b""):
-            self._tail = (self._tail + chunk)[-_TAIL:]
-            if self.problem is None:
-                self._write(chunk)
-
-    def _write(self, data: bytes) -> None:
-        try:
-            while data:
-                data = data[self._log.write(data) :]
-        except OSError as error:
-            self.problem = error
-
-    def check(self, code: int, log: Path) -> None:
-        """Raise :class:`DiskFull` where there was no space for the log, or where a command that failed had none."""
-        if self.problem is not None:
-            if self.problem.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(f"no space left for {log}; {_KEPT}")
-            raise StoreError(f"cannot write {log}: {self.problem.strerror}")
-        found = _NO_SPACE.findall(self._tail) if code else []
-        if found:
-            # pytest draws a line of exclamation marks around the reason of its end
-            line = found[-1].decode("utf-8", "replace").strip("! ").removeprefix("_pytest.outcomes.Exit: ")
-            raise DiskFull(f"{line.partition(';')[0]}; {_KEPT}")
+            self.tail = (self.tail + chunk)[-_TAIL:]
+            try:
+                while chunk and self.problem is None:
+                    chunk = chunk[self._log.write(chunk) :]
+            except OSError as error:
+                self.problem = error

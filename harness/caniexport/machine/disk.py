@@ -63,21 +63,18 @@ class Budget:
             say(
                 f"{taken / GIGABYTE:.1f} GB taken: the downloads are removed to stay under {self.limit / GIGABYTE:g} GB"
             )
-            self._remove_downloads()
-        if shutil.disk_usage(self.environments.parent).free < ENVIRONMENT:
-            self._remove_downloads()
-        free = shutil.disk_usage(self.environments.parent).free
+            self.finish()
+        place = self.environments.parent
+        if shutil.disk_usage(place).free < ENVIRONMENT:
+            self.finish()
+        free = shutil.disk_usage(place).free
         if free < ENVIRONMENT:
             raise BudgetTooSmallError(
-                f"{free / GIGABYTE:.1f} GB are free at {self.environments.parent}, "
-                f"an environment may take {ENVIRONMENT / GIGABYTE:g} GB"
+                f"{free / GIGABYTE:.1f} GB are free at {place}, an environment may take {ENVIRONMENT / GIGABYTE:g} GB"
             )
 
     def finish(self) -> None:
-        """Afterwards nothing of the downloads stays."""
-        self._remove_downloads()
-
-    def _remove_downloads(self) -> None:
+        """Remove the downloads, and nothing else that lies there."""
         for item in self.cache.iterdir() if self.cache.is_dir() else ():
             if _OF_UV.fullmatch(item.name) and item.is_dir():
                 shutil.rmtree(item, ignore_errors=True)

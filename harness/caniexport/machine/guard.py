@@ -1,7 +1,7 @@
 """Runs a command for a caller, and leaves nothing of it running.
 
-When the command has ended, or the caller has (however it was
-killed), whatever the command has started is ended too. An interrupt goes to the command, which may finish in order.
+When the command has ended, or the caller has (however it was killed), whatever the command has started is ended too.
+An interrupt goes to the command, which may finish in order.
 """
 
 from __future__ import annotations

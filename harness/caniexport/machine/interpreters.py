@@ -69,14 +69,11 @@ def uv() -> str:
 
 
 def _candidates(minor: str) -> Iterator[Path]:
-    name = f"python{minor}"
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        if folder:
-            yield Path(folder) / name
-    home = Path.home()
+    name, home = f"python{minor}", Path.home()
+    yield from (Path(folder) / name for folder in os.environ.get("PATH", "").split(os.pathsep) if folder)
     pyenv = Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
     uv_folder = Path(os.environ.get("UV_PYTHON_INSTALL_DIR", home / ".local" / "share" / "uv" / "python"))
-    patterns: list[tuple[Path, str]] = [
+    for place, pattern in (
         (uv_folder, f"cpython-{minor}.*/bin/{name}"),
         (pyenv / "versions", f"{minor}.*/bin/{name}"),
         (home / "miniconda3" / "envs", f"*/bin/{name}"),
@@ -84,10 +81,8 @@ def _candidates(minor: str) -> Iterator[Path]:
         (Path("/opt"), f"*/bin/{name}"),
         (Path("/usr/local/bin"), name),
         (Path("/usr/bin"), name),
-    ]
-    for place, pattern in patterns:
-        if place.is_dir():
-            yield from sorted(place.glob(pattern), reverse=True)
+    ):
+        yield from sorted(place.glob(pattern), reverse=True)
 
 
 def _starts_as(candidate: Path, minor: str) -> bool:
@@ -110,23 +105,19 @@ class _Fetched(NamedTuple):
 
 @functools.cache
 def _fetched(minor: str) -> _Fetched:
+    def ask(*words: str, seconds: int) -> subprocess.CompletedProcess[str]:
+        command = [uv(), "python", *words, minor]
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
+
     try:
-        installed = _said([uv(), "python", "install", "--no-progress", "--color", "never", minor], 300)
+        installed = ask("install", "--no-progress", "--color", "never", seconds=300)
         if installed.returncode != 0:
-            return _Fetched(
-                None, _last_line(installed.stderr) or f"uv python install ended with {installed.returncode}"
+            lines = [line.strip() for line in _ESCAPE.sub("", installed.stderr).splitlines() if line.strip()]
+            last = (
+                lines[-1].removeprefix("cause: ") if lines else f"uv python install ended with {installed.returncode}"
             )
-        reply = _said([uv(), "python", "find", "--managed-python", minor], 60)
+            return _Fetched(None, last)
+        path = Path(ask("find", "--managed-python", seconds=60).stdout.strip() or "no such file")
     except (OSError, subprocess.SubprocessError) as error:
         return _Fetched(None, str(error))
-    path = Path(reply.stdout.strip() or "no such file")
     return _Fetched(path) if _starts_as(path, minor) else _Fetched(None, f"{path} does not start")
-
-
-def _said(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in _ESCAPE.sub("", text).splitlines() if line.strip()]
-    return lines[-1].removeprefix("cause: ") if lines else ""

@@ -27,17 +27,14 @@ def turn(local: Path, name: str, say: Callable[[str], None]) -> Iterator[bool]:
         lock.acquire(timeout=0)
     except Timeout:
         waited = True
-        say(f"{name}: process {_read(holder)} is measuring it into this folder; waiting until it has ended")
+        who = "?"
+        with suppress(OSError):  # it has ended in this moment
+            who = holder.read_text(encoding="utf-8") or who
+        say(f"{name}: process {who} is measuring it into this folder; waiting until it has ended")
         lock.acquire()
     try:
         holder.write_text(str(os.getpid()), encoding="utf-8")
         yield waited
-        holder.unlink(missing_ok=True)
     finally:
+        holder.unlink(missing_ok=True)
         lock.release()
-
-
-def _read(holder: Path) -> str:
-    with suppress(OSError):
-        return holder.read_text(encoding="utf-8") or "?"
-    return "?"

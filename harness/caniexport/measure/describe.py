@@ -1,13 +1,10 @@
-"""What the rows are about, beside them: the catalogue of cases and the judged claims of a local dataset."""
+"""What local rows are about, beside them: the words and the code of cases that the published dataset has otherwise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from caniexport.corpus import upstream
 from caniexport.corpus.claim_files import read_documents
-from caniexport.corpus.claims import adjudicate_dataset
-from caniexport.model import corpus as corpus_module
 from caniexport.model.made_cases import MadeCase
 from caniexport.store import Dataset, writer
 from caniexport.store.catalogue import case_rows
@@ -15,25 +12,32 @@ from caniexport.store.compaction import dataset_lock
 from caniexport.store.schema import to_arrow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from caniexport.home import Home
+    from caniexport.model.corpus import LoadedCase
 
 
-def describe(home: Home) -> None:
-    """Write ``cases``, ``claims`` and ``sources`` of the local dataset from the corpus and the rows there are.
+def describe(home: Home, corpus: Mapping[str, LoadedCase]) -> None:
+    """Write ``cases`` of the local dataset; claims are judged by ``publish`` alone. Made cases need no words.
 
-    Reading them back takes a fraction of the time that loading every case file and judging every claim does. Raises
-    :class:`CorpusError` for a case file that cannot be used and :class:`StoreError` where the files cannot be written.
+    Raises :class:`CorpusError` for a claim file that cannot be used, :class:`StoreError` where nothing can be written.
     """
-    corpus = corpus_module.load(home.corpora, stand_in=True)
-    if any(issubclass(item.cls, MadeCase) for item in corpus.values()):
-        return  # the table that makes them says all there is to say
-    dataset = Dataset.open(home.published, home.local)
-    documents = read_documents(corpus)
-    records = {case: documented.records for case, documented in documents.items()}
-    claims = adjudicate_dataset(corpus, documents, dataset)
-    sources = upstream.rows(corpus)
+    known = {
+        (row["case"], row["variant"]): row["case_hash"] for row in Dataset.open(home.published, None).records("cases")
+    }
+    new = {
+        name: item
+        for name, item in corpus.items()
+        if not issubclass(item.cls, MadeCase)
+        and any(known.get((name, variant)) != item.case_hash(variant) for variant in item.variant_names)
+    }
+    documents = read_documents(corpus) if new else {}
+    rows = case_rows(new, {name: documents[name].records for name in new})
     home.local.mkdir(parents=True, exist_ok=True)
     with dataset_lock(home.local):
-        writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", case_rows(corpus, records)))
-        writer.write(home.local / "claims.parquet", "claims", to_arrow("claims", claims))
-        writer.write(home.local / "sources.parquet", "sources", to_arrow("sources", sources))
+        if rows or (home.local / "cases.parquet").exists():
+            writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", rows))
+        for table in ("claims", "sources"):  # older versions of this program judged them here
+            if (home.local / f"{table}.parquet").exists():
+                writer.write(home.local / f"{table}.parquet", table, to_arrow(table, []))

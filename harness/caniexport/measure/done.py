@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from caniexport.machine.turns import turn
 from caniexport.model.rows import cell_key
-from caniexport.model.status import MEASURED, Status
+from caniexport.model.status import MEASURED
 from caniexport.store import Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
 
     from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.measure.job import Job, JobOptions
-    from caniexport.model.releases import Release
 
 _MEASURED = frozenset(status.value for status in MEASURED)
 _CELL = ("case_hash", "measuring", "case", "variant", "exporter", "opset", "provider")
@@ -29,11 +28,10 @@ def measured_before(options: JobOptions) -> Dataset:
     return Dataset.open(options.home.published if options.missing else None, options.local)
 
 
-def done_cells(dataset: Dataset, release: Release, provider: str, also: Collection[Status] = ()) -> frozenset[str]:
-    """Keys of the cells that have a row measured with the same pins, or one of the statuses ``also``."""
-    same = {row["env_id"] for row in dataset.records("environments", {"spec": (release.spec,)})}
-    taken = _MEASURED | {status.value for status in also}
-    where = {"torch": (release.torch,), "provider": (provider,), "env_id": same, "status": taken}
+def done_cells(dataset: Dataset, torch: str, spec: str, provider: str) -> frozenset[str]:
+    """Keys of the cells of a release that have a row measured with the same pins."""
+    same = {row["env_id"] for row in dataset.records("environments", {"spec": (spec,)})}
+    where = {"torch": (torch,), "provider": (provider,), "env_id": same, "status": _MEASURED}
     return frozenset(cell_key(*row) for row in dataset.select(_CELL, where, runtimes=True))
 
 

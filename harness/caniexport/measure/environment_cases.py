@@ -13,9 +13,8 @@ import re
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport.machine.guard import guarded
 from caniexport.model.case import EnvironmentCase, EnvironmentFix
@@ -25,12 +24,11 @@ from caniexport.model.status import Stage, Status
 from caniexport.worker.envinfo import public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from caniexport.model.corpus import LoadedCase
 
 Row = dict[str, Any]
-Messages = dict[str, str]
 
 #: seconds for an installation (torch is a gigabyte) and for the line
 INSTALL_SECONDS = 900.0
@@ -51,8 +49,7 @@ _EXCEPTION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ResolvedVariant:
+class ResolvedVariant(NamedTuple):
     """One variant with everything resolved: a Python (``"3.7"``), requirements and the line to run."""
 
     python: str
@@ -60,8 +57,7 @@ class ResolvedVariant:
     code: str
 
 
-@dataclass(frozen=True)
-class VariantOutcome:
+class VariantOutcome(NamedTuple):
     """How a variant ended; ``kind`` and ``reason`` are the exception's type and first line, ``text`` all of it."""
 
     stage: Stage
@@ -73,12 +69,12 @@ class VariantOutcome:
 
 
 def measure_environment_case(
-    loaded: LoadedCase, uv: str, interpreter: Callable[[str], str | None]
-) -> Iterator[tuple[Row, Messages]]:
+    loaded: LoadedCase, uv: str, interpreter: Callable[[str], Path | None]
+) -> Iterator[tuple[Row, dict[str, str]]]:
     """One row and its texts per variant, the failing form first.
 
-    ``uv`` is the executable; ``interpreter("3.7")`` gives the path of such a Python, or ``None``. The row has every
-    column of ``rows.CELLS``; the run's own (``run_id``, ``measured_at``) are left to the caller.
+    ``uv`` is the executable; ``interpreter("3.7")`` gives the path of such a Python, or ``None``. The run's own columns
+    (``run_id``, ``measured_at``) are left to the caller.
     """
     assert issubclass(loaded.cls, EnvironmentCase)
     for name, fix in loaded.environment_variants.items():
@@ -94,41 +90,36 @@ def measure_environment_case(
             device="cpu",
             attempts=1,
         )
-        ended, versions = _measured(wanted(loaded.cls, fix), uv, interpreter)
-        row.update(versions)
-        yield row, _told(row, ended)
+        what, texts = wanted(loaded.cls, fix), {}
+        python = interpreter(what.python)
+        if python is None:
+            reason = f"no Python {what.python} on this machine"
+            ended = VariantOutcome(Stage.RESOLVE, Status.NOT_RUN, "NoInterpreter", reason)
+        else:
+            with tempfile.TemporaryDirectory(prefix="caniexport-env-", ignore_cleanup_errors=True) as folder:
+                place = Path(folder)
+                ended = _install(what, uv, python, place) or _run(what.code, place)
+                row.update(_versions(uv, place))
+        row.update(stage=ended.stage.value, status=ended.status.value, facts=ended.facts)
+        if ended.text:
+            signature, identifier, text = describe(ended.stage.value, ended.kind, ended.text, ended.reason)
+            row.update(signature=signature, message_id=identifier)
+            texts = {identifier: text}
+        yield row, texts
 
 
 def wanted(case: type[EnvironmentCase], fix: EnvironmentFix | None) -> ResolvedVariant:
     """What the failing form (``None``) or one of its fixes asks for; a fix replaces only what it names."""
     if fix is None:
         return ResolvedVariant(case.python, tuple(case.packages), case.code)
-    return ResolvedVariant(
-        fix.python or case.python,
-        tuple(case.packages if fix.packages is None else fix.packages),
-        fix.code or case.code,
-    )
+    packages = case.packages if fix.packages is None else fix.packages
+    return ResolvedVariant(fix.python or case.python, tuple(packages), fix.code or case.code)
 
 
-def _measured(
-    what: ResolvedVariant, uv: str, interpreter: Callable[[str], str | None]
-) -> tuple[VariantOutcome, Mapping[str, str | None]]:
-    python = interpreter(what.python)
-    if python is None:
-        reason = f"no Python {what.python} on this machine"
-        return VariantOutcome(Stage.RESOLVE, Status.NOT_RUN, "NoInterpreter", reason), {}
-    with tempfile.TemporaryDirectory(prefix="caniexport-env-", ignore_cleanup_errors=True) as folder:
-        place = Path(folder)
-        failed = _install(what, uv, python, place)
-        if failed is not None:
-            return failed, _versions(uv, place)
-        return _run(what.code, place), _versions(uv, place)
-
-
-def _install(what: ResolvedVariant, uv: str, python: str, place: Path) -> VariantOutcome | None:
+def _install(what: ResolvedVariant, uv: str, python: Path, place: Path) -> VariantOutcome | None:
     """Make the environment under ``place/env``; ``None`` where it was made."""
     quiet = ("--quiet", "--color", "never")
-    commands = [[uv, "venv", *quiet, "--no-project", "--python", python, str(place / "env")]]
+    commands = [[uv, "venv", *quiet, "--no-project", "--python", str(python), str(place / "env")]]
     if what.packages:
         options = [*quiet, "--python", str(_python(place)), "--only-binary", ":all:"]
         commands.append([uv, "pip", "install", *options, *what.packages])
@@ -141,7 +132,9 @@ def _install(what: ResolvedVariant, uv: str, python: str, place: Path) -> Varian
         if done.returncode != 0:
             text = (done.stderr or done.stdout).strip() or f"uv ended with {done.returncode}"
             status = Status.INVALID if _UNREACHABLE.search(text) else Status.FAIL
-            return VariantOutcome(Stage.RESOLVE, status, "Unresolvable", text, _because(text))
+            # uv's drawing breaks a sentence over several lines, behind a fixed introduction
+            line = " ".join(text.replace("╰─▶", " ").replace("├─▶", " ").split())
+            return VariantOutcome(Stage.RESOLVE, status, "Unresolvable", text, line.partition("Because ")[2] or line)
     return None
 
 
@@ -154,9 +147,8 @@ def _run(code: str, place: Path) -> VariantOutcome:
         return VariantOutcome(Stage.DONE, Status.PASS, facts=printed_facts(done.stdout))
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
-        return VariantOutcome(
-            Stage.IMPORT, Status.CRASH, name, f"{done.stderr}\nended by {name}".strip(), f"ended by {name}"
-        )
+        words = f"ended by {name}"
+        return VariantOutcome(Stage.IMPORT, Status.CRASH, name, f"{done.stderr}\n{words}".strip(), words)
     kind, reason = exception_of(done.stderr)
     text = done.stderr.strip() or f"ended with exit code {done.returncode} and no message"
     stage = Stage.LOAD if _RUNTIME_SAYS in reason else Stage.IMPORT
@@ -171,43 +163,27 @@ def exception_of(stderr: str) -> tuple[str, str]:
 
 def printed_facts(stdout: str) -> str | None:
     """The last line of the output where it is a JSON object, with its keys sorted; else ``None``."""
-    lines = stdout.strip().splitlines()
     try:
-        facts = json.loads(lines[-1]) if lines else None
+        facts = json.loads(stdout.strip().rpartition("\n")[2])
     except ValueError:
         return None
     return json.dumps(facts, sort_keys=True) if isinstance(facts, dict) else None
 
 
-def _told(row: Row, ended: VariantOutcome) -> Messages:
-    """Write the end into the row; returns the texts the row refers to."""
-    row.update(stage=ended.stage.value, status=ended.status.value, facts=ended.facts)
-    if not ended.text:
-        return {}
-    signature, identifier, text = describe(ended.stage.value, ended.kind, ended.text, ended.reason)
-    row.update(signature=signature, message_id=identifier)
-    return {identifier: text}
-
-
-def _because(text: str) -> str:
-    """uv's reason on one line: its drawing breaks a sentence over several, behind a fixed introduction."""
-    line = " ".join(text.replace("╰─▶", " ").replace("├─▶", " ").split())
-    return line.partition("Because ")[2] or line
-
-
 def _versions(uv: str, place: Path) -> dict[str, str | None]:
     """The row's version columns, as far as the environment came."""
-    if not _python(place).exists():
+    python = str(_python(place))
+    if not Path(python).exists():
         return {}
     try:
-        listed = _call([uv, "pip", "list", "--quiet", "--format", "json", "--python", str(_python(place))], place, 60)
-        python = _call([str(_python(place)), "-c", "import platform; print(platform.python_version())"], place, 60)
+        listed = _call([uv, "pip", "list", "--quiet", "--format", "json", "--python", python], place, 60)
+        version = _call([python, "-c", "import platform; print(platform.python_version())"], place, 60)
     except subprocess.TimeoutExpired:
         return {}
     found = {item["name"].lower(): item["version"] for item in json.loads(listed.stdout or "[]")}
     # no torch: that column is the release under measurement, and an installation is none
-    versions = {name: public(found.get(name)) for name in ("onnx", "onnxscript")}
-    return {**versions, "python": python.stdout.strip() or None}
+    packages = {name: public(found.get(name)) for name in ("onnx", "onnxscript")}
+    return {**packages, "python": version.stdout.strip() or None}
 
 
 def _call(command: Sequence[str], place: Path, seconds: float) -> subprocess.CompletedProcess[str]:

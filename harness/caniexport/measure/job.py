@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import random
 import shutil
 import time
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from caniexport.gate.repeats import REPEATED
 from caniexport.home import DOCUMENTED
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.home import Home
     from caniexport.measure.progress import Progress
-    from caniexport.measure.shards import CutShard, Shard
+    from caniexport.measure.shards import Shard
     from caniexport.model import plan
     from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
@@ -40,6 +40,7 @@ class JobOptions:
     missing    count published rows as done too: only what the published dataset does not hold yet
     fresh      measure everything again, whatever is done
     rolling    remove each environment after it has been measured
+    shard      this part of each release alone
     """
 
     home: Home
@@ -52,6 +53,7 @@ class JobOptions:
     missing: bool = False
     fresh: bool = False
     rolling: bool = False
+    shard: Shard | None = None
 
     @property
     def local(self) -> Path:
@@ -63,7 +65,7 @@ class JobOptions:
 class MeasureOptions(JobOptions):
     """What cells to measure, and how; with ``rolling`` downloads go too, where ``disk_budget`` asks for it.
 
-    releases   names of releases; empty for the default ones, ``("all",)`` for the whole table
+    releases   to be measured; empty for the default ones
     cells      names of cells as :func:`cell_name` gives them: these and nothing else, whether they are done or not
     apart      measure the cells each apart, twice, whether they are done or not
     disk_budget  bytes that environments and downloads may take, where ``rolling``
@@ -73,10 +75,9 @@ class MeasureOptions(JobOptions):
     tables     read the release's own operator tables too
     profile    what is installed beside torch; ``home`` is that of the profile
     corpus     which cases, by the name of ``home``'s corpus
-    shard      this part of each release alone
     """
 
-    releases: tuple[str, ...] = ()
+    releases: tuple[Release, ...] = ()
     cells: frozenset[str] = frozenset()
     apart: bool = False
     provider: str = "cpu"
@@ -87,7 +88,6 @@ class MeasureOptions(JobOptions):
     tables: bool = True
     profile: EnvironmentProfile = NEWEST_PACKAGES
     corpus: str = DOCUMENTED
-    shard: Shard | None = None
 
     @property
     def whole(self) -> bool:
@@ -137,36 +137,28 @@ class Job:
     environment  the environment's name
     label        what a person calls it: ``torch 2.8.0``, ``onnxruntime==1.14.1``
     todo         what is to be measured, ``done`` the keys of what needs no measuring
-    selection    options of the command in the environment: what of all that it could measure is wanted
-    limits       options of the same command: what each cell or bundle may take
+    arguments    of the command in the environment: what is wanted, and what each cell or bundle may take
     folders      the same: further folders of cases
     variables    of its process
-    shard        the part of the plan that it is; ``None`` for all of it
     """
 
     table: ClassVar[str]
     options: JobOptions
+    release: Release | RuntimeRelease
     environment: str
     label: str
     todo: Sequence[Planned] = ()
     done: frozenset[str] = frozenset()
-    selection: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     progress: Progress
-    shard: CutShard | None = None
     run_id: str = field(default_factory=lambda: new_run_id())
 
     @property
     def pins(self) -> tuple[str, ...]:
         """Requirements that must be installed as they are asked for."""
         raise NotImplementedError
-
-    @property
-    def pins_hash(self) -> str:
-        """What changes with the pins."""
-        return hashlib.sha256("\n".join(self.pins).encode()).hexdigest()[:12]
 
     @property
     def say(self) -> Callable[[str], None]:
@@ -190,17 +182,13 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class CellsJob(Job):
-    """Cells of one torch release, whose case files are ``corpus``; ``unresolved`` is why its packages do not fit.
-
-    ``part`` are all cells of its shard, measured or not.
-    """
+    """Cells of one torch release, whose case files are ``corpus``; ``unresolved`` is why its packages do not fit."""
 
     table: ClassVar[str] = "cells"
     options: MeasureOptions
     release: Release
     todo: Sequence[plan.Cell] = ()
     corpus: dict[str, LoadedCase]
-    part: Sequence[plan.Cell] = ()
     unresolved: str = ""
 
     @property
@@ -231,7 +219,7 @@ class ReleaseReport:
     """How the measurement of one release ended; ``problem`` is empty where its rows may be published.
 
     ``lacks`` is what it needs and this machine has not (``Python 3.8``), ``invalid`` the rows that measured nothing by
-    reason, ``moved`` the cells that came out otherwise than their published row, ``file`` that with a ``shard``'s rows.
+    reason, ``moved`` the cells that came out otherwise than their published row.
     """
 
     torch: str
@@ -242,15 +230,38 @@ class ReleaseReport:
     lacks: str = ""
     invalid: Mapping[str, int] = field(default_factory=dict)
     moved: tuple[str, ...] = ()
-    shard: str = ""
-    file: str = ""
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Rows of bundles on a runtime, or of what other machines measured (``runtime`` is torch then).
+
+    ``statuses`` counts them, ``problem`` is the gate's (empty for none), ``missing`` names the cells without a row of a
+    release that was measured in shards.
+    """
+
+    runtime: str
+    version: str
+    provider: str
+    run_id: str
+    rows: int
+    statuses: dict[str, int]
+    problem: str
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]], problem: str) -> RunReport:
+        """The report of these rows, of which there is one at least."""
+        first, statuses = rows[0], Counter(row["status"] for row in rows)
+        name, version = ("torch", first["torch"]) if "torch" in first else (first["runtime"], first["runtime_version"])
+        counts = dict(sorted(statuses.items()))
+        return cls(name, version or "", first["provider"], first["run_id"], len(rows), counts, problem)
 
 
 def cell_name(torch: str, cell: plan.Cell) -> str:
     """``torch/case/variant/exporter/opset`` of a planned cell, as claims and files of cells name it."""
-    return "/".join(
-        (torch, cell.case, cell.variant, cell.exporter, "default" if cell.opset is None else str(cell.opset))
-    )
+    opset = "default" if cell.opset is None else str(cell.opset)
+    return "/".join((torch, cell.case, cell.variant, cell.exporter, opset))
 
 
 def new_run_id() -> str:

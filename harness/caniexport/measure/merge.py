@@ -1,96 +1,127 @@
-"""Deliveries of shards: brought into the local dataset, and judged over all that has come of a release.
+"""Rows that other machines measured: copied into the local dataset, and judged by the same gate.
 
-Deliveries (:mod:`caniexport.measure.deliveries`) are kept in the folder ``shards`` of the local dataset, and each merge
-looks at all of a release that lie there: in whatever order they come, the dataset is the same in the end.
+A folder holds journals, or what they were compacted into: ``results-local`` of another machine, or what an archive of
+bundles wrote. Its verdicts are not believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from caniexport.measure.arrived import (
-    ArrivedRelease,
-    Contributor,
-    Delivery,
-    Run,
-    arrived_releases,
-    read_delivery,
-)
-from caniexport.measure.deliveries import TEXTS, Row, delivered_files
-from caniexport.measure.judge_arrived import words_on_runs
-from caniexport.measure.merge_replays import NothingToMergeError
-from caniexport.measure.merged_release import MergedRelease, merged_release
-from caniexport.measure.overlaps import refuse_overlaps
-from caniexport.measure.repeated_here import measure_again
-from caniexport.measure.settle import judged, timed, write_verdicts
+from caniexport.home import NEWEST
+from caniexport.machine.interpreters import on_the_common_python
+from caniexport.measure.done import done_cells
+from caniexport.measure.job import RunReport, cell_name
+from caniexport.measure.settle import copy_bundles, judged, timed, verdict, with_texts, write_rows
+from caniexport.model import plan, releases
+from caniexport.model.errors import CaniexportError
 from caniexport.model.journal import Journal
-from caniexport.store.journal_reader import read_journal
+from caniexport.store import Dataset, compact
+from caniexport.store.gates import GOOD, Gates
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from caniexport.home import Home
+    from caniexport.measure.settle import Row
+
+_OTHER_PINS = "quarantined: it was measured with other packages than the table of releases asks for"
+_LONGEST_NAME = 200
 
 
-def merge(
-    folders: Sequence[Path],
-    home: Home,
-    repeat: int = 0,
-    say: Callable[[str], None] = print,
-    whose: Contributor | None = None,
-) -> tuple[list[MergedRelease], list[str]]:
-    """Bring what lies in these folders into the local dataset; (a report for each release, problems).
+class NothingToMergeError(CaniexportError):
+    """A folder without a readable row of a run."""
 
-    Of each delivery ``repeat`` cells are measured here too: whoever makes up rows is found out then. Those of a
-    contributor (``whose``) are used only once such cells agree. Bringing the same ones in again changes nothing.
-    Raises :class:`NothingToMergeError`, :class:`UnusableDeliveryError` and, before anything is written,
-    :class:`OverlapError`.
+
+class Contributor(NamedTuple):
+    """Who measured rows and where, in their own words; empty for this project's own."""
+
+    by: str = ""
+    at: str = ""
+
+
+def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None) -> tuple[list[RunReport], list[str]]:
+    """Bring the rows of these folders into the local dataset: a report for each environment, and unreadable lines.
+
+    ``whose`` they are, where they do not say it. Bringing the same rows in again changes nothing. Raises
+    :class:`NothingToMergeError`.
     """
-    new, problems = _read(folders, whose)
-    releases = arrived_releases(new, home, home.read_cases())
-    for arrived in releases:
-        refuse_overlaps(arrived)
-    for arrived in releases:
-        measure_again(arrived, [item for item in new if item.origin == arrived.origin], repeat, say)
-    for arrived in releases:
-        arrived.keep(new)
-    return [_write(arrived) for arrived in releases], problems
+    reports: list[RunReport] = []
+    problems: list[str] = []
+    shards: dict[str, tuple[int, Row]] = {}
+    for folder in folders:
+        source = Dataset.open(None, folder)
+        environments = {(row["env_id"], row["run_id"]): row for row in source.records("environments")}
+        refused = Gates(environments.values()).quarantined
+        found: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+        for table in ("cells", "runs"):
+            for row in source.records(table):
+                run = row["env_id"], row["run_id"]
+                if run in environments and not refused(*run):
+                    found[table, row["env_id"]].append(row)
+        problems += [*source.problems, *([] if found else [f"{folder}: no rows of a run in it"])]
+        for (table, env_id), rows in found.items():
+            used = {(row["env_id"], row["run_id"]) for row in rows}
+            runs = {run: _marked(row, table, whose) for run, row in environments.items() if run in used}
+            local = home.of(next(iter(runs.values()))["profile"] or NEWEST).local
+            copy_bundles([folder], local)
+            environment = _write(source, table, rows, runs, local)
+            reports.append(RunReport.of(rows, environment["gate"].replace(GOOD, "")))
+            if environment["shard"]:
+                shards[env_id] = len(reports) - 1, environment
+    if not reports:
+        raise NothingToMergeError("; ".join(problems))
+    for place, environment in shards.values():
+        reports[place] = replace(reports[place], missing=_missing(home, environment, reports[place].provider))
+    return reports, problems
 
 
-def _read(folders: Sequence[Path], whose: Contributor | None) -> tuple[list[Delivery], list[str]]:
-    found, problems = [], []
-    for path in (path for folder in folders for path in delivered_files(folder)):
-        entries = read_journal(path)
-        problems += entries.problems
-        if entries.cells:
-            found.append(read_delivery(path, entries, whose))
-    if not found:
-        why = f"; {problems[0]}" if problems else ""
-        raise NothingToMergeError(f"{', '.join(map(str, folders))}: no rows in it{why}")
-    return found, problems
+def _marked(environment: Row, table: str, whose: Contributor | None) -> Row:
+    """An environment's row with its contributor. A torch beside a runtime has exported nothing."""
+    row = {**environment, **(dict.fromkeys(("torch", "torch_build")) if table == "runs" else {})}
+    if whose is None:
+        return row
+    by, at = (row["contributor"], row["contributed_from"]) if whose.by and row["contributor"] else whose
+    return {**row, "contributor": _on_one_line(by), "contributed_from": _on_one_line(at)}
 
 
-def _write(arrived: ArrivedRelease) -> MergedRelease:
-    """Judge the runs, write rows and verdicts, compact; what has come and what has not."""
-    words, rows = words_on_runs(arrived), arrived.rows_once
-    _write_rows(arrived, rows)
-    write_verdicts(arrived.home.local, _verdicts(arrived, words))
-    return merged_release(arrived, words, rows)
+def _on_one_line(text: str | None) -> str | None:
+    return "".join(filter(str.isprintable, " ".join((text or "").split())))[:_LONGEST_NAME] or None
 
 
-def _write_rows(arrived: ArrivedRelease, rows: Sequence[Row]) -> None:
-    if not rows:
-        return
-    texts = {name: text for item in arrived.deliveries for name, text in item.entries.messages.items()}
-    with Journal(arrived.home.local / "journal", f"merge-{arrived.origin.environment}") as journal:
-        for row in rows:
-            journal.cell(timed(row), {row[name]: texts[row[name]] for name in TEXTS if row[name] in texts})
+def _write(source: Dataset, table: str, rows: Sequence[Row], runs: Mapping[tuple[str, str], Row], local: Path) -> Row:
+    """Copy what one machine measured in an environment, judged as one run; the environment's row with the verdict."""
+    last = max(runs.values(), key=lambda row: str(row["run_id"]))
+    whole = {
+        **last,
+        "repeated": sum(row["repeated"] or 0 for row in runs.values()),
+        "differing": [line for row in runs.values() for line in row["differing"] or ()],
+    }
+    pins = _pins(last) if table == "cells" and last["profile"] in (None, NEWEST) else ()
+    word = _OTHER_PINS if pins is None else verdict(table, rows, whole, len(rows), pins)
+    with Journal(local / "journal", f"merge-{last['run_id']}") as journal:
+        # verdicts first: wherever this ends, rows that are refused are not used
+        for run, environment in runs.items():
+            mine = [row for row in rows if (row["env_id"], row["run_id"]) == run]
+            journal.environment(timed(judged(environment, word, mine, environment["planned"] or len(mine))))
+        write_rows(journal, table, with_texts(rows, source))
+    compact(local)
+    return {**last, "gate": word}
 
 
-def _verdicts(arrived: ArrivedRelease, words: Mapping[Run, str]) -> list[Row]:
-    """The environments' rows of the runs, each with the gate's word."""
-    environments = arrived.environments
-    return [
-        judged(environments[run], words[run], rows, environments[run]["planned"])
-        for run, rows in arrived.rows_by_run.items()
-    ]
+def _pins(environment: Row) -> Sequence[str] | None:
+    """What the table of releases asks for; ``None`` where the environment was asked for something else."""
+    release = releases.find(environment["torch"])
+    entries = (release, on_the_common_python(release))
+    return next((entry.requirements for entry in entries if entry.spec == environment["spec"]), None)
+
+
+def _missing(home: Home, environment: Row, provider: str) -> tuple[str, ...]:
+    """The cells of a release that was measured in shards which have no row yet."""
+    torch, home = environment["torch"], home.of(environment["profile"] or NEWEST)
+    done = done_cells(Dataset.open(None, home.local), torch, environment["spec"], provider)
+    planned = plan.cells(home.read_cases(), releases.find(torch), provider)
+    return tuple(cell_name(torch, cell) for cell in planned if cell.key not in done)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from caniexport.gate.repeats import identity
 from caniexport.measure.job import utc_now
@@ -13,12 +12,14 @@ from caniexport.model.rows import CELLS, MEASURING_VERSION
 from caniexport.model.status import Stage, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from caniexport.measure.job import CellsJob
-    from caniexport.measure.settle import MissingRow
+    from caniexport.measure.settle import Row, RowTexts
     from caniexport.model.plan import Cell
 
 
-def make_missing_rows(job: CellsJob, rows: Sequence[Mapping[str, Any]], reason: str) -> list[MissingRow]:
+def make_missing_rows(job: CellsJob, rows: Sequence[Row], reason: str) -> list[RowTexts]:
     """Rows, each with its texts, for the planned cells that have none among ``rows``.
 
     For a run that wrote no row at all one alone, with the ``reason`` why tox ended with an error.
@@ -32,12 +33,11 @@ def make_missing_rows(job: CellsJob, rows: Sequence[Mapping[str, Any]], reason: 
     return [_missing_row(job, cell, why) for cell in lost]
 
 
-def _missing_row(job: CellsJob, cell: Cell | None, text: str) -> MissingRow:
+def _missing_row(job: CellsJob, cell: Cell | None, text: str) -> RowTexts:
     """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
-    stage = Stage.RESOLVE if cell is None else Stage.EAGER
-    kind = "Unavailable" if cell is None else "Lost"
-    signature, identifier, kept = describe(stage.value, kind, text)
-    row: dict[str, Any] = dict.fromkeys(column.name for column in CELLS)
+    stage, status = (Stage.EAGER, Status.INVALID) if cell else (Stage.RESOLVE, Status.NOT_RUN)
+    signature, identifier, kept = describe(stage.value, "Lost" if cell else "Unavailable", text)
+    row: Row = dict.fromkeys(column.name for column in CELLS)
     row.update(
         run_id=job.run_id,
         measured_at=utc_now(),
@@ -47,7 +47,7 @@ def _missing_row(job: CellsJob, cell: Cell | None, text: str) -> MissingRow:
         measuring=MEASURING_VERSION,
         provider=job.options.provider,
         stage=stage.value,
-        status=(Status.NOT_RUN if cell is None else Status.INVALID).value,
+        status=status.value,
         signature=signature,
         message_id=identifier,
     )

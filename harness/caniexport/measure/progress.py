@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LINE_SECONDS = 15.0
+#: where a run of an environment notes its plan
+_PLANS = "done/{}.plan.json"
 
 
 def count_cells(local: Path, run_id: str) -> int:
@@ -55,7 +57,7 @@ class RowCount:
 
 def note_plan(local: Path, name: str, run_id: str, cells: int) -> None:
     """Write down how many cells a run is going to measure, for whoever looks at it while it goes on."""
-    path = _plan(local, name)
+    path = local / _PLANS.format(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"run_id": run_id, "cells": cells}), encoding="utf-8")
 
@@ -63,14 +65,10 @@ def note_plan(local: Path, name: str, run_id: str, cells: int) -> None:
 def noted_plan(local: Path, name: str, run_id: str) -> int | None:
     """The cells that this run of an environment said it was going to measure; ``None`` where it did not say."""
     try:
-        found: Mapping[str, object] = json.loads(_plan(local, name).read_text(encoding="utf-8"))
+        found: Mapping[str, object] = json.loads((local / _PLANS.format(name)).read_text(encoding="utf-8"))
         return int(str(found["cells"])) if found["run_id"] == run_id else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _plan(local: Path, name: str) -> Path:
-    return local / "done" / f"{name}.plan.json"
 
 
 @dataclass
@@ -82,19 +80,15 @@ class Progress:
 
     say: Callable[[str], None]
     things: str = "cells"
-    #: told at each look at what is finished
-    listen: Callable[[], None] = lambda: None
     _planned: dict[str, int] = field(default_factory=dict)
     _finished: dict[str, int] = field(default_factory=dict)
     #: by label: when its environment was there
     _since: dict[str, float] = field(default_factory=dict)
-    _started: float = 0.0
     _said: float = 0.0
 
     def begin(self, planned: dict[str, int]) -> None:
         """``planned`` has how many are to be measured, by label."""
         self._planned = planned
-        self._started = time.monotonic()
         if planned:
             self.say(f"{len(planned)} release(s), {sum(planned.values())} {self.things} to measure")
 
@@ -104,13 +98,19 @@ class Progress:
 
     def update(self, label: str, finished: int, has_begun: bool = True) -> None:
         """So many are finished there; a run that has not begun is waiting for its environment."""
-        self.listen()
+        place = f"release {list(self._planned).index(label) + 1}/{len(self._planned)}"
         if label not in self._finished and not has_begun:
-            self._show(f"{label}: installing its environment · {self._place(label)}")
+            self._show(f"{label}: installing its environment · {place}")
             return
         self._finished[label] = finished
-        self._since.setdefault(label, time.monotonic())
-        self._show(self.line(label))
+        seconds = time.monotonic() - self._since.setdefault(label, time.monotonic())
+        line = f"{label}: {finished}/{self._planned[label]} {self.things} · {place}"
+        if not finished:
+            self._show(f"{line} · measuring")
+            return
+        rate = finished / max(seconds, 1e-6)
+        left = sum(self._planned.values()) - sum(self._finished.values())
+        self._show(f"{line} · {rate:.0f} {self.things}/s · {_duration(left / rate)} left")
 
     def _show(self, line: str) -> None:
         if sys.stderr.isatty():
@@ -127,18 +127,6 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
         if not problem:
             self.say(f"{label}: {measured} {self.things} measured")
-
-    def line(self, label: str) -> str:
-        """``torch 2.8.0: 120/3400 cells · release 2/6 · 41 cells/s · 1 min left``; no rate before there is one."""
-        here = f"{label}: {self._finished[label]}/{self._planned[label]} {self.things} · {self._place(label)}"
-        rate = self._finished[label] / max(time.monotonic() - self._since.get(label, self._started), 1e-6)
-        if not self._finished[label]:
-            return f"{here} · measuring"
-        left = sum(self._planned.values()) - sum(self._finished.values())
-        return f"{here} · {rate:.0f} {self.things}/s · {_duration(left / rate)} left"
-
-    def _place(self, label: str) -> str:
-        return f"release {list(self._planned).index(label) + 1}/{len(self._planned)}"
 
 
 def _duration(seconds: float) -> str:

@@ -10,37 +10,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
-from caniexport.machine.interpreters import find as find_python
+from caniexport.machine import interpreters
 from caniexport.measure.done import done_replays, in_turn, measured_before
-from caniexport.measure.job import ReplaysJob
-from caniexport.measure.merge_replays import ReplaysReport, judge_contributed, replays_report
+from caniexport.measure.job import ReplaysJob, RunReport
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import settle
 from caniexport.measure.tox_calls import failure, run_job
-from caniexport.model import corpus as corpus_module
 from caniexport.runner.archive import Archive
+from caniexport.store import Dataset
 from caniexport.worker.process_tree import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from caniexport.home import Home
     from caniexport.measure.job import ReplayOptions
-    from caniexport.store import Dataset
 
 
-def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[ReplaysReport]:
+def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[RunReport]:
     """Run what is new on each release; one that cannot be made is said so and does not stop the others."""
-    from caniexport.store import Dataset
-
-    dataset = Dataset.open(options.home.published, options.home.local)
-    archive = options.archive or _pack(options, dataset, say)
-    before, progress = measured_before(options), Progress(say, "bundles")
-    jobs = [_planned(job, before) for job in _jobs(options, archive, progress)]
+    archive = options.archive or _pack(options, say)
+    wanted, before, progress = Archive(archive).entries, measured_before(options), Progress(say, "bundles")
+    jobs = []
+    for release in options.runtimes:
+        provider = options.provider or release.providers[0]
+        job = ReplaysJob(
+            options=options,
+            environment=release.environment(provider),
+            label=release.text,
+            release=release,
+            provider=provider,
+            wanted=wanted,
+            arguments=("--workers", str(options.workers), "--timeout", str(options.timeout)),
+            variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
+            progress=progress,
+        )
+        jobs.append(_planned(job, before))
     progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
-    reports = [_measure_in_turn(job) for job in jobs]
-    judge_contributed(options.home)
-    return reports
+    return [_measure_in_turn(job) for job in jobs]
 
 
 def selected(
@@ -55,7 +62,6 @@ def selected(
 
     Canaries come along whatever the cases; so does the default call, which names no opset, whatever the opsets.
     """
-    corpus = corpus_module.load(home.corpora, stand_in=True)
     frame = dataset.cells(
         torch=torch or None,
         exporter=exporters or None,
@@ -65,11 +71,11 @@ def selected(
     if cases:
         names = frame["case"] + "/" + frame["variant"]
         frame = frame[frame["case"].isin(list(cases)) | names.isin(list(cases)) | (frame["corpus"] == "canary")]
-    return entries(frame, corpus)
+    return entries(frame, home.read_cases())
 
 
-def _pack(options: ReplayOptions, dataset: Dataset, say: Callable[[str], None]) -> Path:
-    file = options.home.local / "bundles.zip"
+def _pack(options: ReplayOptions, say: Callable[[str], None]) -> Path:
+    dataset, file = Dataset.open(options.home.published, options.home.local), options.home.local / "bundles.zip"
     file.parent.mkdir(parents=True, exist_ok=True)
     found = selected(dataset, options.home, options.torch, options.cases, options.exporters, options.opsets)
     report = pack(file, found, options.home.local / "bundles")
@@ -84,24 +90,6 @@ def missing_words(missing: int) -> str:
     return f"; {missing} more are not on this machine (`caniexport measure` of their releases makes them)"
 
 
-def _jobs(options: ReplayOptions, archive: Path, progress: Progress) -> Iterator[ReplaysJob]:
-    """The runs of the runtimes' releases, not planned yet."""
-    wanted = Archive(archive).entries
-    for release in options.runtimes:
-        provider = options.provider or release.providers[0]
-        yield ReplaysJob(
-            options=options,
-            environment=release.environment(provider),
-            label=release.text,
-            release=release,
-            provider=provider,
-            wanted=wanted,
-            limits=("--workers", str(options.workers), "--timeout", str(options.timeout)),
-            variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
-            progress=progress,
-        )
-
-
 def _planned(job: ReplaysJob, dataset: Dataset | None = None) -> ReplaysJob:
     """The job with what is to be run, and what needs no running."""
     dataset = dataset or measured_before(job.options)
@@ -109,33 +97,29 @@ def _planned(job: ReplaysJob, dataset: Dataset | None = None) -> ReplaysJob:
     return replace(job, todo=[entry for entry in job.wanted if entry.key not in done], done=done)
 
 
-def _measure_in_turn(job: ReplaysJob) -> ReplaysReport:
+def _measure_in_turn(job: ReplaysJob) -> RunReport:
     """One tox run, then the gate and the compaction of what it wrote."""
+    empty = RunReport(job.release.runtime, job.release.version, job.provider, job.run_id, 0, {}, "")
     with in_turn(job, _planned) as job:
         if not job.todo:
             job.tell("nothing new to run")
-            return _empty_report(job, "")
+            return empty
         code = run_job(job)
         settled = settle(job)
         job.clean()
+    reason = failure(job.log).splitlines()[0] if code else "it wrote no row"
+    report = replace(empty, problem=f"could not be run: {reason}")
     if settled.written:
-        report = replays_report(settled.written, settled.problem)
-    else:
-        reason = failure(job.log).splitlines()[0] if code else "it wrote no row"
-        report = _empty_report(job, f"could not be run: {reason}")
+        report = RunReport.of(settled.written, settled.problem)
     job.progress.end(job.label, len(job.todo), report.rows, report.problem)
     if report.problem:
         job.tell(f"{report.problem} (log: {job.log})")
     return report
 
 
-def _empty_report(job: ReplaysJob, problem: str) -> ReplaysReport:
-    return ReplaysReport(job.release.runtime, job.release.version, job.provider, job.run_id, 0, {}, problem)
-
-
 def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:
     """Run an archive with the Python at hand (or another one: a path, or ``3.8``), in whatever is installed there."""
-    found = find_python(python) if python and not Path(python).exists() else None
+    found = interpreters.find(python) if python and not Path(python).exists() else None
     command = str(found) if found else python or sys.executable
     alone = die_with_parent if os.name == "posix" else None
     return subprocess.run([command, str(archive), *arguments], check=False, preexec_fn=alone).returncode

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport.gate.repeats import differing
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 #: a row and the texts that it refers to, by id
-MissingRow = tuple[Row, Mapping[str, str]]
+RowTexts = tuple[Row, dict[str, str]]
 
-_WRITE = {"cells": Journal.cell, "runs": Journal.run}
+_TEXTS = ("message_id", "warning_id", "checker_id")
 
 
 class SettledRun(NamedTuple):
@@ -40,21 +41,12 @@ class SettledRun(NamedTuple):
     written: Sequence[Row]
     problem: str
     invalid: dict[str, int]
-    environment: Mapping[str, Any]
+    environment: Row
     interrupted: tuple[str, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """How many rows it wrote."""
-        return len(self.written)
-
-
-def _none_missing(_: Sequence[Row]) -> list[MissingRow]:
-    return []
 
 
 def settle(
-    job: Job, again: Path | None = None, missing: Callable[[Sequence[Row]], Sequence[MissingRow]] = _none_missing
+    job: Job, again: Path | None = None, missing: Callable[[Sequence[Row]], Sequence[RowTexts]] = lambda _: ()
 ) -> SettledRun:
     """Complete a run: add the rows that ``missing`` gives beside those it wrote, judge it, compact.
 
@@ -69,58 +61,48 @@ def settle(
     for row, _ in due:
         row["env_id"] = environment.get("env_id")
     if not written:
-        _write_rows(job.table, local, due)
-        compact(local)
+        write_run(job, {}, due, 0)
         return SettledRun([], "not measured", {}, environment)
     if again is not None:
-        environment["repeated"], environment["differing"] = differing(written, rows_of(again))
+        second = Dataset.open(None, again).records("cells")
+        environment["repeated"], environment["differing"] = differing(written, second)
     rows = [*written, *(row for row, _ in due)]
     problem = write_run(job, environment, due, len(job.todo), written)
     interrupted = () if problem else _judge_interrupted(job, environment, rows)
-    return SettledRun(written, problem, _invalid(rows), environment, interrupted)
+    invalid = Counter(str(row["signature"]).rpartition("|")[2] for row in rows if row["status"] == Status.INVALID.value)
+    return SettledRun(written, problem, dict(invalid.most_common()), environment, interrupted)
 
 
-def _invalid(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Rows that measured nothing, by the reason that their signatures end with; the most frequent first."""
-    found = Counter(str(row["signature"]).rpartition("|")[2] for row in rows if row["status"] == Status.INVALID.value)
-    return dict(found.most_common())
-
-
-def write_run(
-    job: Job, environment: Mapping[str, Any], new: Sequence[MissingRow], planned: int, written: Sequence[Row] = ()
-) -> str:
+def write_run(job: Job, environment: Row, new: Sequence[RowTexts], planned: int, written: Sequence[Row] = ()) -> str:
     """Judge a run, write its ``new`` rows and its environment's row, compact the local dataset; the gate's problem.
 
     ``written`` are rows of the run that are there already.
     """
     local, rows = job.options.local, [*written, *(row for row, _ in new)]
-    if environment and job.shard:
-        environment = dict(environment, shard=str(job.shard))
-    _write_rows(job.table, local, new)
-    word = verdict(job.table, rows, environment, planned, job.pins)
-    write_verdicts(local, [judged(environment, word, rows, planned)] if environment else [])
+    if new:
+        with Journal(local / "journal", f"settle-{job.run_id}") as journal:
+            write_rows(journal, job.table, new)
+    word = verdict(job.table, rows, environment, planned, job.pins) if rows else ""
+    shard = str(job.options.shard) if job.options.shard else None
+    write_verdicts(local, [judged({**environment, "shard": shard}, word, rows, planned)] if environment else [])
     return "" if word == GOOD else word
 
 
-def verdict(
-    table: str, rows: Sequence[Mapping[str, Any]], environment: Mapping[str, Any], planned: int, pins: Sequence[str]
-) -> str:
+def verdict(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
     """``good``, or why the rows of a run may not be published."""
     if table == "runs" and rows[0]["bundle"] is None:
         return f"not measured: {rows[0]['signature']}"
     return judge(table, rows, environment, planned, pins)
 
 
-def judged(
-    environment: Mapping[str, Any], word: str, rows: Iterable[Mapping[str, Any]], planned: int | None
-) -> dict[str, Any]:
+def judged(environment: Row, word: str, rows: Iterable[Row], planned: int | None) -> Row:
     """The row of a run's environment with the verdict, and with what its rows say of the run."""
     rows = list(rows)
     codes = sorted({row["code"] for row in rows if row["code"]})
-    return dict(environment, gate=word, planned=planned, rows=len(rows), codes=codes or None)
+    return {**environment, "gate": word, "planned": planned, "rows": len(rows), "codes": codes or None}
 
 
-def write_verdicts(local: Path, environments: Sequence[Mapping[str, Any]]) -> None:
+def write_verdicts(local: Path, environments: Sequence[Row]) -> None:
     """Write rows of environments that have a verdict, and compact the local dataset."""
     if environments:
         with Journal(local / "journal", f"verdict-{environments[0]['run_id']}") as journal:
@@ -129,14 +111,37 @@ def write_verdicts(local: Path, environments: Sequence[Mapping[str, Any]]) -> No
     compact(local)
 
 
-def _write_rows(table: str, local: Path, new: Sequence[MissingRow]) -> None:
-    if new:
-        with Journal(local / "journal", f"settle-{new[0][0]['run_id']}") as journal:
-            for row, texts in new:
-                _WRITE[table](journal, timed(row), dict(texts))
+def write_rows(journal: Journal, table: str, rows: Iterable[RowTexts]) -> None:
+    """Append rows of a table, each with its texts."""
+    write = journal.cell if table == "cells" else journal.run
+    for row, texts in rows:
+        write(timed(row), texts)
 
 
-def _judge_interrupted(job: Job, environment: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def timed(row: Row) -> Row:
+    """The row as a journal takes it: its time as text."""
+    return {**row, "measured_at": str(row["measured_at"])}
+
+
+def with_texts(rows: Sequence[Row], *datasets: Dataset) -> list[RowTexts]:
+    """The rows, each with the texts that it refers to and one of the datasets has."""
+    ids = {row.get(name) for row in rows for name in _TEXTS}
+    texts = {name: text for dataset in datasets for name, text in dataset.messages(ids).items()}
+    return [(row, {row[name]: texts[row[name]] for name in _TEXTS if row.get(name) in texts}) for row in rows]
+
+
+def copy_bundles(folders: Iterable[Path], local: Path) -> None:
+    """Put the exported files of other datasets beside those of the local one."""
+    for path in (path for folder in folders for path in (folder / "bundles").glob("*/*.zip")):
+        target = local / "bundles" / path.parent.name / path.name
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = target.with_suffix(".part")
+            shutil.copy(path, part)
+            part.replace(target)
+
+
+def _judge_interrupted(job: Job, environment: Row, rows: Sequence[Row]) -> tuple[str, ...]:
     """Judge the runs in a run's environment that were ended before anybody could; a line for each in quarantine.
 
     Each is judged by the rows it left, with the canaries of the run that came after it: ``rows``. How many it had
@@ -145,38 +150,16 @@ def _judge_interrupted(job: Job, environment: Mapping[str, Any], rows: Sequence[
     local, env_id = job.options.local, environment["env_id"]
     dataset = Dataset.open(None, local)
     unjudged = [row for row in dataset.records("environments", {"env_id": (env_id,)}) if row["gate"] is None]
-    going = _going(local) if unjudged else set()
+    journals = read_journals(local) if unjudged else None
+    going = {row["run_id"] for row in [*journals.cells, *journals.runs, *journals.environments]} if journals else set()
     canaries = [row for row in rows if is_canary(row["case"] or "")]
-    found, verdicts = [], []
+    verdicts = []
     for other in unjudged:
         left = dataset.records(job.table, {"run_id": (other["run_id"],), "env_id": (env_id,)})
         if left and other["run_id"] not in going:
             every = [*left, *canaries]
-            word = verdict(job.table, every, other, len(every), job.pins)
-            verdicts.append(judged(other, word, left, None))
-            again = f"the interrupted run {other['run_id']} is {word}; measure again"
-            found += [] if word == GOOD else [again]
+            verdicts.append(judged(other, verdict(job.table, every, other, len(every), job.pins), left, None))
     if verdicts:
         write_verdicts(local, verdicts)
-    return tuple(found)
-
-
-def _going(local: Path) -> set[str]:
-    """Runs that have rows in a journal, which somebody holds."""
-    entries = read_journals(local)
-    return {row["run_id"] for row in [*entries.cells, *entries.runs, *entries.environments]}
-
-
-def rows_of(local: Path) -> list[Row]:
-    """Every row of cells in a local dataset."""
-    return Dataset.open(None, local).records("cells")
-
-
-def environment_of(local: Path) -> Row:
-    """The last environment's row of a local dataset; empty where it has none."""
-    return next(reversed(Dataset.open(None, local).records("environments")), {})
-
-
-def timed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as a journal takes it: its time as text."""
-    return dict(row, measured_at=str(row["measured_at"]))
+    bad = [row for row in verdicts if row["gate"] != GOOD]
+    return tuple(f"the interrupted run {row['run_id']} is {row['gate']}; measure again" for row in bad)

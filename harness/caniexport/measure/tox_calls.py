@@ -6,32 +6,29 @@ import os
 import re
 import shutil
 import sys
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from caniexport import home as homes
-from caniexport import versions
 from caniexport.machine import calls
 from caniexport.measure.progress import RowCount, note_plan
-from caniexport.model import releases
+from caniexport.model.releases import Release
 from caniexport.store.writer import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from caniexport.home import Home
-    from caniexport.measure.job import Job, MeasureOptions, Planned
-    from caniexport.model.releases import Release
+    from caniexport.measure.job import CellsJob, Job, MeasureOptions, Planned
 
-#: names the file with the table of releases that tox reads
-_TABLE = "CANIEXPORT_RELEASES"
 #: of a user's variables: one names other environments, one a folder that tox empties
 _NOT_PASSED = ("TOXENV", "CANIEXPORT_FOLDER")
 #: how tox itself ends its log: which command it was, and that it failed
 _SUMMARY = re.compile(r"^evaluation failed|^\S+: (exit \d|FAIL|commands|OK)")
+#: lines that say why an environment could not be made
+_REASONS = ("could not find python", "No interpreter found", "error:", "Error:", "ERROR:")
 
 
 def run_job(job: Job, *, only: bool = False) -> int:
@@ -42,20 +39,18 @@ def run_job(job: Job, *, only: bool = False) -> int:
     count = RowCount(job.options.local, job.table)
     keys = frozenset(item.key for item in job.todo) if only else job.done
     chosen = _chosen(job, "only" if only else "done", keys)
-    arguments = [*job.limits, *job.selection, "--run-id", job.run_id, *chosen]
     note_plan(job.options.local, job.environment, job.run_id, job.progress.planned(job.label))
 
     def tick() -> None:
         job.progress.update(job.label, count.of(job.run_id), count.has_begun(job.run_id))
 
-    return _tox(job, arguments, job.options.local, tick, False)
+    return _tox(job, ["--run-id", job.run_id, *chosen], job.options.local, tick, False)
 
 
 def run_again(job: Job, some: Sequence[Planned], local: Path, how: Sequence[str]) -> int:
     """Measure these and no others once more into ``local``; ``how`` are further options. tox's exit code."""
     chosen = _chosen(job, "only", frozenset(item.key for item in some), "again")
-    arguments = [*job.limits, "--run-id", f"{job.run_id}-again", *chosen, *how]
-    return _tox(job, arguments, local, lambda: None, True)
+    return _tox(job, ["--run-id", f"{job.run_id}-again", *chosen, *how], local, lambda: None, True)
 
 
 def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> list[str]:
@@ -68,11 +63,13 @@ def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> li
 
 def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
     home = job.options.home
-    line = [*_tox_line(home, job.environment), "--", *arguments, *job.folders]
+    line = [*_tox_line(home, job.environment), "--", *job.arguments, *arguments, *job.folders]
     # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
     folder = local / "scratch" / job.environment
     guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
-    variables = {**_own_variables(), **job.variables, "CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
+    places = {"CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
+    release = release_variable(job.release, job.log.with_suffix(".py")) if isinstance(job.release, Release) else {}
+    variables = {**_own_variables(), **job.variables, **release, **places}
     try:
         return calls.run(line, job.log, home.root, variables, tick, append)
     finally:
@@ -80,27 +77,33 @@ def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], Non
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def make_environment(home: Home, name: str, log: Path) -> int:
-    """Make a tox environment and run nothing in it; tox's exit code.
+def make_environment(home: Home, name: str, log: Path, release: Release) -> int:
+    """Make the tox environment of a release and run nothing in it; tox's exit code.
 
     Its packages are compiled: a process that measures writes none of what it compiles, and imports take twice as long.
     """
-    variables = {**_own_variables(), "UV_COMPILE_BYTECODE": "1"}
+    variables = {**_own_variables(), "UV_COMPILE_BYTECODE": "1", **release_variable(release, log.with_suffix(".py"))}
     return calls.run([*_tox_line(home, name), "--notest"], log, home.root, variables, lambda: None)
 
 
-def make_shared_environment(job: Job) -> None:
+def make_shared_environment(job: CellsJob) -> None:
     """Make a job's environment, one process at a time: shards that are measured side by side have it in common.
 
     Where it cannot be made, the call of tox that measures says why.
     """
-    home = job.options.home
-    folder = home.environments
+    folder = job.options.home.environments
     guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
-    made = folder / job.environment / f".made-{job.pins_hash}"
     with FileLock(folder / f"{job.environment}.lock"):
-        if not made.is_file() and make_environment(home, job.environment, job.log) == 0:
-            made.touch()
+        make_environment(job.options.home, job.environment, job.log, job.release)
+
+
+def release_variable(release: Release, path: Path) -> dict[str, str]:
+    """The variable by which tox and its environment know a release: it names a file, which is written."""
+    text = f"from caniexport.model.releases import Release\n\nRELEASES = ({release!r},)\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:  # another process may be reading it
+        path.write_text(text, encoding="utf-8")
+    return {"CANIEXPORT_RELEASES": str(path.resolve())}
 
 
 def _tox_line(home: Home, environment: str) -> list[str]:
@@ -141,45 +144,15 @@ def code_folder(home: Home) -> Path:
     return staged
 
 
-@contextmanager
-def table_with(release: Release, folder: Path) -> Iterator[Path]:
-    """tox reads its environments from a table of releases: one, in ``folder``, with this release for its own entry.
-
-    Gives the file of the table.
-    """
-    others = [entry for entry in releases.table() if entry.torch != release.torch]
-    entries = sorted([*others, release], key=lambda entry: versions.parse(entry.torch))
-    lines = ["from caniexport.model.releases import Release", f"RELEASES = ({', '.join(map(repr, entries))},)", ""]
-    path = folder / f"releases-{release.torch}.py"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    before = os.environ.get(_TABLE)
-    os.environ[_TABLE] = str(path.resolve())
-    try:
-        yield path
-    finally:
-        os.environ.pop(_TABLE)
-        if before is not None:
-            os.environ[_TABLE] = before
-
-
 def failure(log: Path) -> str:
     """Why tox failed, from its log: the reason in one line, then the end of the log."""
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return "tox printed nothing"
-    return "\n".join([_reason(lines), *lines[-25:]])
-
-
-def environment_failure(log: Path) -> str:
-    """Why tox failed, from its log, in one line."""
-    return failure(log).splitlines()[0]
+    return "\n".join([_reason(lines), *lines[-25:]]) if lines else "tox printed nothing"
 
 
 def _reason(lines: list[str]) -> str:
-    """The line that says why: uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line that is
-    not tox's own summary.
-    """
+    """uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line that is no summary of tox's."""
     for start, line in enumerate(lines):
         if "Because " in line:
             words = [line[line.index("Because ") :]]
@@ -188,6 +161,5 @@ def _reason(lines: list[str]) -> str:
                     break
                 words.append(more)
             return " ".join(words)
-    marks = ("could not find python", "No interpreter found", "error:", "Error:", "ERROR:")
-    said = [line for line in lines if not _SUMMARY.search(line)] or lines
-    return next((line for line in lines if any(mark in line for mark in marks)), said[-1])
+    own = [line for line in lines if not _SUMMARY.search(line)] or lines
+    return next((line for line in lines if any(mark in line for mark in _REASONS)), own[-1])

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["tox_add_core_config", "tox_extend_envs"]
 
-_TEST_TOOLS = ("pytest", "pytest-xdist")
-
 
 @impl
 def tox_extend_envs() -> tuple[str, ...]:
@@ -44,57 +42,50 @@ def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
     newest = f"torch{releases.table()[-1].minor}-cpu"
     core_conf.loaders.insert(0, MemoryLoader(env_list=EnvList([newest])))
     for name in tox_extend_envs():
-        runtime = runtime_releases.target(name)
+        runtime, target = runtime_releases.target(name), releases.target(name)
         if runtime is not None:
             state.conf.memory_seed_loaders[name].append(_runtime_loader(name, runtime, Path(core_conf["tox_root"])))
             continue
-        target = releases.target(name)
         try:
             release = releases.find(target.release)
         except UnknownName:
             continue
-        if release.profile != target.profile:
-            continue  # its packages are in the table that `measure --profile` writes
-        state.conf.memory_seed_loaders[name].append(_loader(name, release))
+        if release.profile == target.profile:  # `measure` hands the packages of another one over
+            state.conf.memory_seed_loaders[name].append(_torch_loader(name, release, target))
 
 
-def _loader(name: str, release: releases.Release) -> MemoryLoader:
-    target = releases.target(name)
-    python = interpreters.find(release.python) if name in _asked_for() else None
+def _torch_loader(name: str, release: releases.Release, target: releases.ReleaseTarget) -> MemoryLoader:
     opset = f" at opset {target.opsets[0]}" if target.opsets else ""
-    requirements = [_for_provider(item, target.provider) for item in release.requirements]
+    requirements = [*release.requirements, "pytest", "pytest-xdist"]
+    if target.provider == "cuda":  # both packages unpack into the same folder
+        requirements = [item.replace("onnxruntime==", "onnxruntime-gpu==") for item in requirements]
     return MemoryLoader(
         description=f"measure torch {release.torch}{opset} on {target.provider}",
-        base_python=[str(python) if python else f"python{release.python}"],
-        deps="\n".join((*requirements, *_TEST_TOOLS)),
+        base_python=_python(name, release.python),
+        deps="\n".join(requirements),
     )
 
 
 def _runtime_loader(name: str, target: runtime_releases.RuntimeTarget, root: Path) -> MemoryLoader:
     """An archive of bundles runs itself: nothing of ours is installed. ``CANIEXPORT_ARCHIVE`` names it."""
     release, provider = target.release, target.provider
-    python = interpreters.find(release.python) if name in _asked_for() else None
     local = os.environ.get("CANIEXPORT_LOCAL", str(root / "results-local"))
     archive = os.environ.get("CANIEXPORT_ARCHIVE", str(root / "results-local" / "bundles.zip"))
     words = ["python", archive, "--runtime", release.runtime, "--provider", provider, "-o", local]
-    words += ["--release", release.text, "--spec", release.spec(provider), *_after_the_dashes()]
+    words += ["--release", release.text, "--spec", release.spec(provider)]
+    words += sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
     return MemoryLoader(
         description=f"run an archive of bundles on {release.text}, {provider}",
-        base_python=[str(python) if python else f"python{release.python}"],
+        base_python=_python(name, release.python),
         deps="\n".join(release.requirements(provider)),
         commands=[Command(words)],
     )
 
 
-def _after_the_dashes() -> list[str]:
-    return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-
-
-def _for_provider(requirement: str, provider: str) -> str:
-    """Both packages unpack into the same folder, so an environment has one of them."""
-    if provider == "cuda" and requirement.startswith("onnxruntime=="):
-        return requirement.replace("onnxruntime", "onnxruntime-gpu", 1)
-    return requirement
+def _python(name: str, minor: str) -> list[str]:
+    """The interpreter of an environment; it is looked for where that is asked for alone."""
+    found = interpreters.find(minor) if name in _asked_for() else None
+    return [str(found or f"python{minor}")]
 
 
 def _asked_for() -> list[str]:

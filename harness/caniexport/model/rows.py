@@ -153,12 +153,7 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("contributor", "string", "who handed in its rows, as they name themselves; null for this project's own"),
     Column("contributed_from", "string", "where they were measured, in the contributor's words: a board, a CI job"),
     Column("codes", "list<string>", "the measuring code of its rows (cells.code); null for runs before it was kept"),
-    Column(
-        "shard",
-        "string",
-        "the part of the release's plan that the run took, its cells, and the hash of how the plan was cut: "
-        "3/8:412:1f2e3d4c5b6a7980; null for a run that was asked for all of it",
-    ),
+    Column("shard", "string", "the part of the release's plan that the run took: 3/8; null for all of it"),
 )
 
 MESSAGES: Tuple[Column, ...] = (

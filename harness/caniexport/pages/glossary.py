@@ -115,7 +115,6 @@ TERMS = (
     Entry("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
     Entry("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
     Entry("shard", "a part of what is to be measured of a release, for one machine: 3/8 is the third of eight"),
-    Entry("delivery", "the file with the rows of a shard; merge puts those of all machines together and judges them"),
     Entry("canary", "a case whose outcome is known; it goes along with every run, which is judged by it"),
     Entry("worker", "a process of a Dask cluster that measures shards, one after the other"),
     Entry("environment case", "a case about packages that do not install or import together; no export is made"),
