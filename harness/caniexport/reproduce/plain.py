@@ -176,6 +176,7 @@ def stages(cell: Cell, begin: Callable[[str], None]) -> str:
     found, memory = [], []
     for index, item in enumerate(cell.inputs):
         begin("run")
+        print("    input set {}".format(index))
         feeds = feed(session, cell, item)
         found.append(session.run(None, feeds))
         memory += memory_of_inputs(index, found[-1], feeds)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from caniexport.model.case import PLAIN, Variant
 from caniexport.store.sources import CaseSource
-
-_OURS = "caniexport"
 
 
 class VariantSource:
@@ -80,20 +79,24 @@ def definitions(text: str, used: Iterable[ast.AST]) -> list[str]:
 
 
 def imports(texts: Iterable[str], names: set[str]) -> set[str]:
-    """The import lines at the top of some files that bind ``names``; none of ours."""
-    return {line for text in texts for node in ast.parse(text).body for line in _import_lines(node, names)}
-
-
-def _import_lines(node: ast.stmt, names: set[str]) -> Iterator[str]:
-    """The part of an import that binds some of ``names``."""
-    if isinstance(node, ast.Import):
+    """The import lines at the top of some files that bind ``names``, one for each module; none of ours."""
+    lines: set[str] = set()
+    parts: dict[str, set[str]] = {}
+    for node in (node for text in texts for node in _import_nodes(text)):
         for item in node.names:
-            if (item.asname or item.name.split(".")[0]) in names and item.name.split(".")[0] != _OURS:
-                yield ast.unparse(ast.Import([item]))
-    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in (_OURS, "__future__"):
-        kept = [item for item in node.names if (item.asname or item.name) in names]
-        if kept:
-            yield ast.unparse(ast.ImportFrom(node.module, kept, node.level))
+            module = item.name if isinstance(node, ast.Import) else node.module or ""
+            bound = item.asname or item.name
+            if isinstance(node, ast.Import) and bound.split(".")[0] in names:
+                lines.add(f"import {ast.unparse(item)}")
+            elif isinstance(node, ast.ImportFrom) and bound in names:
+                parts.setdefault(module, set()).add(ast.unparse(item))
+    return lines | {f"from {module} import {', '.join(sorted(found))}" for module, found in parts.items()}
+
+
+@lru_cache(maxsize=8)
+def _import_nodes(text: str) -> list[ast.Import | ast.ImportFrom]:
+    found = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in found if not re.match(r"(from|import) (caniexport|__future__)\b", ast.unparse(node))]
 
 
 def _keywords(node: ast.stmt | None) -> dict[str, ast.expr]:

@@ -13,6 +13,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from caniexport.measure.environment_cases import wanted
@@ -34,6 +35,7 @@ _MESSAGE_LINES = 8
 #: these end the process, or take so long that another has to end it
 _APART = frozenset({Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
 _SECONDS = 120
+_PLAIN = Path(__file__).with_name("plain.py").read_text(encoding="utf-8")
 _CALLS = {
     Exporter.TRACE.value: "by_torchscript",
     Exporter.SCRIPT.value: "by_script",
@@ -85,26 +87,33 @@ def script(loaded: LoadedCase, shown: ShownCell) -> str:
         return _environment_script(loaded, shown)
     variant = loaded.variants[shown.variant]
     source = VariantSource(loaded.text, variant)
-    cell = _cell(loaded.id, variant, source, shown)
+    function = export_function(variant, shown.exporter, shown.torch)
+    cell = _cell(loaded.id, variant, source, shown, function)
     apart = f"apart(cell, {_SECONDS})" if shown.status in _APART else "measure(cell, print)"
     case = [*source.helpers(), *_modules(variant, source), cell]
     end = f'if __name__ == "__main__":\n    sys.exit(report({apart}, MEASURED))'
-    plain = Path(__file__).with_name("plain.py").read_text(encoding="utf-8")
-    parts = [
-        f"MEASURED = {f'{shown.status} at {shown.stage}'!r}",
-        *case,
-        "# how a cell is measured: the same for every case",
-        *definitions(plain, [ast.parse("\n".join([cell, end]))]),
-        end,
-    ]
-    text = "\n\n\n".join(part.strip("\n") for part in parts)
-    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    lines = sorted(imports([loaded.text, plain, "import sys"], names), key=_import_order)
+    shared, names = _plain_part(function, apart)
+    first = f"MEASURED = {f'{shown.status} at {shown.stage}'!r}"
+    text = "\n\n\n".join(part.strip("\n") for part in [first, *case, shared, end])
+    lines = sorted(imports([loaded.text, _PLAIN, "import sys"], names | _names("\n".join(case))), key=_import_order)
     third = [line for line in lines if line.split()[1].split(".")[0] not in sys.stdlib_module_names]
     standard = "\n".join(line for line in lines if line not in third)
     requirements, unnamed = _pins(shown)
     head = f"{metadata(shown.python, requirements)}\n{_words(loaded, shown, unnamed)}"
     return "\n\n".join([head, standard, "\n".join(third), text]) + "\n"
+
+
+@cache
+def _plain_part(*used: str) -> tuple[str, set[str]]:
+    """What a script takes of the plain one, and the names in it."""
+    roots = ast.parse("\n".join(["Cell, draw, report", *used]))
+    words = "# how a cell is measured: the same for every case"
+    text = "\n\n\n".join([words, *definitions(_PLAIN, [roots])])
+    return text, {"sys", *_names(text)}
+
+
+def _names(text: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -161,7 +170,7 @@ def _modules(variant: Variant, source: VariantSource) -> Iterator[str]:
         yield source.reference.replace("def reference(self", "def reference(module", 1).replace("self.", "module.")
 
 
-def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) -> str:
+def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell, function: str) -> str:
     """The function that makes the plain script's cell."""
     if shown.provider not in PROVIDERS:
         raise StoreError(
@@ -177,7 +186,7 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) 
         "module": name,
         "names": written(list(inspect.signature(variant.forward).parameters)[1 : 1 + len(variant.inputs[0])]),
         "inputs": written(inputs, indent=8),
-        "export": export_function(variant, shown.exporter, shown.torch),
+        "export": function,
         "opset": repr(variant.opset(shown.opset)),
         "shows_checker": "True",
     }
