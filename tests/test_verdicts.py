@@ -62,7 +62,7 @@ def decide(pairs, *, code="false"):
 
 
 def text(status):
-    return "NULL::VARCHAR" if status is None else f"'{status}'"
+    return "NULL::VARCHAR" if status is None else f"'{getattr(status, 'value', status)}'"
 
 
 def test_each_pair_of_statuses_has_the_verdict_of_the_decision_table():

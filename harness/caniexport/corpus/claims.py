@@ -5,27 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from typing import Any
 
 from caniexport import versions
 from caniexport.corpus import replays
 from caniexport.corpus.claim_files import Claim, DocumentedCase, DocumentedCases
 from caniexport.corpus.replays import Replays
-from caniexport.model import plan
-from caniexport.model import releases as release_table
+from caniexport.model import plan, releases
 from caniexport.model.case import PLAIN, Fix
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
 from caniexport.store.dataset import Dataset
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-from functools import cache
-
-from caniexport.model import releases
 
 
 class Reach:
@@ -38,10 +30,6 @@ class Reach:
         self.barred = frozenset(barred)
         self._cells = cache(_cells)
 
-    def releases(self) -> list[str]:
-        """The releases of the table, oldest first."""
-        return versions.ordered(release.torch for release in releases.table())
-
     def cells(self, item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
         """The planned cells of a case on a release of the table, on cpu; none where it cannot be entered."""
         return () if torch in self.barred else self._cells(item, torch)
@@ -49,6 +37,11 @@ class Reach:
 
 def _cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
     return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
+
+
+def _table() -> list[str]:
+    """The releases of the table, oldest first."""
+    return versions.ordered(release.torch for release in releases.table())
 
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
@@ -98,19 +91,19 @@ Texts = Mapping[str, str]
 def adjudicate(
     cases: Mapping[str, LoadedCase],
     documents: DocumentedCases,
-    cells: pd.DataFrame | Iterable[Row],
+    cells: Iterable[Row],
     messages: Texts,
     runs: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """Rows of ``CLAIMS`` for every claim of the cases, in their order; ids are ``case/1``, ``case/2``, ...
 
     documents  what the documents say of the cases
-    cells      rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
+    cells      rows with the columns of ``CELLS`` ; those of quarantined runs left out
     messages   texts by message id, for the claims that quote one
     runs       how bundles of these cells end on further runtimes, for the claims that name versions of one
     """
     by_case: dict[str | None, list[Row]] = {}
-    for row in _plain(cells):
+    for row in cells:
         by_case.setdefault(row["case"], []).append(row)
     reach, told = Reach(_barred(by_case)), Replays(runs)
     return [
@@ -137,12 +130,15 @@ def adjudicate_dataset(
     cases: Mapping[str, LoadedCase], documents: DocumentedCases, dataset: Dataset
 ) -> list[dict[str, Any]]:
     """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
-    with_claims = [case for case in cases if documents[case].claims]
-    cells = dataset.cells(columns=COLUMNS)
-    mine = cells[cells["case"].isin(with_claims)]
-    runs = replays.of_bundles(dataset, cells[cells["case"].isin(naming_a_runtime(documents))]["bundle"].dropna())
-    ids = {*mine["message_id"], *mine["warning_id"], *mine["checker_id"], *(run["message_id"] for run in runs)}
-    return adjudicate(cases, documents, cells, dataset.messages(ids), runs)
+    wanted = {"case": tuple(case for case in cases if documents[case].claims)}
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in dataset.select(COLUMNS, wanted, runtimes=True)]
+    on_runtimes = set(naming_a_runtime(documents))
+    runs = replays.of_bundles(dataset, filter(None, (row["bundle"] for row in rows if row["case"] in on_runtimes)))
+    ids = {row[name] for row in (*rows, *runs) for name in ("message_id", "warning_id", "checker_id") if name in row}
+    places = dataset.distinct(("torch", "case"))
+    entered = {torch for torch, case in places if case is not None}
+    barred = [{"torch": torch, "case": None} for torch, case in places if case is None and torch not in entered]
+    return adjudicate(cases, documents, [*rows, *barred], dataset.messages(ids), runs)
 
 
 def naming_a_runtime(documents: DocumentedCases) -> list[str]:
@@ -237,7 +233,7 @@ def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -
 def _named(item: LoadedCase, claim: Claim, reach: Reach) -> list[str]:
     """The releases of the table that the claim is about."""
     _, available = _judged_on(item, claim)
-    every = ({"torch": torch} for torch in reach.releases())
+    every = ({"torch": torch} for torch in _table())
     return [
         row["torch"] for row in every if _takes_torch(item, claim.torch, row) and _takes_torch(item, available, row)
     ]
@@ -385,7 +381,7 @@ def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach
         return f"no release {claim.runtime} is in the table of runtimes"
     named = _named(item, claim, reach)
     if not named:
-        return f"no release {claim.torch} can be entered; the table has {release_runs(reach.releases())}"
+        return f"no release {claim.torch} can be entered; the table has {release_runs(_table())}"
     if reach.barred.issuperset(named):
         return f"torch {release_runs(named)} could not be installed"
     return f"torch {release_runs(named)} {_has_no_cell(item, claim)}"
@@ -426,7 +422,7 @@ def _where(rows: Sequence[Row], claim: Claim) -> str:
 def release_runs(texts: Iterable[str]) -> str:
     """Releases as runs of neighbours in the table of releases: ``1.3.1, 1.11.0-2.15.0``."""
     found = versions.ordered(texts)
-    steps = versions.ordered([*found, *(release.torch for release in release_table.table())])
+    steps = versions.ordered([*found, *(release.torch for release in releases.table())])
     position = {text: index for index, text in enumerate(steps)}
     runs = versions.spans([position[text] for text in found], range(len(steps)))
     return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)
@@ -460,12 +456,3 @@ def _seen(status: str, stage: str, signature: str, rows: Sequence[Row], claim: C
 def _cell_id(row: Row) -> str:
     opset = "-" if row["opset"] is None else str(int(row["opset"]))
     return "/".join((row["torch"] or "-", row["case"], row["variant"], row["exporter"] or "-", opset))
-
-
-def _plain(cells: pd.DataFrame | Iterable[Row]) -> Iterable[Row]:
-    """Rows as dictionaries with ``None`` for null, whatever they came as."""
-    if not hasattr(cells, "columns"):
-        return cells
-    frame = cast("pd.DataFrame", cells)
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in COLUMNS]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]

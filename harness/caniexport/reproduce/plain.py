@@ -219,27 +219,26 @@ def tensors(item: Any) -> Any:
 
 def eager(cell: Cell) -> Tuple[List[List[Any]], Any]:
     """The true outputs of each input set, and what the module gives for the first. A fix must give what is true."""
-    mine = [call(cell, cell.module, item) for item in cell.inputs]
+
+    def call(make: Callable[[], Any], item: Sequence[Any]) -> Any:
+        module = build(cell, make)
+        torch.manual_seed(0)
+        with torch.no_grad():
+            return module(*tensors(tuple(item)))
+
+    mine = [call(cell.module, item) for item in cell.inputs]
     outputs = truths = [flat(item) for item in mine]
     if cell.reference is not None:
         make = cell.failing or cell.module
         with torch.no_grad():
             truths = [flat(cell.reference(build(cell, make), *tensors(tuple(item)))) for item in cell.inputs]
     elif cell.failing is not None:
-        truths = [flat(call(cell, cell.failing, item)) for item in cell.inputs]
+        truths = [flat(call(cell.failing, item)) for item in cell.inputs]
     if cell.changes_values:
         return outputs, mine[0]
     if cell.failing is not None:
         hold(cell, truths, outputs, "the fix")
     return truths, mine[0]
-
-
-def call(cell: Cell, make: Callable[[], Any], item: Sequence[Any]) -> Any:
-    """What a fresh module gives."""
-    module = build(cell, make)
-    torch.manual_seed(0)
-    with torch.no_grad():
-        return module(*tensors(tuple(item)))
 
 
 def flat(output: Any) -> List[Any]:
@@ -271,14 +270,16 @@ def by_torchscript(cell: Cell, module: Any, args: Tuple[Any, ...], example: Any)
         options["dynamic_axes"] = axes(cell)
     if version() >= (2, 5):
         options["dynamo"] = False
-    if is_scripted(module) and version() < (1, 10):
+    if isinstance(module, getattr(torch.jit, "ScriptModule", ())) and version() < (1, 10):
         options["example_outputs"] = example
     return to_file(module, args, dict(options, **own_options(cell)))
 
 
 def by_script(cell: Cell, module: Any, args: Tuple[Any, ...], example: Any) -> bytes:
     """The TorchScript exporter, of a module that is scripted first."""
-    return by_torchscript(cell, module if is_scripted(module) else torch.jit.script(module), args, example)
+    if not isinstance(module, getattr(torch.jit, "ScriptModule", ())):
+        module = torch.jit.script(module)
+    return by_torchscript(cell, module, args, example)
 
 
 def by_default(cell: Cell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
@@ -345,11 +346,6 @@ def dims(given: Any) -> Optional[Dict[int, Any]]:
     named = given if isinstance(given, dict) else {axis: "axis_{}".format(axis) for axis in given}
     anything = getattr(torch.export.Dim, "DYNAMIC", None)
     return {axis: anything if anything is not None else torch.export.Dim(name) for axis, name in named.items()}
-
-
-def is_scripted(module: Any) -> bool:
-    """Whether it is TorchScript's already."""
-    return isinstance(module, getattr(torch.jit, "ScriptModule", ()))
 
 
 def version() -> Tuple[int, ...]:
