@@ -224,13 +224,13 @@ def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -
     have = {row["torch"] for row in chosen}
     waiting = [
         torch
-        for torch in _named(item, claim, reach)
+        for torch in _named(item, claim)
         if torch not in have and any(_could(item, claim, torch, cell) for cell in reach.cells(item, torch))
     ]
     return f"not measured yet on torch {release_runs(waiting)}" if waiting else ""
 
 
-def _named(item: LoadedCase, claim: Claim, reach: Reach) -> list[str]:
+def _named(item: LoadedCase, claim: Claim) -> list[str]:
     """The releases of the table that the claim is about."""
     _, available = _judged_on(item, claim)
     every = ({"torch": torch} for torch in _table())
@@ -379,7 +379,7 @@ def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach
         return f"needs {claim.needs}, on which nothing was measured"
     if claim.runtime:
         return f"no release {claim.runtime} is in the table of runtimes"
-    named = _named(item, claim, reach)
+    named = _named(item, claim)
     if not named:
         return f"no release {claim.torch} can be entered; the table has {release_runs(_table())}"
     if reach.barred.issuperset(named):
