@@ -130,8 +130,9 @@ def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
         packages = {**json.loads(kept[0]["packages"] or "{}"), "python": kept[0]["python"]} if kept else {}
         version = versions.public(packages.get(asked.axis) or row["torch"])
         message = dataset.message(row["message_id"] or "") or ""
-        values = {name: row[name] or "" for name in _OF_A_ROW} | {"opset_effective": row["opset_effective"]}
-        found[version] = ProbedVersion(version, message=message, packages=packages, **values)
+        values: dict[str, Any] = {name: row[name] or "" for name in _OF_A_ROW}
+        values |= {"opset_effective": row["opset_effective"], "packages": packages, "message": message}
+        found[version] = ProbedVersion(version, **values)
     return found
 
 
