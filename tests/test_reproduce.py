@@ -220,7 +220,7 @@ arrays = st.builds(
 
 #: the functions of the plain script that compare, without torch
 HOLD = "\n".join(
-    source.definitions((Path(source.__file__).with_name("plain.py")).read_text(), [ast.parse("hold, Cell, Wrong")])
+    source.definitions((Path(source.__file__).with_name("plain.py")).read_text(), [ast.parse("hold, PlainCell, Wrong")])
 )
 
 
@@ -231,7 +231,7 @@ def test_a_script_compares_in_the_words_of_the_measuring_code(expected, found):
     with np.errstate(all="ignore"):
         ours = compare.compare(expected, found, None, None, "onnxruntime").problem
     try:
-        space["hold"](space["Cell"]("a", None, (), (), None), [expected], [found], "onnxruntime")
+        space["hold"](space["PlainCell"]("a", None, (), (), None), [expected], [found], "onnxruntime")
         theirs = []
     except space["Wrong"] as error:
         theirs = str(error).splitlines()

@@ -45,14 +45,14 @@ def main(cells_file: str, found_file: str, seconds: float) -> None:
             file.flush()
 
 
-def cell(asked: Dict[str, Any]) -> plain.Cell:
+def cell(asked: Dict[str, Any]) -> plain.PlainCell:
     """A cell of a case, out of its file."""
     case, variant = find(asked["file"], asked["case"], asked["variant"])
     inputs = [
         [materialise(part, "{}/{}/{}".format(case.case_id(), index, place)) for place, part in enumerate(given)]
         for index, given in enumerate(variant.inputs)
     ]
-    return plain.Cell(
+    return plain.PlainCell(
         case=case.case_id(),
         module=functools.partial(module, case, variant.forward),
         names=list(inspect.signature(variant.forward).parameters)[1 : 1 + len(inputs[0])],

@@ -35,7 +35,7 @@ OPSET_REFUSED = re.compile(
 )
 
 
-class Cell(NamedTuple):
+class PlainCell(NamedTuple):
     """What is measured: a module, the names of its arguments, its input sets (the first is exported, all are run).
 
     ``export`` is one of the functions below. A fix has the module of the ``failing`` form, whose outputs it must equal.
@@ -87,7 +87,7 @@ def report(end: End, measured: str) -> int:
     return 0 if found == measured else 1
 
 
-def apart(make: Callable[[], Cell], seconds: float) -> End:
+def apart(make: Callable[[], PlainCell], seconds: float) -> End:
     """How a cell ends in a process of its own, which is ended with everything that it started."""
     read, write = os.pipe()
     pid = os.fork()
@@ -127,7 +127,7 @@ def listen(pipe: int, deadline: float) -> Tuple[bytes, bool]:
                 return text, False
 
 
-def measure(make: Callable[[], Cell], begin: Callable[[str], Any]) -> End:
+def measure(make: Callable[[], PlainCell], begin: Callable[[str], Any]) -> End:
     """Go through the stages of a cell, each of which is begun by its name; how it ended."""
     at = ["eager"]
 
@@ -160,7 +160,7 @@ def words(error: BaseException) -> str:
         return ""
 
 
-def stages(cell: Cell, begin: Callable[[str], None]) -> str:
+def stages(cell: PlainCell, begin: Callable[[str], None]) -> str:
     """From eager to compared; returns what is not as it was asked for."""
     truths, example = eager(cell)
     begin("export")
@@ -197,7 +197,7 @@ def draw(seed: str, dtype: str, shape: Sequence[int], low: float, high: float) -
     return stream.uniform(low, high, size=shape).astype(dtype)
 
 
-def build(cell: Cell, make: Callable[[], Any]) -> Any:
+def build(cell: PlainCell, make: Callable[[], Any]) -> Any:
     """A module with parameters that do not depend on the release."""
     module = make()
     with torch.no_grad():
@@ -217,7 +217,7 @@ def tensors(item: Any) -> Any:
     return {key: tensors(part) for key, part in item.items()} if isinstance(item, dict) else item
 
 
-def eager(cell: Cell) -> Tuple[List[List[Any]], Any]:
+def eager(cell: PlainCell) -> Tuple[List[List[Any]], Any]:
     """The true outputs of each input set, and what the module gives for the first. A fix must give what is true."""
 
     def call(make: Callable[[], Any], item: Sequence[Any]) -> Any:
@@ -250,7 +250,7 @@ def flat(output: Any) -> List[Any]:
     return [np.array(output.detach().numpy())] if hasattr(output, "detach") else [np.asarray(output)]
 
 
-def export(cell: Cell, example: Any) -> bytes:
+def export(cell: PlainCell, example: Any) -> bytes:
     """The file, by the call that this release has."""
     module, args = build(cell, cell.module), tuple(tensors(tuple(cell.inputs[0])))
     if cell.prepare is not None:
@@ -261,7 +261,7 @@ def export(cell: Cell, example: Any) -> bytes:
         return cell.export(cell, module, args, example)
 
 
-def by_torchscript(cell: Cell, module: Any, args: Tuple[Any, ...], example: Any) -> bytes:
+def by_torchscript(cell: PlainCell, module: Any, args: Tuple[Any, ...], example: Any) -> bytes:
     """The TorchScript exporter: it traces a module, and takes one that is scripted as it is."""
     options = with_names(cell)
     if cell.opset is not None and version() >= (1, 1):
@@ -275,14 +275,14 @@ def by_torchscript(cell: Cell, module: Any, args: Tuple[Any, ...], example: Any)
     return to_file(module, args, dict(options, **own_options(cell)))
 
 
-def by_script(cell: Cell, module: Any, args: Tuple[Any, ...], example: Any) -> bytes:
+def by_script(cell: PlainCell, module: Any, args: Tuple[Any, ...], example: Any) -> bytes:
     """The TorchScript exporter, of a module that is scripted first."""
     if not isinstance(module, getattr(torch.jit, "ScriptModule", ())):
         module = torch.jit.script(module)
     return by_torchscript(cell, module, args, example)
 
 
-def by_default(cell: Cell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
+def by_default(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
     """The bare call. Dynamic axes are part of a case, so they are given."""
     options = own_options(cell)
     if cell.dynamic and version() >= (1, 2):
@@ -290,7 +290,7 @@ def by_default(cell: Cell, module: Any, args: Tuple[Any, ...], _example: Any) ->
     return to_file(module, args, options)
 
 
-def by_dynamo(cell: Cell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
+def by_dynamo(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
     """The dynamo exporter, from 2.5 on."""
     options = dict(with_names(cell), dynamo=True)
     if cell.opset is not None:
@@ -302,7 +302,7 @@ def by_dynamo(cell: Cell, module: Any, args: Tuple[Any, ...], _example: Any) -> 
     return bytes(torch.onnx.export(module, args, **options).model_proto.SerializeToString())
 
 
-def by_dynamo_export(cell: Cell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
+def by_dynamo_export(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
     """The dynamo exporter of 2.1 to 2.4: one opset, and no names."""
     options = own_options(cell)
     if cell.dynamic:
@@ -323,18 +323,18 @@ def to_file(module: Any, args: Tuple[Any, ...], options: Mapping[str, Any]) -> b
             return file.read()
 
 
-def own_options(cell: Cell) -> Dict[str, Any]:
+def own_options(cell: PlainCell) -> Dict[str, Any]:
     """The case's own keyword arguments of the export call."""
     return dict(cell.options() if callable(cell.options) else cell.options)
 
 
-def with_names(cell: Cell) -> Dict[str, Any]:
+def with_names(cell: PlainCell) -> Dict[str, Any]:
     """The names that the export call is given."""
     named = {"input_names": list(cell.names) if cell.named else [], "output_names": list(cell.output_names)}
     return {name: value for name, value in named.items() if value}
 
 
-def axes(cell: Cell) -> Dict[str, Any]:
+def axes(cell: PlainCell) -> Dict[str, Any]:
     """Dynamic axes as the TorchScript exporter takes them."""
     return {name: given if isinstance(given, list) else dict(given) for name, given in cell.dynamic.items()}
 
@@ -363,7 +363,7 @@ def usual_opset() -> Optional[int]:
     return next((int(found[name]) for name in names if name in found), None)
 
 
-def show(cell: Cell, model: Any, opset: Optional[int]) -> None:
+def show(cell: PlainCell, model: Any, opset: Optional[int]) -> None:
     """Print what is in the file, and what onnx's checker says of it: the runtime decides whether it runs."""
     nodes = " ".join(node.op_type for node in model.graph.node)
     print("    opset {}, IR version {}: {}".format(opset, model.ir_version, nodes))
@@ -377,7 +377,7 @@ def show(cell: Cell, model: Any, opset: Optional[int]) -> None:
         print("    onnx's checker refuses the file: {}".format(error))
 
 
-def load(content: bytes, cell: Cell) -> Any:
+def load(content: bytes, cell: PlainCell) -> Any:
     """A session on one thread."""
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = settings.inter_op_num_threads = 1
@@ -392,7 +392,7 @@ def load(content: bytes, cell: Cell) -> Any:
     return session
 
 
-def feed(session: Any, cell: Cell, item: Sequence[Any]) -> Dict[str, Any]:
+def feed(session: Any, cell: PlainCell, item: Sequence[Any]) -> Dict[str, Any]:
     """Arrays by the file's names: by name where it has the module's, else by position, first without numbers."""
     names = [one.name for one in session.get_inputs()]
     named = {}
@@ -431,7 +431,7 @@ def memory_of_inputs(index: int, outputs: Sequence[Any], feeds: Mapping[str, Any
     return found
 
 
-def hold(cell: Cell, truths: Sequence[Any], found: Sequence[Any], who: str) -> None:
+def hold(cell: PlainCell, truths: Sequence[Any], found: Sequence[Any], who: str) -> None:
     """Raise :class:`Wrong` where outputs are not those that are true; of random ones dtype and shape are."""
     problems = []
     for index, (truth, outputs) in enumerate(zip(truths, found)):
@@ -446,7 +446,7 @@ def hold(cell: Cell, truths: Sequence[Any], found: Sequence[Any], who: str) -> N
         raise Wrong("\n".join(problems))
 
 
-def differences(cell: Cell, want: Any, got: Any, who: str) -> List[str]:
+def differences(cell: PlainCell, want: Any, got: Any, who: str) -> List[str]:
     """In what an output is not the true one; infinities and NaN agree with themselves."""
     problems = []
     if want.dtype != got.dtype:

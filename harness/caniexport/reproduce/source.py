@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from caniexport.model.case import PLAIN, Variant
@@ -78,11 +78,11 @@ def definitions(text: str, used: Iterable[ast.AST]) -> list[str]:
     return found
 
 
-def imports(texts: Iterable[str], names: set[str]) -> set[str]:
-    """The import lines at the top of some files that bind ``names``, one for each module; none of ours."""
+def imports(texts: Mapping[str, set[str]]) -> set[str]:
+    """The import lines at the top of some files that bind the names of each, one for each module; none of ours."""
     lines: set[str] = set()
     parts: dict[str, set[str]] = {}
-    for node in (node for text in texts for node in _import_nodes(text)):
+    for node, names in ((node, names) for text, names in texts.items() for node in _import_nodes(text)):
         for item in node.names:
             module = item.name if isinstance(node, ast.Import) else node.module or ""
             bound = item.asname or item.name

@@ -95,7 +95,8 @@ def script(loaded: LoadedCase, shown: ShownCell) -> str:
     shared, names = _plain_part(function, apart)
     first = f"MEASURED = {f'{shown.status} at {shown.stage}'!r}"
     text = "\n\n\n".join(part.strip("\n") for part in [first, *case, shared, end])
-    lines = sorted(imports([loaded.text, _PLAIN, "import sys"], names | _names("\n".join(case))), key=_import_order)
+    bound = {loaded.text: _names("\n".join(case)), _PLAIN: names, "import sys": {"sys"}}
+    lines = sorted(imports(bound), key=_import_order)
     third = [line for line in lines if line.split()[1].split(".")[0] not in sys.stdlib_module_names]
     standard = "\n".join(line for line in lines if line not in third)
     requirements, unnamed = _pins(shown)
@@ -106,10 +107,10 @@ def script(loaded: LoadedCase, shown: ShownCell) -> str:
 @cache
 def _plain_part(*used: str) -> tuple[str, set[str]]:
     """What a script takes of the plain one, and the names in it."""
-    roots = ast.parse("\n".join(["Cell, draw, report", *used]))
+    roots = ast.parse("\n".join(["PlainCell, draw, report", *used]))
     words = "# how a cell is measured: the same for every case"
     text = "\n\n\n".join([words, *definitions(_PLAIN, [roots])])
-    return text, {"sys", *_names(text)}
+    return text, _names(text)
 
 
 def _names(text: str) -> set[str]:
@@ -206,7 +207,7 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell, 
     }
     settings |= {setting: text for setting, ours in _CODE.items() if (text := source.expression(ours))}
     lines = "".join(f"        {setting}={text},\n" for setting, text in settings.items())
-    return f"def cell():\n    return Cell(\n{lines}    )"
+    return f"def cell():\n    return PlainCell(\n{lines}    )"
 
 
 def _environment_script(loaded: LoadedCase, shown: ShownCell) -> str:
