@@ -72,7 +72,41 @@ def test_each_pair_of_statuses_has_the_verdict_of_the_decision_table():
 
 def test_every_verdict_is_reachable_from_the_table():
     assert {word for *_, word in ROWS} | {"rebaselined"} == {verdict.value for verdict in Verdict}
+
+
+def test_cells_of_different_code_are_not_compared():
     assert decide([("fail", "pass", True)], code="true")[0][0] == "rebaselined"
+
+
+#: swapping the sides of these gives the other; the pairs not listed are deliberately not mirrored (see the tests below)
+MIRRORED = {
+    Verdict.REGRESSED: {Verdict.FIXED, Verdict.FIXED_DEGRADED},
+    Verdict.FIXED: {Verdict.REGRESSED, Verdict.REGRESSED_SILENT, Verdict.REGRESSED_CRASH},
+    Verdict.FIXED_DEGRADED: {Verdict.REGRESSED, Verdict.REGRESSED_SILENT, Verdict.REGRESSED_CRASH},
+    Verdict.DEGRADED: {Verdict.RESTORED},
+    Verdict.RESTORED: {Verdict.DEGRADED},
+    Verdict.SUSPECT: {Verdict.FIXED_SUSPECT, Verdict.NOW_DECLARED},
+    Verdict.FIXED_SUSPECT: {Verdict.SUSPECT},
+    Verdict.WITHDRAWN: {Verdict.NEWLY_SUPPORTED},
+    Verdict.NEWLY_SUPPORTED: {Verdict.WITHDRAWN},
+    Verdict.NEWLY_FAILING: {Verdict.NOW_DECLARED},
+    Verdict.NOW_FAILS_CLEANLY: {Verdict.REGRESSED_SILENT, Verdict.REGRESSED_CRASH},
+    Verdict.REBASELINED: {Verdict.REBASELINED},
+}
+
+
+def test_swapping_the_sides_mirrors_the_verdict():
+    every = list(product([*Status, None], [*Status, None], [True, False]))
+    forth, back = decide(every), decide([(after, before, same) for before, after, same in every])
+    for (word, _), (other, _) in zip(forth, back, strict=True):
+        if word in MIRRORED:
+            assert other in MIRRORED[word], f"{word} back is {other}"
+        if word.startswith("same-"):
+            assert other == word
+
+
+def test_a_clean_failure_that_becomes_wrong_numbers_is_a_silent_regression_and_no_progress():
+    assert decide([("fail", "mismatch", False)])[0][0] == "regressed-silent"
 
 
 def test_every_pair_of_statuses_has_a_verdict_and_what_was_not_measured_is_neither_better_nor_worse():
