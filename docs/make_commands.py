@@ -21,7 +21,7 @@ from caniexport.alerts.expectations import Trouble
 from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, WORKAROUND
 from caniexport.cli import COMMANDS, main
-from caniexport.corpus.verdicts import RangeWord, Verdict
+from caniexport.corpus.verdicts import Verdict
 from caniexport.pages.looks import AGREEMENT, CLASSES
 
 if TYPE_CHECKING:
@@ -66,14 +66,6 @@ TROUBLES: Mapping[Trouble, str] = {
     Trouble.EXPIRED: "past its review date",
     Trouble.UNMATCHED: "matches no measured cell",
     Trouble.UNEXPECTED_PASS: "what is expected to fail works",
-}
-RANGES: Mapping[RangeWord, str] = {
-    RangeWord.ALWAYS: "works wherever it was measured",
-    RangeWord.NEVER: "works nowhere it was measured",
-    RangeWord.FIXED_IN: "works at the end, and not before (a, b]",
-    RangeWord.BROKEN_SINCE: "worked, and broke in (a, b]",
-    RangeWord.BROKEN_AGAIN: "broke more than once, last in (a, b]",
-    RangeWord.UNKNOWN: "not measured",
 }
 
 
@@ -146,7 +138,6 @@ def _words() -> Iterator[list[str]]:
     changes = {word.value: CLASSES[word].meaning for word in Verdict}
     yield _table("What happened between two cells of a case", changes)
     yield _table("What a fix is in a cell", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
-    yield _table("What happened along one axis", {word.value: RANGES[word] for word in RangeWord})
     yield _table(
         "Kinds of alerts that stop a build, worst first", {kind.value: CLASSES[kind].meaning for kind in STOPS}
     )

@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mini import build, runner
 
-from caniexport.bisect.probe import BisectedCell, ProbedVersion
-from caniexport.bisect.run import BisectSide, NothingChangedError, bisect, difference, interval, middle, why
+from caniexport.bisect.run import BisectedCell, NothingChangedError, ProbedVersion, bisect, explain
 from caniexport.cli import main
 from caniexport.model.errors import CaniexportError
 
@@ -38,9 +37,6 @@ class Table:
     def __init__(self, outcomes):
         self.outcomes, self.asked = outcomes, []
 
-    def kept(self, version):
-        return None
-
     def measure(self, version):
         self.asked.append(version)
         return self.outcomes[version]
@@ -57,7 +53,7 @@ def test_the_change_is_found_whatever_is_known_and_whatever_cannot_be_installed(
         {v: ProbedVersion(v, "measured", message="no wheel") if v in lost else one for v, one in truth.items()}
     )
 
-    found = bisect(ASKED, ordered, {v: truth[v] for v in seen}, table, lambda _: None)
+    found = bisect(ASKED, ordered, {v: truth[v] for v in seen}, table.measure, lambda _: None)
 
     low, high = ordered.index(found.interval.good), ordered.index(found.interval.bad)
     assert low < change <= high
@@ -68,36 +64,38 @@ def test_the_change_is_found_whatever_is_known_and_whatever_cannot_be_installed(
 
 
 def test_the_first_of_several_changes_is_the_answer():
-    ordered = ["1", "2", "3", "4", "5"]
-    sides = {"1": BisectSide.GOOD, "2": BisectSide.BAD, "3": BisectSide.GOOD, "5": BisectSide.BAD}
-    assert interval(ordered, sides).bad == "2"
-    assert middle(ordered, sides) is None
+    ended = {"1": "pass", "2": "fail", "3": "pass", "5": "fail"}
+    found = bisect(ASKED, list("12345"), {v: outcome(v, s) for v, s in ended.items()}, Table({}).measure, print)
+
+    assert (found.interval.good, found.interval.bad) == ("1", "2")
 
 
 def test_ends_that_are_alike_and_ends_that_cannot_be_measured_are_said_to_be():
     ends = {"2.8.0": outcome("2.8.0"), "2.9.1": outcome("2.9.1")}
     with pytest.raises(NothingChangedError, match=r"nothing changed between torch 2.8.0 and 2.9.1: pass"):
-        bisect(ASKED, list(ends), ends, Table({}), lambda _: None)
+        bisect(ASKED, list(ends), ends, Table({}).measure, lambda _: None)
 
     lost = Table({"2.9.1": ProbedVersion("2.9.1", "measured", message="no wheel\nmore")})
     with pytest.raises(CaniexportError, match=r"torch 2.9.1: no wheel$"):
-        bisect(ASKED, list(ends), {"2.8.0": ends["2.8.0"]}, lost, lambda _: None)
+        bisect(ASKED, list(ends), {"2.8.0": ends["2.8.0"]}, lost.measure, lambda _: None)
 
 
 def test_what_changed_is_what_matters_most():
-    assert difference(outcome("1"), outcome("2", "mismatch", "dynamo")) == "whether it works"
-    assert difference(outcome("1"), outcome("2", exporter="dynamo")) == "the exporter that wrote the file"
-    assert difference(outcome("1"), outcome("2")) == ""
+    def changed(after):
+        return bisect(ASKED, ["1", "2"], {"1": outcome("1"), "2": after}, Table({}).measure, print).changed
+
+    assert changed(outcome("2", "mismatch", "dynamo")) == "whether it works"
+    assert changed(outcome("2", exporter="dynamo")) == "the exporter that wrote the file"
 
 
 def test_the_cause_is_named_only_where_the_rows_tell_it():
-    flipped = why(ASKED, outcome("2.8.0"), outcome("2.9.0", exporter="dynamo"))
+    flipped = explain(ASKED, outcome("2.8.0"), outcome("2.9.0", exporter="dynamo"))
     assert flipped == ("the release's default exporter: torchscript-trace → dynamo", ())
 
-    alone = why(ASKED, outcome("2.8.0"), outcome("2.9.0", "fail"))
+    alone = explain(ASKED, outcome("2.8.0"), outcome("2.9.0", "fail"))
     assert alone == ("torch itself: nothing else that takes part differs", ())
 
-    both = why(ASKED, outcome("2.0.1", packages={**PACKAGES, "onnxruntime": "1.23.2"}), outcome("2.1.2", "fail"))
+    both = explain(ASKED, outcome("2.0.1", packages={**PACKAGES, "onnxruntime": "1.23.2"}), outcome("2.1.2", "fail"))
     assert both == ("", ("onnxruntime 1.23.2 → 1.31.1",))
 
 

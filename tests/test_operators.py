@@ -214,7 +214,7 @@ def test_an_audit_of_operators_makes_the_environment_of_the_release_for_its_loca
 
     def measured(python, cells, folder, seconds, workers, corpus):
         made.append(corpus)
-        return [{"stage": "done", "status": "pass", "kind": "", "text": ""} for _ in cells]
+        return [run.ScriptOutcome("done", "pass") for _ in cells]
 
     monkeypatch.setattr(run, "environment", environment)
     monkeypatch.setattr(run, "measured", measured)

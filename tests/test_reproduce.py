@@ -7,6 +7,8 @@ import importlib.metadata
 import json
 import subprocess
 import sys
+import typing
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +21,9 @@ from mini import runner
 from caniexport.cli import main
 from caniexport.model import corpus, plan, releases
 from caniexport.model.case import Case
-from caniexport.reproduce import parts
+from caniexport.reproduce import source
 from caniexport.reproduce.write import ShownCell, script
+from caniexport.store.sources import bound_names
 from caniexport.worker import compare
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,6 +79,8 @@ def one_script_a_variant(cases):
 def test_every_variant_of_the_corpus_makes_a_script_that_compiles_and_knows_all_its_names(cases, tmp_path):
     for name, text in one_script_a_variant(cases):
         tree = ast.parse(text, feature_version=(3, 7))
+        defined = Counter(name for node in tree.body for name in bound_names(node))
+        assert [one for one, count in defined.items() if count > 1] == [], name
         (tmp_path / f"{name}.py").write_text(text)
         assert imported(tree) <= THIRD | sys.stdlib_module_names, name
 
@@ -174,7 +179,7 @@ def test_a_script_that_does_not_end_as_measured_says_so(mini, tmp_path):
     _, folder = mini
     text = (folder / "baked-value+plain+torchscript-trace+9.py").read_text()
     (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts" / "wrong.py").write_text(text.replace('"mismatch at compare"', '"pass at done"'))
+    (tmp_path / "scripts" / "wrong.py").write_text(text.replace("'mismatch at compare'", "'pass at done'"))
     python = folder.parent / "venv" / "bin" / "python"
     reply = subprocess.run(
         [python, folder.parent / "driver.py", tmp_path / "scripts"], capture_output=True, text=True, check=True
@@ -185,18 +190,19 @@ def test_a_script_that_does_not_end_as_measured_says_so(mini, tmp_path):
 
 
 @pytest.mark.measures
-def test_a_crash_is_shown_by_a_process_beside(mini, tmp_path):
+def test_a_crash_is_shown_by_another_process(mini, tmp_path):
     """The cell's process is gone, so another one has to say how it ended."""
     _, folder = mini
-    text = (folder / "passes+plain+torchscript-trace+9.py").read_text()
-    text = text.replace(parts.RUN_MAIN, parts.WATCH.format(seconds=60)).replace('"pass at done"', '"crash at export"')
-    text = text.replace("import sys\n", "import os\nimport signal\nimport subprocess\nimport sys\nimport threading\n")
+    loaded = corpus.load([folder.parent / "cases"], stand_in=True)["passes"]
+    text = script(loaded, ShownCell("plain", "92.0.0", "3.11", "torchscript-trace", 9, "export", "crash"))
     path = tmp_path / "crash.py"
-    path.write_text(text.replace("    buffer = io.BytesIO()\n", "    os.kill(os.getpid(), signal.SIGSEGV)\n"))
+    path.write_text(
+        text.replace("    module, args = build(", "    os.kill(os.getpid(), signal.SIGSEGV)\n    module, args = build(")
+    )
     python = folder.parent / "venv" / "bin" / "python"
     reply = subprocess.run([python, path], capture_output=True, text=True, check=False)
     assert reply.returncode == 0, reply.stdout + reply.stderr
-    assert "crash at export\nthe process ended with -11\n" in reply.stdout
+    assert "crash at export\nSIGSEGV\n" in reply.stdout
 
 
 numbers = st.one_of(st.floats(-1e6, 1e6, width=32), st.sampled_from([float("nan"), float("inf"), -float("inf"), 0.0]))
@@ -212,14 +218,24 @@ arrays = st.builds(
 )
 
 
+#: the functions of the plain script that compare, without torch
+HOLD = "\n".join(
+    source.definitions((Path(source.__file__).with_name("plain.py")).read_text(), [ast.parse("hold, PlainCell, Wrong")])
+)
+
+
 @given(st.lists(arrays, max_size=2), st.lists(arrays, max_size=2))
 def test_a_script_compares_in_the_words_of_the_measuring_code(expected, found):
-    space = {"np": np, "TOLERANCES": compare.TOLERANCES}
-    exec(parts.DIFFERENCES, space)
+    space = {**vars(typing), "np": np}
+    exec(HOLD, space)
     with np.errstate(all="ignore"):
         ours = compare.compare(expected, found, None, None, "onnxruntime").problem
-    theirs = space["differences"](3, expected, found, "onnxruntime")
-    assert theirs == [f"input set 3, {line}" for line in ours.splitlines()]
+    try:
+        space["hold"](space["PlainCell"]("a", None, (), (), None), [expected], [found], "onnxruntime")
+        theirs = []
+    except space["Wrong"] as error:
+        theirs = str(error).splitlines()
+    assert theirs == [f"input set 0, {line}" for line in ours.splitlines()]
 
 
 def test_the_command_prints_the_cell_that_why_shows_and_says_which(tmp_path):
@@ -227,7 +243,7 @@ def test_the_command_prints_the_cell_that_why_shows_and_says_which(tmp_path):
     asked = ["cross-no-symbolic", "--torch", "1.10.2", "--exporter", "trace", "--opset", "14"]
     result = run(main, ["reproduce", *asked])
     assert result.exit_code == 0, result.stderr
-    assert '"torch==1.10.2"' in result.stdout and "opset_version=14" in result.stdout
+    assert '"torch==1.10.2"' in result.stdout and "opset=14" in result.stdout
     assert "Measured on 20" in result.stdout and "fail at export" in result.stdout
 
     path = tmp_path / "cross.py"

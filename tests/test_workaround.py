@@ -16,7 +16,7 @@ from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.scope import Scope, named
 from caniexport.answers.workaround import standings
 from caniexport.cli import main
-from caniexport.corpus.verdicts import Workaround, workaround
+from caniexport.corpus.verdicts import Workaround, works
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Status
 from caniexport.store import Dataset
@@ -98,6 +98,15 @@ def test_workarounds_known_to_be_wrong_are_listed_apart(dataset):
 )
 def test_the_verdict_says_what_to_do(results, name, asked, verdict):
     assert caniexport.workaround(results, name, **asked).verdict == verdict
+
+
+def workaround(plain, fix):
+    """The verdict of a workaround, by hand."""
+    if None in (works(plain), works(fix)) or plain is fix is Status.UNSUPPORTED:
+        return Workaround.UNKNOWN
+    if works(plain):
+        return Workaround.OBSOLETE if works(fix) else Workaround.HARMFUL
+    return Workaround.NEEDED if works(fix) else Workaround.BROKEN
 
 
 def test_every_verdict_and_since_when_is_what_a_plain_loop_over_the_rows_finds(results):

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import product
 
 from caniexport.alerts.alert import BETTER, CellPlace, Change, Kind
-from caniexport.corpus.verdicts import CHANGES, ComparedCell, Verdict, Workaround, compare
+from caniexport.corpus.verdicts import CHANGES, Verdict, Workaround
 from caniexport.model.canaries import CANARY
-from caniexport.model.status import Status
 from caniexport.store import sql
 from caniexport.store.elsewhere import BEFORE_RUNTIME
 from caniexport.store.views import Views
 
+#: statuses as verdicts group them, null for what was not measured. What a busy machine makes counts for neither
+_KIND = """CASE WHEN {0} IN ('timeout', 'oom', 'unstable') THEN 'suspect'
+    WHEN {0} NOT IN ('skip', 'not_run', 'invalid') THEN {0} END"""
+#: what happened between two cells that ended as b and as a, with one signature (is_same) and one code or not
+VERDICT = """CASE
+    WHEN is_other_code THEN 'rebaselined'
+    -- what was not measured afterwards says nothing; what is new has nothing to be compared with
+    WHEN a IS NULL OR b IS NULL AND a = 'suspect' THEN 'unknown'
+    WHEN b IS NULL THEN CASE WHEN works(a) THEN 'new-passing' WHEN a = 'unsupported' THEN 'new-unsupported'
+        ELSE 'new-failing' END
+    WHEN a = b THEN CASE WHEN a = 'fail' AND NOT is_same THEN 'changed-failure' ELSE 'same-' || a END
+    -- wrong values reach production unseen, a crash takes the process along: worse than whatever was before
+    WHEN a = 'mismatch' THEN 'regressed-silent'
+    WHEN a = 'crash' THEN 'regressed-crash'
+    WHEN works(a) AND works(b) THEN CASE a WHEN 'pass' THEN 'restored' ELSE 'degraded' END
+    WHEN works(b) THEN CASE a WHEN 'fail' THEN 'regressed' WHEN 'suspect' THEN 'suspect' ELSE 'withdrawn' END
+    WHEN works(a) THEN CASE b WHEN 'suspect' THEN 'fixed-suspect' WHEN 'unsupported' THEN 'newly-supported'
+        ELSE CASE a WHEN 'pass' THEN 'fixed' ELSE 'fixed-degraded' END END
+    -- it fails in another way
+    WHEN a = 'unsupported' THEN 'now-declared'
+    WHEN a = 'fail' THEN CASE b WHEN 'suspect' THEN 'changed-failure' WHEN 'unsupported' THEN 'newly-failing'
+        ELSE 'now-fails-cleanly' END
+    WHEN b = 'unsupported' THEN 'suspect'
+    ELSE 'changed-failure-suspect' END"""
 #: what follows for a workaround, from its verdicts before and after
 _MOVES = {
     (Workaround.NEEDED, Workaround.OBSOLETE),
@@ -50,18 +72,14 @@ def pair(views: Views, left: str, right: str) -> str:
     Wrong values all read alike: of these each variant is a cause of its own.
     """
     return views.keep(
-        f"""WITH decision(before, after, is_same, verdict) AS (VALUES {_decisions()}),
-        both_sides AS (SELECT {_KEY}, b.status AS before, a.status AS after, a.opset, b.opset AS opset_before,
+        f"""WITH both_sides AS (SELECT {_KEY}, b.status AS before, a.status AS after, a.opset, b.opset AS opset_before,
                 b.signature IS NOT DISTINCT FROM a.signature AS is_same,
                 coalesce(b.case_hash <> a.case_hash, false) AS is_other_code,
                 a.stage, a.message_id, b.runtime_version AS runtime_before, a.runtime_version AS runtime,
                 CASE WHEN a.status <> 'mismatch' THEN nullif(a.signature, '') END AS signature
             FROM ({left}) b FULL JOIN ({right}) a USING ({_KEY})),
-        judged AS (SELECT * EXCLUDE (verdict),
-                CASE WHEN is_other_code THEN '{Verdict.REBASELINED}' ELSE verdict END AS verdict,
-                CASE WHEN NOT is_other_code AND verdict IN ({_NEWS}) THEN verdict END AS kind
-            FROM both_sides JOIN decision d ON d.is_same = both_sides.is_same
-                AND d.before IS NOT DISTINCT FROM both_sides.before AND d.after IS NOT DISTINCT FROM both_sides.after)
+        grouped AS (SELECT *, {_KIND.format("before")} AS b, {_KIND.format("after")} AS a FROM both_sides),
+        judged AS (SELECT *, {VERDICT} AS verdict, CASE WHEN verdict IN ({_NEWS}) THEN verdict END AS kind FROM grouped)
         SELECT {_KEY}, before, after, opset, opset_before, stage, runtime_before, runtime, verdict, kind,
             CASE WHEN kind IS NOT NULL THEN message_id END AS message_id,
             CASE WHEN kind IS NOT NULL THEN CASE WHEN kind IN ({_BETTER}) OR signature IS NULL
@@ -69,16 +87,6 @@ def pair(views: Views, left: str, right: str) -> str:
                 || CASE WHEN stage IN ({_BEFORE_RUNTIME}) THEN '' ELSE {_ON} END END AS cause
         FROM judged"""
     )
-
-
-def _decisions() -> str:
-    """The decision table of verdicts as rows."""
-    rows = []
-    for before, after, same in product((*Status, None), (*Status, None), (True, False)):
-        verdict = compare(ComparedCell(before, "a"), ComparedCell(after, "a" if same else "b"))
-        one, other = ("NULL" if status is None else sql.literal(status.value) for status in (before, after))
-        rows.append(f"({one}, {other}, {same}, '{verdict}')")
-    return ", ".join(rows)
 
 
 def counts(views: Views, pairs: str) -> dict[str, Counter[Verdict]]:

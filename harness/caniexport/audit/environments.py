@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from caniexport.audit.judge import ScriptOutcome
 from caniexport.home import DOCUMENTED
 from caniexport.machine import interpreters
 from caniexport.model.errors import EnvironmentUnavailable
@@ -18,14 +19,13 @@ from caniexport.model.made_cases import OPERATORS
 from caniexport.model.releases import Release
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-#: all of the harness that the script's process can import: what case files are written with
-_VOCABULARY = {"model": ("__init__", "case", "tensors", "errors", "status")}
+#: all of the harness that the script's process can import: what case files are written with, and the plain script
+_VOCABULARY = ("model/case", "model/tensors", "model/errors", "model/status", "reproduce/plain")
 #: what makes the calls of torch's operators
-_OPERATORS = {
-    "model": (*_VOCABULARY["model"], "casehash", "made_cases", "releases"),
-    "worker": ("__init__", "codehash", "distinct", "operators", "opinfo", "promotion"),
-}
-_SCRIPT = Path(__file__).with_name("plain.py")
+_OPERATORS = (
+    *("model/casehash", "model/made_cases", "model/releases"),
+    *("worker/codehash", "worker/distinct", "worker/operators", "worker/opinfo", "worker/promotion"),
+)
 #: variables that would let this process's environment decide what the other one imports
 _HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION")
 _LINES = 4
@@ -52,14 +52,13 @@ def environment(release: Release, folder: Path, downloads: Path) -> Iterator[Pat
 
 def _uv(downloads: Path, *arguments: str) -> None:
     command = [interpreters.uv(), arguments[0], "--quiet", "--color", "never", *arguments[1:]]
-    environ = {**_environ(), "UV_CACHE_DIR": str(downloads)}
+    environ = _environ(UV_CACHE_DIR=str(downloads))
     done = subprocess.run(
         command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode:
-        raise EnvironmentUnavailable(
-            "\n".join(done.stderr.strip().splitlines()[-_LINES:]) or "uv ended without a message"
-        )
+        lines = done.stderr.strip().splitlines() or ["uv ended without a message"]
+        raise EnvironmentUnavailable("\n".join(lines[-_LINES:]))
 
 
 def measured(
@@ -69,17 +68,19 @@ def measured(
     seconds: float,
     workers: int,
     corpus: str = DOCUMENTED,
-) -> list[dict[str, Any] | None]:
-    """How each cell ends in that environment, ``None`` for one whose script said nothing of it."""
-    vocabulary(folder / "code", corpus)
+) -> list[ScriptOutcome | None]:
+    """How each cell ends in that environment, ``None`` for one of which the script has no line."""
+    _copy_vocabulary(folder / "code", corpus)
     shares = [cells[worker::workers] for worker in range(min(workers, len(cells)))]
     running = [_start(python, share, folder / f"share-{place}", seconds) for place, share in enumerate(shares)]
-    found: list[dict[str, Any] | None] = [None] * len(cells)
+    found: list[ScriptOutcome | None] = [None] * len(cells)
     try:
         for place, process in enumerate(running):
             process.wait()
-            for line in _lines(folder / f"share-{place}" / "found.jsonl"):
-                found[place + line.pop("number") * workers] = line
+            lines = folder / f"share-{place}" / "found.jsonl"
+            for line in lines.read_text(encoding="utf-8").splitlines() if lines.exists() else ():
+                number, (stage, status, errors) = json.loads(line)
+                found[place + number * workers] = ScriptOutcome(stage, status, *(errors[-1] if errors else ()))
     finally:
         for process in running:
             process.terminate()
@@ -87,12 +88,12 @@ def measured(
     return found
 
 
-def vocabulary(folder: Path, corpus: str) -> None:
-    """Write the only modules of the harness that the script may import."""
-    for room, names in (_OPERATORS if corpus == OPERATORS else _VOCABULARY).items():
-        (folder / "caniexport" / room).mkdir(parents=True, exist_ok=True)
-        for name in names:
-            shutil.copy(_PACKAGE / room / f"{name}.py", folder / "caniexport" / room)
+def _copy_vocabulary(folder: Path, corpus: str) -> None:
+    for name in (*_VOCABULARY, *(_OPERATORS if corpus == OPERATORS else ())):
+        place = folder / "caniexport" / f"{name}.py"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(_PACKAGE / f"{name}.py", place)
+        shutil.copy(_PACKAGE / name.partition("/")[0] / "__init__.py", place.parent)
     shutil.copy(_PACKAGE / "__init__.py", folder / "caniexport")
 
 
@@ -100,24 +101,17 @@ def _start(python: Path, cells: Sequence[Mapping[str, Any]], folder: Path, secon
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "cells.json").write_text(json.dumps(cells), encoding="utf-8")
-    environ = {**_environ(), "PYTHONPATH": str(folder.parent / "code"), "PYTHONDONTWRITEBYTECODE": "1"}
-    environ.update(OMP_NUM_THREADS="1", ORT_DISABLE_TELEMETRY="1", PYTHONHASHSEED="0")
+    environ = _environ(PYTHONPATH=str(folder.parent / "code"), PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            [str(python), str(_SCRIPT), "cells.json", "found.jsonl", str(seconds)],
+            [str(python), str(Path(__file__).with_name("script.py")), "cells.json", "found.jsonl", str(seconds)],
             cwd=folder,
-            env=environ,
+            env={**environ, "ORT_DISABLE_TELEMETRY": "1", "PYTHONHASHSEED": "0"},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
         )
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with contextlib.suppress(FileNotFoundError):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            yield json.loads(line)
-
-
-def _environ() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in _HIDDEN}
+def _environ(**more: str) -> dict[str, str]:
+    return {**{name: value for name, value in os.environ.items() if name not in _HIDDEN}, **more}

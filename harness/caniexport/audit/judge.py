@@ -12,14 +12,10 @@ _COMPARED = 100
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FOLDERS = re.compile(r"(?:/[\w.+@-]+)+/(?=[\w.+@-])")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|0x…")
-#: what the script calls a difference, and how a row says it
-_DIFFERENCES = {
-    "count": re.compile(r"output\(s\) expected"),
-    "dtype": re.compile(r"\bdtype \S+ expected"),
-    "shape": re.compile(r"\bshape \[.*?\] expected"),
-    "values": re.compile(r"values differ"),
-    "memory": re.compile(r"is the memory of input"),
-}
+#: in what outputs are wrong: their number, dtype, shape, values, or whose memory they are
+_DIFFERENCES = re.compile(
+    r"output\(s\)(?= expected)|\bdtype(?= \S+ expected)|\bshape(?= \[)|values differ|the memory of"
+)
 
 
 @dataclass(frozen=True)
@@ -55,14 +51,11 @@ def difference(cell: Published, text: str, found: ScriptOutcome) -> AuditDiffere
     if (same_end and _same_words(cell.status, text, found)) or found.status in cell.unstable:
         return None
     innermost = text.rpartition("\ncaused by ")[2]
-    return AuditDifference(
-        cell.name,
-        _said(cell.stage, cell.status, innermost),
-        _said(found.stage, found.status, f"{found.kind}: {found.text}" if found.kind else found.text),
-    )
+    words = ": ".join(filter(None, (found.kind, found.text)))
+    return AuditDifference(cell.name, _end(cell.stage, cell.status, innermost), _end(found.stage, found.status, words))
 
 
-def _said(stage: str, status: str, words: str) -> str:
+def _end(stage: str, status: str, words: str) -> str:
     line = _first_line(words)
     end = status if stage == "done" else f"{status} at {stage}"
     return f"{end} ({line[:160]})" if line else end
@@ -76,7 +69,7 @@ def _same_words(status: str, text: str, found: ScriptOutcome) -> bool:
     if status in ("pass", "timeout", "oom"):
         return True
     if status == "mismatch":
-        return {name for name, pattern in _DIFFERENCES.items() if pattern.search(text)} == set(found.text.split())
+        return set(_DIFFERENCES.findall(text)) == set(_DIFFERENCES.findall(found.text))
     if status == "crash":
         return found.kind in text
     kept = _plain(text)

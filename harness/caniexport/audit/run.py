@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from caniexport import versions
 from caniexport.audit.environments import environment, measured
@@ -19,6 +18,7 @@ from caniexport.model import releases
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import EnvironmentUnavailable, UnknownName
 from caniexport.model.made_cases import OPERATORS
+from caniexport.reproduce.write import export_function
 from caniexport.store import Dataset
 
 _LOST = ScriptOutcome("eager", "invalid", "Lost", "the script ended before it came to this cell")
@@ -60,6 +60,12 @@ class ReleaseAudit:
         return 0 if self.problem else self.cells - len(self.differing)
 
     @property
+    def summary(self) -> str:
+        """``torch 2.8.0: 30 of 30 cells agree``."""
+        ended = f"not audited: {self.problem}" if self.problem else f"{self.agreeing} of {self.cells} cells agree"
+        return f"torch {self.torch}: {ended}"
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """What is not as published, as the dataset keeps it."""
         return tuple(item.text for item in self.differing) or ((self.problem,) if self.problem else ())
@@ -85,7 +91,7 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
             say(f"torch {release}: {len(by_release[release])} cells, making an environment")
             budget.make_room(say)
             found.append(_release(dataset, corpus, options, release, by_release[release], Path(folder)))
-            say(_words(found[-1]))
+            say(found[-1].summary)
     return found
 
 
@@ -114,33 +120,24 @@ def _release(
     asked = [
         {
             "file": str(corpus[cell.case].path.resolve()),
-            **{name: getattr(cell, name) for name in ("case", "variant", "exporter", "opset")},
+            "export": export_function(corpus[cell.case].variants[cell.variant], cell.exporter, release),
+            **{name: getattr(cell, name) for name in ("case", "variant", "opset")},
         }
         for cell in cells
     ]
-    problem = ""
-    ends: list[dict[str, Any] | None] = []
+    problem, differing = "", []
     try:
         with environment(releases.find(release), folder, folder / "downloads") as python:
             ends = measured(python, asked, folder, options.timeout, options.workers, options.corpus)
+        if any(ends):
+            texts = dataset.messages(cell.message_id for cell in cells)
+            both = [
+                (cell, texts.get(cell.message_id or "", ""), end or _LOST)
+                for cell, end in zip(cells, ends, strict=True)
+            ]
+            differing = [found for cell, text, end in both if (found := difference(cell, text, end))]
+        else:
+            problem = "the script measured nothing in this environment: torch, onnx or onnxruntime does not import"
     except (EnvironmentUnavailable, UnknownName) as error:
         problem = f"no environment: {error}"
-    if ends and not any(ends):
-        problem = "the script measured nothing in this environment: torch, onnx or onnxruntime does not import"
-    texts = dataset.messages(cell.message_id for cell in cells)
-    differing = (
-        []
-        if problem
-        else [
-            found
-            for cell, end in zip(cells, ends, strict=True)
-            if (found := difference(cell, texts.get(cell.message_id or "", ""), ScriptOutcome(**end) if end else _LOST))
-        ]
-    )
     return ReleaseAudit(release, datetime.now(UTC), options.seed, len(cells), tuple(differing), problem)
-
-
-def _words(found: ReleaseAudit) -> str:
-    if found.problem:
-        return f"torch {found.torch}: not audited: {found.problem}"
-    return f"torch {found.torch}: {found.agreeing} of {found.cells} cells agree"

@@ -1,4 +1,4 @@
-"""One version looked at: its row from a dataset, or measured in an environment that is removed again.
+"""What a user asks of a bisection: the versions on the index, the rows that are there, environments for the others.
 
 What a bisection measures stays in ``results-bisect/<package>-<version>`` beside the local dataset, each version a
 dataset of its own: asked again, also after a kill, it is not measured again, and nothing of it is ever published.
@@ -7,86 +7,115 @@ dataset of its own: asked again, also after a kill, it is not measured again, an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+import subprocess
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from caniexport import versions
+from caniexport import names, versions
+from caniexport.answers.select import load, require_exporter, require_opsets
+from caniexport.bisect.run import BisectedCell, Bisection, ProbedVersion, bisect
 from caniexport.home import Home
+from caniexport.machine import interpreters
 from caniexport.model import releases
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import CaniexportError, UnknownName
+from caniexport.model.status import Exporter
 from caniexport.profiles import NEWEST_PACKAGES, find_profile
 from caniexport.store import Dataset
 
-_COLUMNS = (
-    *("measured_at", "torch", "env_id", "case_hash", "message_id", "origin", "status", "stage", "signature"),
-    *("exporter_effective", "opset_effective"),
-)
+#: seconds that uv may take to list versions
+_SECONDS = 120
+AXES = ("torch", "onnxscript", "onnxruntime")
+_OF_A_ROW = ("origin", "status", "stage", "signature", "exporter_effective", "opset_effective")
+_COLUMNS = (*_OF_A_ROW, "measured_at", "torch", "env_id", "case_hash", "message_id")
 #: statuses that say nothing about the version
 _SILENT = ("invalid", "not_run", "skip")
 
 
 @dataclass(frozen=True)
-class BisectedCell:
-    """The cell that is followed along an axis; ``torch`` is the release held fixed where the axis is another."""
+class Question:
+    """The words of the command; without an ``axis`` it is that of the ends (``torch=2.8.0``), else torch."""
 
     case: str
-    variant: str
-    case_hash: str
-    exporter: str
-    opset: int | None
-    axis: str
-    torch: str = ""
+    good: str
+    bad: str
+    axis: str | None = None
+    torch: str | None = None
+    exporter: str = Exporter.DEFAULT.value
+    opset: int | None = None
 
 
-@dataclass(frozen=True)
-class ProbedVersion:
-    """What a version gave; ``origin`` is published, local or measured (now or by an earlier bisection).
+def answer(
+    question: Question,
+    home: Home,
+    dataset: Dataset,
+    *,
+    disk_budget: int,
+    timeout: float,
+    say: Callable[[str], None],
+) -> Bisection:
+    """Search from what is known; environments are made below ``results-bisect`` and removed.
 
-    A version that could not be measured has no ``status`` and the reason as its ``message``.
+    ``disk_budget`` is in bytes, ``timeout`` seconds a cell. Raises :class:`UnknownName` for a question that cannot be
+    asked, and what :func:`caniexport.bisect.run.bisect` raises.
     """
+    ends = [text.rpartition("=")[::2] for text in (question.good, question.bad)]
+    given = {names.require("axis", axis.rstrip("="), AXES) for axis, _ in ends if axis} | {question.axis or ""} - {""}
+    if len(given) > 1:
+        raise UnknownName(f"one axis at a time: {', '.join(sorted(given))} were named")
+    asked = _cell(question, (given or {"torch"}).pop(), home, dataset)
+    axis = asked.axis
+    # of the profiles beside the dataset those count whose packages differ on the axis alone
+    swaps = [name for name in dataset.profiles() if name.startswith(f"{axis}-")]
+    rows = {key: row for part in (*map(dataset.of, swaps), dataset) for key, row in known(part, asked).items()}
+    good, bad = (_version(text, rows) for _, text in ends)
+    if versions.parse(good) >= versions.parse(bad):
+        raise UnknownName(f"--good {good} is not older than --bad {bad}: a bisection needs an older and a newer end")
+    listed = _between(axis, good, bad, _pythons(asked, good, bad))
+    inner = {version for version in rows if versions.parse(good) < versions.parse(version) < versions.parse(bad)}
+    ordered = [good, *versions.ordered([*listed, *inner]), bad]
+    measured = {version: one for version in ordered if (one := _measured_before(home, asked, version))}
+    say(f"{axis}: {len(ordered)} releases from {good} to {bad}, {len(rows.keys() & set(ordered))} of them measured")
 
-    version: str
-    origin: str
-    status: str = ""
-    stage: str = ""
-    signature: str = ""
-    message: str = ""
-    exporter_effective: str = ""
-    opset_effective: int | None = None
-    packages: Mapping[str, str] | None = None
+    def measure(version: str) -> ProbedVersion:
+        return _measure(home, asked, version, disk_budget, timeout, say)
 
-    @property
-    def works(self) -> bool:
-        """Whether a user's model works there."""
-        return self.status in ("pass", "degraded")
+    return bisect(asked, ordered, {**measured, **rows}, measure, say)
 
-    @property
-    def first(self) -> str:
-        """The first line of its message."""
-        return next(iter(self.message.strip().splitlines()), "")
 
-    @property
-    def text(self) -> str:
-        """``fail at export``; ``pass, opset 18 by dynamo`` where a file came of it."""
-        if not self.status:
-            return "could not be measured"
-        said = self.status if self.stage == "done" else f"{self.status} at {self.stage}"
-        opset = f"opset {self.opset_effective} by {self.exporter_effective}" if self.opset_effective else ""
-        return f"{said}, {opset}" if opset else said
+def _cell(question: Question, axis: str, home: Home, dataset: Dataset) -> BisectedCell:
+    corpus = {name: item for name, item in home.read_cases().items() if not item.is_environment}
+    case, _, variant = question.case.partition("/")
+    case = names.require("case", case, corpus)
+    variants = {name for name, one in corpus[case].variants.items() if one.measured}
+    variant = names.require(f"variant of {case}", variant or PLAIN, variants)
+    exporter = require_exporter(question.exporter)
+    if (question.opset is None) != (exporter == Exporter.DEFAULT.value):
+        raise UnknownName(
+            f"--opset is for every exporter but the default one, which asks for none (exporter {exporter})"
+        )
+    if question.opset is not None and (opsets := load(dataset).opsets):
+        require_opsets((str(question.opset),), opsets)
+    held = ""
+    if axis != "torch":  # the release named, else the newest measured, else the newest of the table
+        newest = versions.newest(load(dataset).torch) or releases.table()[-1].torch
+        held = releases.find(question.torch).torch if question.torch else newest
+    return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
+
+
+def _version(text: str, measured: Iterable[str]) -> str:
+    """A version as given, or the newest measured one of a series (``2.9``)."""
+    try:
+        return versions.resolve(text, measured)
+    except UnknownName:
+        return versions.public(text)
 
 
 def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
-    """Outcomes by version, from rows of the same case code; the newest row of each version is used.
-
-    Of the profiles beside the dataset those count whose packages differ on the axis alone.
-    """
-    swaps = [name for name in dataset.profiles() if name.startswith(f"{asked.axis}-")]
-    rows = {key: row for name in swaps for key, row in _known(dataset.of(name), asked).items()}
-    return {**rows, **_known(dataset, asked)}
-
-
-def _known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
+    """Outcomes by version, from rows of the same case code; the newest row of each version is used."""
     where: dict[str, tuple[Any, ...]] = {
         **{name: (getattr(asked, name),) for name in ("case", "variant", "exporter", "opset")},
         **({"torch": (asked.torch,)} if asked.torch else {}),
@@ -97,76 +126,90 @@ def _known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
     for row in sorted(rows, key=lambda row: row["measured_at"] or 0):
         if row["case_hash"] != asked.case_hash or row["status"] in _SILENT:
             continue
-        packages = _packages(dataset, row["env_id"])
+        kept = dataset.records("environments", {"env_id": (row["env_id"],)})
+        packages = {**json.loads(kept[0]["packages"] or "{}"), "python": kept[0]["python"]} if kept else {}
         version = versions.public(packages.get(asked.axis) or row["torch"])
-        found[version] = ProbedVersion(
-            version,
-            row["origin"],
-            row["status"],
-            row["stage"],
-            row["signature"] or "",
-            dataset.message(row["message_id"] or "") or "",
-            row["exporter_effective"] or "",
-            row["opset_effective"],
-            packages,
-        )
+        message = dataset.message(row["message_id"] or "") or ""
+        values: dict[str, Any] = {name: row[name] or "" for name in _OF_A_ROW}
+        values |= {"opset_effective": row["opset_effective"], "packages": packages, "message": message}
+        found[version] = ProbedVersion(version, **values)
     return found
 
 
-@dataclass(frozen=True)
-class Prober:
-    """Measures one version after the other; ``disk_budget`` is in bytes, ``timeout`` seconds a cell."""
-
-    home: Home
-    asked: BisectedCell
-    disk_budget: int
-    timeout: float
-    say: Callable[[str], None]
-
-    def kept(self, version: str) -> ProbedVersion | None:
-        """What an earlier bisection measured."""
-        found = known(Dataset.open(None, self._local(version)), self.asked).get(version)
-        return None if found is None else replace(found, origin="measured")
-
-    def measure(self, version: str) -> ProbedVersion:
-        """Make the environment, measure the cell, remove the environment."""
-        from caniexport.measure.cells import measure
-        from caniexport.measure.job import MeasureOptions
-
-        asked = self.asked
-        release = releases.find(asked.torch or version)._replace(torch=asked.torch or version)
-        local = self._local(version)
-        local.mkdir(parents=True, exist_ok=True)
-        options = MeasureOptions(
-            # environments of its own: those of `measure` stay as they are
-            home=replace(self.home, root=folder(self.home), local=local),
-            releases=(release,),
-            cases=(f"{asked.case}/{asked.variant}",),
-            exporters=(asked.exporter,),
-            opsets=release.with_sure([] if asked.opset is None else [asked.opset], [asked.exporter]),
-            workers=1,
-            fresh=True,
-            rolling=True,
-            disk_budget=self.disk_budget,
-            timeout=self.timeout,
-            tables=False,
-            profile=NEWEST_PACKAGES if asked.axis == "torch" else find_profile(f"{asked.axis}-{version}"),
-        )
-        reports = measure(options, self.say)
-        problem = next((report.problem for report in reports if report.problem), "")
-        return self.kept(version) or ProbedVersion(version, "measured", message=problem or "its run left no row")
-
-    def _local(self, version: str) -> Path:
-        held = f"-torch-{self.asked.torch}" if self.asked.torch else ""
-        return folder(self.home) / f"{self.asked.axis}-{version}{held}"
+def _pythons(asked: BisectedCell, good: str, bad: str) -> list[str]:
+    """The Pythons whose wheels count: those of the table's releases along the way."""
+    if asked.torch:
+        return [releases.find(asked.torch).python]
+    low, high = releases.find(good), releases.find(bad)
+    span = versions.parse(low.torch), versions.parse(high.torch)
+    within = [entry.python for entry in releases.table() if span[0] <= versions.parse(entry.torch) <= span[1]]
+    return [low.python, high.python, *within]
 
 
-def folder(home: Home) -> Path:
-    """Where bisections keep their environments and rows: beside the local dataset, whose readers never look there."""
-    return home.local.with_name("results-bisect")
+def _between(package: str, low: str, high: str, pythons: Iterable[str]) -> list[str]:
+    """Releases with ``low < version < high`` that have a wheel for one of these Pythons (``3.12``), oldest first.
+
+    Pre-releases are left out, as by every installer. Raises :class:`CaniexportError` where the index is not reached.
+    """
+    options = ["--no-deps", "--only-binary", ":all:", "--no-header", "--no-annotate", "--color", "never", "--quiet"]
+    found: set[str] = set()
+    for python in sorted(set(pythons)):
+        command = [interpreters.uv(), "pip", "compile", *options, "--python-version", python, "-"]
+        bound = high
+        while bound:
+            wanted = f"{package}>{low},<{bound}"
+            try:
+                reply = subprocess.run(
+                    command, input=wanted, capture_output=True, text=True, timeout=_SECONDS, check=False
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                raise CaniexportError(f"the versions of {package} could not be listed: {error}") from error
+            if reply.returncode and "No solution found" not in reply.stderr:
+                reason = reply.stderr.strip().splitlines() or ["uv failed"]
+                raise CaniexportError(f"the versions of {package} could not be listed: {reason[-1]}")
+            match = re.search(rf"^{re.escape(package)}==(\S+)", reply.stdout, re.MULTILINE)
+            bound = versions.public(match[1]) if match else ""
+            found |= {bound} - {""}
+    return versions.ordered(found)
 
 
-def _packages(dataset: Dataset, env_id: str) -> dict[str, str]:
-    """What is installed in an environment, and its Python."""
-    found = dataset.records("environments", {"env_id": (env_id,)})
-    return {**json.loads(found[0]["packages"] or "{}"), "python": found[0]["python"]} if found else {}
+def _folder(home: Home, asked: BisectedCell, version: str) -> Path:
+    """Where a version's rows are: beside the local dataset, whose readers never look there."""
+    held = f"-torch-{asked.torch}" if asked.torch else ""
+    return home.local.with_name("results-bisect") / f"{asked.axis}-{version}{held}"
+
+
+def _measured_before(home: Home, asked: BisectedCell, version: str) -> ProbedVersion | None:
+    """What an earlier bisection measured, or this one."""
+    found = known(Dataset.open(None, _folder(home, asked, version)), asked).get(version)
+    return found and replace(found, origin="measured")
+
+
+def _measure(
+    home: Home, asked: BisectedCell, version: str, disk_budget: int, timeout: float, say: Callable[[str], None]
+) -> ProbedVersion:
+    """Make the environment, measure the cell, remove the environment."""
+    from caniexport.measure.cells import measure
+    from caniexport.measure.job import MeasureOptions
+
+    release = releases.find(asked.torch or version)._replace(torch=asked.torch or version)
+    local = _folder(home, asked, version)
+    local.mkdir(parents=True, exist_ok=True)
+    options = MeasureOptions(
+        # environments of its own: those of `measure` stay as they are
+        home=replace(home, root=local.parent, local=local),
+        releases=(release,),
+        cases=(f"{asked.case}/{asked.variant}",),
+        exporters=(asked.exporter,),
+        opsets=release.with_sure([] if asked.opset is None else [asked.opset], [asked.exporter]),
+        workers=1,
+        fresh=True,
+        rolling=True,
+        disk_budget=disk_budget,
+        timeout=timeout,
+        tables=False,
+        profile=NEWEST_PACKAGES if asked.axis == "torch" else find_profile(f"{asked.axis}-{version}"),
+    )
+    reports = measure(options, say)
+    problem = next((report.problem for report in reports if report.problem), "its run left no row")
+    return _measured_before(home, asked, version) or ProbedVersion(version, "measured", message=problem)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
 
 from caniexport import versions
-from caniexport.bisect.probe import BisectedCell, ProbedVersion
 from caniexport.model.errors import CaniexportError
 
 #: packages whose change may be the cause, each named by its distribution
@@ -19,22 +16,60 @@ class NothingChangedError(CaniexportError):
     """Both ends of a bisection are alike: there is nothing to look for between them."""
 
 
-class VersionProbe(Protocol):
-    """What looks at a version: :class:`caniexport.bisect.probe.Prober`, or a table of outcomes."""
+@dataclass(frozen=True)
+class BisectedCell:
+    """The cell that is followed along an axis; ``torch`` is the release held fixed where the axis is another."""
 
-    def kept(self, version: str) -> ProbedVersion | None:
-        """What is there already."""
+    case: str
+    variant: str
+    case_hash: str
+    exporter: str
+    opset: int | None
+    axis: str
+    torch: str = ""
 
-    def measure(self, version: str) -> ProbedVersion:
-        """Look now; an outcome without a status where it cannot be."""
 
+@dataclass(frozen=True)
+class ProbedVersion:
+    """What a version gave; ``origin`` is published, local or measured (now or by an earlier bisection).
 
-class BisectSide(StrEnum):
-    """Which end a version is like; a version that could not be measured is like neither."""
+    A version that could not be measured has no ``status`` and the reason as its ``message``.
+    """
 
-    GOOD = "good"
-    BAD = "bad"
-    UNKNOWN = "unknown"
+    version: str
+    origin: str
+    status: str = ""
+    stage: str = ""
+    signature: str = ""
+    message: str = ""
+    exporter_effective: str = ""
+    opset_effective: int | None = None
+    packages: Mapping[str, str] | None = None
+
+    @property
+    def first(self) -> str:
+        """The first line of its message."""
+        return next(iter(self.message.strip().splitlines()), "")
+
+    @property
+    def text(self) -> str:
+        """``fail at export``; ``pass, opset 18 by dynamo`` where a file came of it."""
+        if not self.status:
+            return "could not be measured"
+        ended = self.status if self.stage == "done" else f"{self.status} at {self.stage}"
+        return f"{ended}, opset {self.opset_effective} by {self.exporter_effective}" if self.opset_effective else ended
+
+    @property
+    def aspects(self) -> dict[str, object]:
+        """What two versions may differ in, from what matters most to what matters least."""
+        works = self.status in ("pass", "degraded")
+        return {
+            "whether it works": works,
+            "how it fails": () if works else (self.status, self.stage, self.signature),
+            "status": self.status,
+            "the exporter that wrote the file": self.exporter_effective,
+            "the opset of the file": self.opset_effective,
+        }
 
 
 @dataclass(frozen=True)
@@ -68,105 +103,62 @@ class Bisection:
 def bisect(
     asked: BisectedCell,
     ordered: Sequence[str],
-    outcomes: Mapping[str, ProbedVersion],
-    probe: VersionProbe,
+    known: Mapping[str, ProbedVersion],
+    measure: Callable[[str], ProbedVersion],
     say: Callable[[str], None],
 ) -> Bisection:
-    """Search ``ordered`` (the good end first, the bad one last); ``outcomes`` are those known beforehand.
+    """Search ``ordered`` (the good end first, the bad one last); ``known`` are outcomes that need no measurement.
 
-    Raises :class:`NothingChangedError` where the ends are alike and :class:`CaniexportError` where one of them cannot
-    be measured.
+    Where a version between two that work does not, that is the first change: later ones are not looked at. Raises
+    :class:`NothingChangedError` where the ends are alike and :class:`CaniexportError` where one cannot be measured.
     """
-    found = {version: outcomes[version] for version in ordered if version in outcomes}
+    found = {version: known[version] for version in ordered if version in known}
     fresh: list[str] = []
 
-    def look(version: str) -> None:
-        kept = probe.kept(version)
-        if kept is None:
+    def look(version: str) -> ProbedVersion:
+        if version not in found:
             say(f"{asked.axis} {version}: making an environment")
             fresh.append(version)
-        found[version] = kept or probe.measure(version)
-        say(f"{asked.axis} {version}: {found[version].text}")
+            found[version] = measure(version)
+            say(f"{asked.axis} {version}: {found[version].text}")
+        return found[version]
 
-    for end in (ordered[0], ordered[-1]):
-        if end not in found:
-            look(end)
-        if not found[end].status:
-            raise CaniexportError(f"{asked.axis} {end}: {found[end].message.strip().splitlines()[0]}")
-    changed = difference(found[ordered[0]], found[ordered[-1]])
+    first, last = ordered[0], ordered[-1]
+    for end in map(look, (first, last)):
+        if not end.status:
+            raise CaniexportError(f"{asked.axis} {end.version}: {end.first}")
+    good, bad = found[first].aspects, found[last].aspects
+    changed = next((name for name, value in good.items() if value != bad[name]), "")
     if not changed:
         raise NothingChangedError(
-            f"nothing changed between {asked.axis} {ordered[0]} and {ordered[-1]}: {found[ordered[0]].text} at both"
+            f"nothing changed between {asked.axis} {first} and {last}: {found[first].text} at both"
         )
-    sides = {version: _side(one, found[ordered[0]], changed) for version, one in found.items()}
-    while (version := middle(ordered, sides)) is not None:
-        look(version)
-        sides[version] = _side(found[version], found[ordered[0]], changed)
-    ends = interval(ordered, sides)
-    good, bad = found[ends.good], found[ends.bad]
-    cause, differing = why(asked, good, bad)
-    steps = tuple(found[version] for version in ordered if version in found)
-    return Bisection(asked, ends, good, bad, changed, cause, differing, steps, tuple(versions.ordered(fresh)))
-
-
-def difference(good: ProbedVersion, bad: ProbedVersion) -> str:
-    """The first thing in which two outcomes differ; empty where they are alike."""
-    for name, value in _aspects(good).items():
-        if value != _aspects(bad)[name]:
-            return name
-    return ""
-
-
-def _aspects(one: ProbedVersion) -> dict[str, object]:
-    """From what matters most to what matters least."""
-    return {
-        "whether it works": one.works,
-        "how it fails": () if one.works else (one.status, one.stage, one.signature),
-        "status": one.status,
-        "the exporter that wrote the file": one.exporter_effective,
-        "the opset of the file": one.opset_effective,
+    alike = {
+        place: found[text].aspects[changed] == good[changed] for place, text in enumerate(ordered) if text in found
     }
+    high = min(place for place, is_good in alike.items() if not is_good)
+    low = max(place for place, is_good in alike.items() if is_good and place < high)
+    while untried := [place for place in range(low + 1, high) if ordered[place] not in found]:
+        place = min(untried, key=lambda place: abs(2 * place - low - high))
+        one = look(ordered[place])
+        if one.status:
+            low, high = (place, high) if one.aspects[changed] == good[changed] else (low, place)
+    ends = Interval(ordered[low], ordered[high], tuple(ordered[low + 1 : high]))
+    cause, differing = explain(asked, found[ends.good], found[ends.bad])
+    steps = tuple(found[version] for version in ordered if version in found)
+    measured = tuple(versions.ordered(fresh))
+    return Bisection(asked, ends, found[ends.good], found[ends.bad], changed, cause, differing, steps, measured)
 
 
-def _side(one: ProbedVersion, good: ProbedVersion, changed: str) -> BisectSide:
-    if not one.status:
-        return BisectSide.UNKNOWN
-    return BisectSide.GOOD if _aspects(one)[changed] == _aspects(good)[changed] else BisectSide.BAD
-
-
-def why(asked: BisectedCell, good: ProbedVersion, bad: ProbedVersion) -> tuple[str, tuple[str, ...]]:
+def explain(asked: BisectedCell, good: ProbedVersion, bad: ProbedVersion) -> tuple[str, tuple[str, ...]]:
     """The cause as far as the two rows tell it, and the packages that differ between them besides the axis."""
+    before, after = good.packages or {}, bad.packages or {}
     differing = tuple(
-        f"{name} {before or 'absent'} → {after or 'absent'}"
+        f"{name} {before.get(name, 'absent')} → {after.get(name, 'absent')}"
         for name in _SUSPECTS
-        if name != asked.axis
-        for before, after in [((good.packages or {}).get(name), (bad.packages or {}).get(name))]
-        if before != after
+        if name != asked.axis and before.get(name) != after.get(name)
     )
-    if asked.exporter == "default" and good.exporter_effective and bad.exporter_effective:
-        before, after = good.exporter_effective, bad.exporter_effective
-        if before != after:
-            return f"the release's default exporter: {before} → {after}", differing
-    if not differing:
-        return f"{asked.axis} itself: nothing else that takes part differs", ()
-    return "", differing
-
-
-def interval(ordered: Sequence[str], sides: Mapping[str, BisectSide]) -> Interval:
-    """The first change as far as it is known; ``ordered`` begins with the good end and ends with the bad one.
-
-    Where a version between two that work does not, that is the first change: later ones are not looked at.
-    """
-    bad = next(index for index, version in enumerate(ordered) if sides.get(version) is BisectSide.BAD)
-    good = max(index for index in range(bad) if sides.get(ordered[index]) is BisectSide.GOOD)
-    return Interval(ordered[good], ordered[bad], tuple(ordered[good + 1 : bad]))
-
-
-def middle(ordered: Sequence[str], sides: Mapping[str, BisectSide]) -> str | None:
-    """The version to measure next: of those not tried yet within the interval the nearest to its middle."""
-    found = interval(ordered, sides)
-    low, high = ordered.index(found.good), ordered.index(found.bad)
-    untried = [index for index in range(low + 1, high) if ordered[index] not in sides]
-    if not untried:
-        return None
-    return ordered[min(untried, key=lambda index: abs(2 * index - low - high))]
+    wrote = [one.exporter_effective for one in (good, bad)]
+    if asked.exporter == "default" and all(wrote) and wrote[0] != wrote[1]:
+        return f"the release's default exporter: {wrote[0]} → {wrote[1]}", differing
+    return "" if differing else f"{asked.axis} itself: nothing else that takes part differs", differing

@@ -40,7 +40,7 @@ def _lines(found: Sequence[ReleaseAudit], seed: int) -> Iterator[str]:
         for item in release.differing:
             yield f"{item.cell}\n  published  {item.published}\n  found      {item.found}"
         if release.problem:
-            yield f"torch {release.torch}: not audited: {release.problem}"
+            yield release.summary
     audited = [item for item in found if not item.problem]
     agreeing, cells = sum(item.agreeing for item in audited), sum(item.cells for item in audited)
     yield f"{agreeing} of {cells} cells agree, of {len(audited)} torch releases (seed {seed})"

@@ -39,7 +39,7 @@ def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> No
     is made and removed; one that cannot be installed is passed over. Interrupted and started again, it
     continues where it stopped.
     """
-    from caniexport.bisect.ask import Question, answer
+    from caniexport.bisect.probe import Question, answer
 
     home = homes.find()
     dataset, question = open_dataset(home), Question(**asked)

@@ -5,50 +5,30 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache
+from typing import Any
 
 from caniexport import versions
 from caniexport.corpus import replays
 from caniexport.corpus.claim_files import Claim, DocumentedCase, DocumentedCases
 from caniexport.corpus.replays import Replays
-from caniexport.model import plan
-from caniexport.model import releases as release_table
+from caniexport.model import plan, releases
 from caniexport.model.case import PLAIN, Fix
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
 from caniexport.store.dataset import Dataset
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-from functools import cache
-
-from caniexport.model import releases
-
-
-class Reach:
-    """The plans of cases on every release that can be entered; each is made when it is asked for.
-
-    ``barred`` are releases whose environment could not be made: nothing can be measured there.
-    """
-
-    def __init__(self, barred: Iterable[str] = ()) -> None:
-        self.barred = frozenset(barred)
-        self._cells = cache(_cells)
-
-    def releases(self) -> list[str]:
-        """The releases of the table, oldest first."""
-        return versions.ordered(release.torch for release in releases.table())
-
-    def cells(self, item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
-        """The planned cells of a case on a release of the table, on cpu; none where it cannot be entered."""
-        return () if torch in self.barred else self._cells(item, torch)
-
-
+@lru_cache(maxsize=256)
 def _cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
+    """The planned cells of a case on a release of the table, on cpu."""
     return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
+
+
+def _table() -> list[str]:
+    """The releases of the table, oldest first."""
+    return versions.ordered(release.torch for release in releases.table())
 
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
@@ -98,51 +78,47 @@ Texts = Mapping[str, str]
 def adjudicate(
     cases: Mapping[str, LoadedCase],
     documents: DocumentedCases,
-    cells: pd.DataFrame | Iterable[Row],
+    cells: Iterable[Row],
     messages: Texts,
     runs: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """Rows of ``CLAIMS`` for every claim of the cases, in their order; ids are ``case/1``, ``case/2``, ...
 
     documents  what the documents say of the cases
-    cells      rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
+    cells      rows with the columns of ``CELLS`` ; those of quarantined runs left out
     messages   texts by message id, for the claims that quote one
     runs       how bundles of these cells end on further runtimes, for the claims that name versions of one
     """
     by_case: dict[str | None, list[Row]] = {}
-    for row in _plain(cells):
+    for row in cells:
         by_case.setdefault(row["case"], []).append(row)
-    reach, told = Reach(_barred(by_case)), Replays(runs)
-    return [
-        {**words, **_verdict(item, claim, by_case.get(item.id, []), reach, messages, told)}
-        for item in cases.values()
-        for claim, words in _numbered(item.id, documents[item.id])
-    ]
-
-
-def _numbered(case: str, documented: DocumentedCase) -> Iterable[tuple[Claim, dict[str, Any]]]:
-    """The claims of a case, each with its own columns of a row of ``CLAIMS``."""
-    only = documented.records[0] if len(documented.records) == 1 else ""
-    for number, claim in enumerate(documented.claims, start=1):
-        yield claim, {"claim": f"{case}/{number}", "case": case, **_words(claim, only)}
-
-
-def _barred(by_case: Mapping[str | None, Sequence[Row]]) -> set[str]:
-    """Releases whose environment could not be made: they have a row without a case, and no other."""
+    # releases whose environment could not be made: they have a row without a case, and no other
     entered = {row["torch"] for case, rows in by_case.items() if case is not None for row in rows}
-    return {row["torch"] for row in by_case.get(None, ()) if row["torch"]} - entered
+    barred = frozenset(row["torch"] for row in by_case.get(None, ()) if row["torch"]) - entered
+    replayed = Replays(runs)
+    return [
+        {
+            **_columns(item.id, number, claim, documents[item.id]),
+            **_verdict(item, claim, by_case.get(item.id, []), barred, messages, replayed),
+        }
+        for item in cases.values()
+        for number, claim in enumerate(documents[item.id].claims, start=1)
+    ]
 
 
 def adjudicate_dataset(
     cases: Mapping[str, LoadedCase], documents: DocumentedCases, dataset: Dataset
 ) -> list[dict[str, Any]]:
     """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
-    with_claims = [case for case in cases if documents[case].claims]
-    cells = dataset.cells(columns=COLUMNS)
-    mine = cells[cells["case"].isin(with_claims)]
-    runs = replays.of_bundles(dataset, cells[cells["case"].isin(naming_a_runtime(documents))]["bundle"].dropna())
-    ids = {*mine["message_id"], *mine["warning_id"], *mine["checker_id"], *(run["message_id"] for run in runs)}
-    return adjudicate(cases, documents, cells, dataset.messages(ids), runs)
+    wanted = {"case": tuple(case for case in cases if documents[case].claims)}
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in dataset.select(COLUMNS, wanted, runtimes=True)]
+    on_runtimes = set(naming_a_runtime(documents))
+    runs = replays.of_bundles(dataset, filter(None, (row["bundle"] for row in rows if row["case"] in on_runtimes)))
+    ids = {row[name] for row in (*rows, *runs) for name in ("message_id", "warning_id", "checker_id") if name in row}
+    places = dataset.distinct(("torch", "case"))
+    entered = {torch for torch, case in places if case is not None}
+    barred = [{"torch": torch, "case": None} for torch, case in places if case is None and torch not in entered]
+    return adjudicate(cases, documents, [*rows, *barred], dataset.messages(ids), runs)
 
 
 def naming_a_runtime(documents: DocumentedCases) -> list[str]:
@@ -150,41 +126,38 @@ def naming_a_runtime(documents: DocumentedCases) -> list[str]:
     return [case for case, said in documents.items() if any(map(_on_runs, said.claims))]
 
 
-def _words(claim: Claim, only_record: str) -> dict[str, Any]:
+def _columns(case: str, number: int, claim: Claim, documented: DocumentedCase) -> dict[str, Any]:
+    """The claim's own columns of a row of ``CLAIMS``."""
     expects = {
         "status": list(claim.status),
-        "stage": claim.stage,
-        "message": claim.message,
-        "ops": claim.ops,
-        "facts": claim.facts,
+        **{name: getattr(claim, name) for name in ("stage", "message", "ops", "facts")},
     }
+    only_record = documented.records[0] if len(documented.records) == 1 else ""
     return {
+        "claim": f"{case}/{number}",
+        "case": case,
         "variant": claim.variant,
         "record": claim.record or only_record,
-        "source": claim.source,
-        "says": claim.says,
-        "torch": claim.torch,
-        "exporter": claim.exporter,
-        "opset": claim.opset,
+        **{name: getattr(claim, name) for name in ("source", "says", "torch", "exporter", "opset")},
         "runtime": claim.runtime or None,
         "expects": json.dumps({key: value for key, value in expects.items() if value}, sort_keys=True),
     }
 
 
 def _verdict(
-    item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts, told: Replays
+    item: LoadedCase, claim: Claim, rows: Sequence[Row], barred: frozenset[str], messages: Texts, replayed: Replays
 ) -> dict[str, Any]:
-    chosen = _on_its_runtime(item, claim, [row for row in rows if _selects(item, claim, row)], told)
+    chosen = _on_its_runtime(item, claim, [row for row in rows if _selects(item, claim, row)], replayed)
     measured = _without_refusals(claim, [row for row in chosen if row["status"] in MEASURED])
     measured = [row for row in measured if not _is_torchs_own(claim, row, messages)]
     by_word: dict[bool | None, list[Row]] = {True: [], False: [], None: []}
     for row in measured:
         by_word[_judged(claim, row, messages)].append(row)
     agreeing, against, unsteady = by_word[True], by_word[False], by_word[None]
-    left = _left(item, claim, chosen, reach)
+    left = _left(item, claim, chosen, barred)
     if not measured:
         outcome = PENDING if left else NOT_MEASURED
-        return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim, [])
+        return _outcome(outcome, left or _why_not(item, claim, chosen, barred, messages), claim, [])
     left = f"{_beside(agreeing)}{f'; {left}' if left else ''}"
     if not against and not unsteady:
         return _outcome(REPRODUCED, f"{_count(agreeing, claim)}, all as documented{left}", claim, agreeing)
@@ -197,14 +170,13 @@ def _verdict(
     return _outcome(NOT_REPRODUCED, reason, claim, against)
 
 
-def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], told: Replays) -> list[Row]:
+def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], replayed: Replays) -> list[Row]:
     """The cells as they end on the provider and the versions of a runtime that the claim names; else as they are."""
     if not _on_runs(claim):
         return rows
-    wanted = _runtime(claim)
     fix = getattr(item.cls, claim.variant, None)
     asks = isinstance(fix, Fix) and fix.kind == FixKind.RUNTIME_OPTION.value
-    return [moved for row in rows for moved in told.of(row, wanted, asks=asks)]
+    return [moved for row in rows for moved in replayed.of(row, _runtime(claim), asks=asks)]
 
 
 def _on_runs(claim: Claim) -> bool:
@@ -216,7 +188,7 @@ def _runtime(claim: Claim) -> replays.Named:
     return replays.named(claim.runtime or _RUNTIME, claim.needs)
 
 
-def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
+def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], barred: frozenset[str]) -> str:
     """Where the claim could still be measured: releases that plan a cell it selects and have no row of one."""
     if claim.needs:
         return ""
@@ -228,16 +200,16 @@ def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -
     have = {row["torch"] for row in chosen}
     waiting = [
         torch
-        for torch in _named(item, claim, reach)
-        if torch not in have and any(_could(item, claim, torch, cell) for cell in reach.cells(item, torch))
+        for torch in _named(item, claim)
+        if torch not in have | barred and any(_could(item, claim, torch, cell) for cell in _cells(item, torch))
     ]
     return f"not measured yet on torch {release_runs(waiting)}" if waiting else ""
 
 
-def _named(item: LoadedCase, claim: Claim, reach: Reach) -> list[str]:
+def _named(item: LoadedCase, claim: Claim) -> list[str]:
     """The releases of the table that the claim is about."""
     _, available = _judged_on(item, claim)
-    every = ({"torch": torch} for torch in reach.releases())
+    every = ({"torch": torch} for torch in _table())
     return [
         row["torch"] for row in every if _takes_torch(item, claim.torch, row) and _takes_torch(item, available, row)
     ]
@@ -268,7 +240,7 @@ def _selects_place(item: LoadedCase, claim: Claim, row: Row) -> bool:
     return (
         row["variant"] == variant
         and row["provider"] in {claim.needs or None, *_EVERYWHERE}
-        and _takes_exporter(claim, row)
+        and row["exporter"] in ({claim.exporter} if claim.exporter else _EXPORTERS)
         and _takes_torch(item, claim.torch, row)
         and _takes_torch(item, available, row)
     )
@@ -280,10 +252,6 @@ def _judged_on(item: LoadedCase, claim: Claim) -> tuple[str, str]:
     if isinstance(fix, Fix) and fix.kind == "version-upgrade":
         return PLAIN, fix.torch
     return claim.variant, ""
-
-
-def _takes_exporter(claim: Claim, row: Row) -> bool:
-    return row["exporter"] == claim.exporter if claim.exporter else row["exporter"] in _EXPORTERS
 
 
 def _takes_torch(item: LoadedCase, specifier: str, row: Row) -> bool:
@@ -371,7 +339,7 @@ def _has_facts(text: str | None, wanted: Mapping[str, Any]) -> bool:
     return all(name in have and have[name] == json.loads(json.dumps(value)) for name, value in wanted.items())
 
 
-def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach, messages: Texts) -> str:
+def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], barred: frozenset[str], messages: Texts) -> str:
     """Why no measurement can answer the claim."""
     torchs_own = [row for row in chosen if _is_torchs_own(claim, row, messages)]
     if torchs_own:
@@ -383,23 +351,19 @@ def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach
         return f"needs {claim.needs}, on which nothing was measured"
     if claim.runtime:
         return f"no release {claim.runtime} is in the table of runtimes"
-    named = _named(item, claim, reach)
+    named = _named(item, claim)
     if not named:
-        return f"no release {claim.torch} can be entered; the table has {release_runs(reach.releases())}"
-    if reach.barred.issuperset(named):
+        return f"no release {claim.torch} can be entered; the table has {release_runs(_table())}"
+    if barred.issuperset(named):
         return f"torch {release_runs(named)} could not be installed"
-    return f"torch {release_runs(named)} {_has_no_cell(item, claim)}"
-
-
-def _has_no_cell(item: LoadedCase, claim: Claim) -> str:
+    asked = [
+        f"variant {claim.variant}",
+        claim.exporter or "any exporter",
+        *[f"opset {claim.opset}"] * bool(claim.opset),
+    ]
     needs = getattr(item.cls, "needs_torch", "")
     beside = f"; the case needs torch {needs}" if needs else ""
-    return f"cannot be asked for {_asked(claim)}{beside}"
-
-
-def _asked(claim: Claim) -> str:
-    parts = [f"variant {claim.variant}", claim.exporter or "any exporter"]
-    return ", ".join([*parts, f"opset {claim.opset}"] if claim.opset else parts)
+    return f"torch {release_runs(named)} cannot be asked for {', '.join(asked)}{beside}"
 
 
 def _count(rows: Sequence[Row], claim: Claim) -> str:
@@ -426,7 +390,7 @@ def _where(rows: Sequence[Row], claim: Claim) -> str:
 def release_runs(texts: Iterable[str]) -> str:
     """Releases as runs of neighbours in the table of releases: ``1.3.1, 1.11.0-2.15.0``."""
     found = versions.ordered(texts)
-    steps = versions.ordered([*found, *(release.torch for release in release_table.table())])
+    steps = versions.ordered([*found, *(release.torch for release in releases.table())])
     position = {text: index for index, text in enumerate(steps)}
     runs = versions.spans([position[text] for text in found], range(len(steps)))
     return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)
@@ -460,12 +424,3 @@ def _seen(status: str, stage: str, signature: str, rows: Sequence[Row], claim: C
 def _cell_id(row: Row) -> str:
     opset = "-" if row["opset"] is None else str(int(row["opset"]))
     return "/".join((row["torch"] or "-", row["case"], row["variant"], row["exporter"] or "-", opset))
-
-
-def _plain(cells: pd.DataFrame | Iterable[Row]) -> Iterable[Row]:
-    """Rows as dictionaries with ``None`` for null, whatever they came as."""
-    if not hasattr(cells, "columns"):
-        return cells
-    frame = cast("pd.DataFrame", cells)
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in COLUMNS]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -1,16 +1,15 @@
-"""What a variant takes from its case file: its module, the values it sets, and the helpers and imports these use."""
+"""What a variant takes from its case file: its module, the values that it sets, and the helpers that these use."""
 
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from caniexport.model.case import PLAIN, Variant
 from caniexport.store.sources import CaseSource
-
-_OURS = "caniexport"
 
 
 class VariantSource:
@@ -18,11 +17,11 @@ class VariantSource:
 
     ``forward`` and ``setup`` are functions of the module (``def`` lines at the left margin, named ``forward`` and
     ``__init__``), ``plain`` is the failing form where a fix has a form of its own, ``reference`` the case's true
-    values. A fix's ``patch``, ``export``, ``prepare`` and ``surgery`` are expressions (:meth:`expression`).
+    values. What a fix sets (``patch``, ``export``, ``prepare``, ``surgery``) are expressions.
     """
 
     def __init__(self, text: str, variant: Variant) -> None:
-        self._file, self._top = _parsed(text)
+        self._file = _parsed(text)
         self._text = text
         self._members = self._file.members(variant.case.__name__)
         self._fix = _keywords(self._members.get(variant.name)) if variant.name != PLAIN else {}
@@ -34,49 +33,70 @@ class VariantSource:
         self.setup = self._function("setup", "__init__") if "setup" in self._members else ""
         self.reference = self._function("reference", "reference") if "reference" in self._members else ""
 
-    def expression(self, name: str) -> ast.expr | ast.FunctionDef | None:
-        """What the fix, or else the case, sets ``name`` to; a function's definition where it is a method."""
+    def expression(self, name: str) -> str:
+        """What the fix, or else the case, sets ``name`` to; a function's own name where it is a method. Else empty."""
         found = self._fix.get(name) or self._members.get(name)
         if isinstance(found, ast.FunctionDef):
-            self._used += _without_decorators(found)
-            self._methods[name] = self.function(found, found.name)
-            return found
-        value = _unwrapped(found.value) if isinstance(found, ast.Assign | ast.AnnAssign) and found.value else found
+            self._methods[name] = self._function(name, found.name)
+            return found.name
+        value = found.value if isinstance(found, ast.Assign | ast.AnnAssign) else found
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "staticmethod":
+            value = value.args[0]
         if not isinstance(value, ast.expr):
-            return None
+            return ""
         self._used.append(value)
-        return value
-
-    def segment(self, node: ast.AST) -> str:
-        """The text of an expression; safe on several lines only within brackets."""
-        return ast.get_source_segment(self._text, node) or ""
-
-    def function(self, node: ast.FunctionDef, name: str) -> str:
-        """A definition without its decorators, not indented, as ``name``."""
-        lines = self._text.splitlines()[node.lineno - 1 : node.end_lineno]
-        return textwrap.dedent("\n".join(lines)).replace(f"def {node.name}(", f"def {name}(", 1)
+        return ast.get_source_segment(self._text, value) or ""
 
     def helpers(self) -> list[str]:
         """Definitions of the file that what was asked for so far uses, in the order of the file."""
-        found = [_with_comment(self._text, node, self._file.text(node)) for node in self._file.reached(self._used)]
-        return [*found, *self._methods.values()]
-
-    def imports(self) -> list[str]:
-        """Import lines of the file that all of this uses, and no others; none of the harness's."""
-        names = {name for node in self._used for name in _names(node)}
-        names |= {name for node in self._file.reached(self._used) for name in _names(node)}
-        return [line for node in self._top for line in _import_lines(node, names)]
+        return [*definitions(self._text, self._used), *self._methods.values()]
 
     def _function(self, member: str, name: str) -> str:
+        """A definition without its decorators, not indented, as ``name``."""
         node = self._members[member]
         assert isinstance(node, ast.FunctionDef)
-        self._used += _without_decorators(node)
-        return self.function(node, name)
+        self._used += [node.args, *node.body]
+        text = textwrap.dedent("\n".join(self._text.splitlines()[node.lineno - 1 : node.end_lineno]))
+        return text.replace(f"def {node.name}(", f"def {name}(", 1)
 
 
-@lru_cache(maxsize=4)
-def _parsed(text: str) -> tuple[CaseSource, list[ast.stmt]]:
-    return CaseSource(text), ast.parse(text).body
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> CaseSource:
+    return CaseSource(text)
+
+
+def definitions(text: str, used: Iterable[ast.AST]) -> list[str]:
+    """What a file defines that ``used`` uses, directly or not, each with the comment lines right above it."""
+    lines, file = text.splitlines(), _parsed(text)
+    found = []
+    for node in file.reached(used):
+        first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))]) - 1
+        start = first
+        while start > 0 and lines[start - 1].startswith("#"):
+            start -= 1
+        found.append("\n".join([*lines[start:first], file.text(node)]))
+    return found
+
+
+def imports(texts: Mapping[str, set[str]]) -> set[str]:
+    """The import lines at the top of some files that bind the names of each, one for each module; none of ours."""
+    lines: set[str] = set()
+    parts: dict[str, set[str]] = {}
+    for node, names in ((node, names) for text, names in texts.items() for node in _import_nodes(text)):
+        for item in node.names:
+            module = item.name if isinstance(node, ast.Import) else node.module or ""
+            bound = item.asname or item.name
+            if isinstance(node, ast.Import) and bound.split(".")[0] in names:
+                lines.add(f"import {ast.unparse(item)}")
+            elif isinstance(node, ast.ImportFrom) and bound in names:
+                parts.setdefault(module, set()).add(ast.unparse(item))
+    return lines | {f"from {module} import {', '.join(sorted(found))}" for module, found in parts.items()}
+
+
+@lru_cache(maxsize=8)
+def _import_nodes(text: str) -> list[ast.Import | ast.ImportFrom]:
+    found = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in found if not re.match(r"(from|import) (caniexport|__future__)\b", ast.unparse(node))]
 
 
 def _keywords(node: ast.stmt | None) -> dict[str, ast.expr]:
@@ -88,40 +108,3 @@ def _keywords(node: ast.stmt | None) -> dict[str, ast.expr]:
         call = node.value
     assert isinstance(call, ast.Call)
     return {word.arg: word.value for word in call.keywords if word.arg}
-
-
-def _unwrapped(value: ast.expr) -> ast.expr:
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "staticmethod":
-        return value.args[0]
-    return value
-
-
-def _without_decorators(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    yield node.args
-    yield from node.body
-
-
-def _names(node: ast.AST) -> Iterable[str]:
-    return (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
-
-
-def _with_comment(text: str, node: ast.stmt, shown: str) -> str:
-    """A definition with the comment lines right above it."""
-    lines = text.splitlines()
-    first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))]) - 1
-    start = first
-    while start > 0 and lines[start - 1].startswith("#"):
-        start -= 1
-    return "\n".join([*lines[start:first], shown])
-
-
-def _import_lines(node: ast.stmt, names: set[str]) -> Iterator[str]:
-    """The part of an import that binds some of ``names``."""
-    if isinstance(node, ast.Import):
-        for item in node.names:
-            if (item.asname or item.name.split(".")[0]) in names and item.name.split(".")[0] != _OURS:
-                yield ast.unparse(ast.Import([item]))
-    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in (_OURS, "__future__"):
-        kept = [item for item in node.names if (item.asname or item.name) in names]
-        if kept:
-            yield ast.unparse(ast.ImportFrom(node.module, kept, node.level))

@@ -1,4 +1,4 @@
-"""A cell as one Python file: exact pins in PEP 723 metadata, the module's own source, the export call, the check.
+"""A cell as one Python file: exact pins in PEP 723 metadata, the case's own source, and the plain script.
 
 The file imports torch, onnx and onnxruntime and nothing of ours; it prints the status and the error, and ends with 0
 where they are those of the row. An environment case becomes its packages and its line.
@@ -6,23 +6,24 @@ where they are those of the row. An environment case becomes its packages and it
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from caniexport.measure.environment_cases import wanted
-from caniexport.model.case import EnvironmentCase, Variant
+from caniexport.model.case import PLAIN, EnvironmentCase, Variant
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
-from caniexport.model.status import Status
-from caniexport.model.tensors import Spec
-from caniexport.reproduce import parts, stages
-from caniexport.reproduce.call import Call
-from caniexport.reproduce.source import VariantSource
-from caniexport.reproduce.values import WIDTH, docstring, is_drawn, metadata, pins, quoted, written
-from caniexport.worker.cell import _OPSET_REFUSED  # the words by which a row is called unsupported
-from caniexport.worker.compare import TOLERANCES, tolerance
+from caniexport.model.runtimes import PROVIDERS
+from caniexport.model.status import Exporter, Status
+from caniexport.reproduce.source import VariantSource, definitions, imports
+from caniexport.reproduce.values import WIDTH, Source, docstring, metadata, requirement, written
 from caniexport.worker.envinfo import TEST_TOOLS
 
 #: what a person looks for first in the list of pins
@@ -32,8 +33,20 @@ _GPU_LIBRARIES = re.compile(r"^(nvidia-|cuda-|triton$|pytorch-triton)")
 _RELEASE = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})(?![0-9])")
 _MESSAGE_LINES = 8
 #: these end the process, or take so long that another has to end it
-_WATCHED = frozenset({Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
+_APART = frozenset({Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
 _SECONDS = 120
+_PLAIN = Path(__file__).with_name("plain.py").read_text(encoding="utf-8")
+_CALLS = {
+    Exporter.TRACE.value: "by_torchscript",
+    Exporter.SCRIPT.value: "by_script",
+    Exporter.DYNAMO.value: "by_dynamo",
+    Exporter.DEFAULT.value: "by_default",
+}
+#: what the plain script's cells have of a variant where it is not that script's default
+_SETTINGS = ("changes_values", "dynamic", "session")
+_SETTINGS_OF_THE_CASE = ("named", "output_names", "rtol", "atol")
+#: the case's own code, by the name that it has in the plain script
+_CODE = {"options": "export", "prepare": "prepare", "patch": "patch", "surgery": "surgery"}
 
 
 @dataclass(frozen=True)
@@ -58,19 +71,54 @@ class ShownCell:
     packages: Mapping[str, str] = field(default_factory=dict)
 
 
+def export_function(variant: Variant, exporter: str, torch: str) -> str:
+    """The function of the plain script that writes a file by an exporter of a release."""
+    numbers = _RELEASE.match(torch)
+    if numbers is None:
+        raise StoreError(f"the row's torch is {torch!r}, which is no release: it cannot be reproduced")
+    found = _CALLS[variant.exporter(exporter)]
+    old = found == "by_dynamo" and (int(numbers[1]), int(numbers[2])) < (2, 5)
+    return "by_dynamo_export" if old else found
+
+
 def script(loaded: LoadedCase, shown: ShownCell) -> str:
     """The file's text, for one variant of a case as ``shown``."""
     if issubclass(loaded.cls, EnvironmentCase):
         return _environment_script(loaded, shown)
     variant = loaded.variants[shown.variant]
     source = VariantSource(loaded.text, variant)
-    version = _version(shown.torch)
-    call = Call(variant, source, version, variant.exporter(shown.exporter), variant.opset(shown.opset))
-    text = "\n\n\n".join(block.strip("\n") for block in _body(loaded, variant, source, call, shown))
-    # the imports are known when everything that uses them has been written
+    function = export_function(variant, shown.exporter, shown.torch)
+    cell = _cell(loaded.id, variant, source, shown, function)
+    apart = f"apart(cell, {_SECONDS})" if shown.status in _APART else "measure(cell, print)"
+    case = [*source.helpers(), *_modules(variant, source), cell]
+    end = f'if __name__ == "__main__":\n    sys.exit(report({apart}, MEASURED))'
+    shared, names = _plain_part(function, apart)
+    first = f"MEASURED = {f'{shown.status} at {shown.stage}'!r}"
+    text = "\n\n\n".join(part.strip("\n") for part in [first, *case, shared, end])
+    bound = {loaded.text: _names("\n".join(case)), _PLAIN: names, "import sys": {"sys"}}
+    lines = sorted(imports(bound), key=_import_order)
+    third = [line for line in lines if line.split()[1].split(".")[0] not in sys.stdlib_module_names]
+    standard = "\n".join(line for line in lines if line not in third)
     requirements, unnamed = _pins(shown)
-    head = [metadata(shown.python, requirements), _words(loaded, shown, unnamed), _imports(source, call, text)]
-    return "\n".join(head) + "\n\n" + text + "\n"
+    head = f"{metadata(shown.python, requirements)}\n{_words(loaded, shown, unnamed)}"
+    return "\n\n".join([head, standard, "\n".join(third), text]) + "\n"
+
+
+@cache
+def _plain_part(*used: str) -> tuple[str, set[str]]:
+    """What a script takes of the plain one, and the names in it."""
+    roots = ast.parse("\n".join(["PlainCell, draw, report", *used]))
+    words = "# how a cell is measured: the same for every case"
+    text = "\n\n\n".join([words, *definitions(_PLAIN, [roots])])
+    return text, _names(text)
+
+
+def _names(text: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from"), line.split(maxsplit=1)[1]
 
 
 def _pins(shown: ShownCell) -> tuple[list[str], list[str]]:
@@ -78,93 +126,35 @@ def _pins(shown: ShownCell) -> tuple[list[str], list[str]]:
     skipped = {name for name in shown.packages if name in TEST_TOOLS}
     if shown.provider == "cpu":
         skipped |= {name for name in shown.packages if _GPU_LIBRARIES.match(name)}
-    names = [name for name in _FIRST if name in shown.packages]
-    names += sorted(set(shown.packages) - skipped - set(names))
-    return pins(shown.packages, [name for name in names if name not in skipped])
+    names = [name for name in dict.fromkeys([*_FIRST, *sorted(shown.packages)]) if name in shown.packages]
+    found = {name: requirement(name, shown.packages[name]) for name in names if name not in skipped}
+    return [text for text in found.values() if text], [name for name, text in found.items() if not text]
 
 
 def _words(loaded: LoadedCase, shown: ShownCell, unnamed: list[str]) -> str:
     """The file's docstring: what it shows and what was measured."""
     opset = "" if shown.opset is None else f", opset {shown.opset}"
-    where = f"{loaded.id}/{shown.variant}: torch {shown.torch}, {shown.exporter}{opset}"
+    lines = [loaded.cls.title(), "", f"{loaded.id}/{shown.variant}: torch {shown.torch}, {shown.exporter}{opset}"]
     fix = loaded.variants[shown.variant].fix
-    lines = [loaded.cls.title(), "", where]
     if fix is not None:
         lines.append(f"This is a fix ({fix.kind}): {fix.note}")
     lines += textwrap.wrap(f"Sources: {', '.join(loaded.cls.sources)}", WIDTH)
-    on = f" on {shown.measured_at[:10]}" if shown.measured_at else ""
-    lines += ["", f"Measured{on}: {shown.status} at {shown.stage}", *_message(shown.message)]
+    lines += ["", *_measured(shown)]
     if shown.stale:
         lines += ["", "The case has changed since then: the result may differ."]
     if unnamed:
         lines += ["", f"Left out of the pins, for no index can have them: {', '.join(unnamed)[:WIDTH]}"]
     lines += ["", "`uv run --script FILE` makes the environment and runs it. Exit code 0: it is as it was measured."]
-    return docstring("\n".join([*lines, ""])) + "\n"
+    return docstring("\n".join([*lines, ""]))
 
 
-def _message(text: str) -> list[str]:
-    lines = [line for line in text.strip().splitlines() if line.strip()]
+def _measured(shown: ShownCell) -> list[str]:
+    """How the row ended, with the first lines of its message."""
+    on = f" on {shown.measured_at[:10]}" if shown.measured_at else ""
+    lines = [line for line in shown.message.strip().splitlines() if line.strip()]
     cut = [textwrap.shorten(line, WIDTH - 4, placeholder=" …") or line[:WIDTH] for line in lines[:_MESSAGE_LINES]]
-    return [f"    {line}" for line in [*cut, *["…"] * (len(lines) > _MESSAGE_LINES)]]
-
-
-def _imports(source: VariantSource, call: Call, text: str) -> str:
-    ours = {f"import {name}" for name in ("re", "sys", *call.modules)}
-    if "zlib." in text:
-        ours.add("import zlib")
-    if "subprocess." in text:
-        ours |= {"import subprocess", "import threading"}
-    theirs = {"import numpy as np", "import onnx", "import onnxruntime", "import torch"}
-    case = [line for line in source.imports() if line not in ours | theirs]
-    third = [line for line in case if _is_third_party(line)]
-    standard = sorted({*ours, *(line for line in case if line not in third)}, key=_import_order)
-    return "\n".join([*standard, "", *sorted({*theirs, *third}, key=_import_order)])
-
-
-def _is_third_party(line: str) -> bool:
-    import sys
-
-    return line.split()[1].split(".")[0] not in sys.stdlib_module_names
-
-
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from"), line.split(maxsplit=1)[1]
-
-
-def _body(loaded: LoadedCase, variant: Variant, source: VariantSource, call: Call, shown: ShownCell) -> Iterator[str]:
-    """Top-level definitions in order; what they take from the case is asked for before its helpers are listed."""
-    run = stages.function(call, shown.provider)
-    function = f"def export(model, args{', example' * call.needs_outputs}):\n{call.body()}"
-    yield _constants(variant, call, shown)
-    yield from source.helpers()
-    yield from _modules(variant, source)
-    if is_drawn(variant.inputs):
-        yield parts.DRAW
-    yield _inputs(loaded.id, variant)
-    if source.setup:
-        yield parts.FILL.format(prefix=quoted(f"{loaded.id}:"))
-    yield function
-    yield parts.TENSORS
-    yield parts.FLAT
-    yield parts.EAGER
-    yield parts.FEEDS if all(isinstance(item, Spec) for one in variant.inputs for item in one) else parts.FEEDS_NESTED
-    yield parts.DIFFERENCES
-    yield run
-    yield parts.MAIN
-    yield parts.WATCH.format(seconds=_SECONDS) if shown.status in _WATCHED else parts.RUN_MAIN
-
-
-def _constants(variant: Variant, call: Call, shown: ShownCell) -> str:
-    case = variant.case
-    widths = {name: tolerance(name, case.rtol, case.atol) for name in TOLERANCES}
-    return "\n".join(
-        [
-            f"MEASURED = {quoted(f'{shown.status} at {shown.stage}')}",
-            f"ARGUMENTS = {written(call.arguments)}",
-            f"TOLERANCES = {written(widths)}  # rtol, atol; other types are exact",
-            f'REFUSED = re.compile(r"{_OPSET_REFUSED.pattern}")',
-        ]
-    )
+    more = ["…"] * (len(lines) > _MESSAGE_LINES)
+    return [f"Measured{on}: {shown.status} at {shown.stage}", *(f"    {line}" for line in [*cut, *more])]
 
 
 def _modules(variant: Variant, source: VariantSource) -> Iterator[str]:
@@ -181,31 +171,51 @@ def _modules(variant: Variant, source: VariantSource) -> Iterator[str]:
         yield source.reference.replace("def reference(self", "def reference(module", 1).replace("self.", "module.")
 
 
-def _inputs(case: str, variant: Variant) -> str:
-    sets = ["# the first is exported, all are run", "INPUTS = ["]
-    for index, arguments in enumerate(variant.inputs):
-        texts = [written(item, f"{case}/{index}/{position}", " " * 8) for position, item in enumerate(arguments)]
-        flat = f"    ({', '.join(texts)}{',' * (len(texts) == 1)}),"
-        if len(flat) > WIDTH or "\n" in flat:
-            flat = "\n".join(["    (", *(f"        {text}," for text in texts), "    ),"])
-        sets.append(flat)
-    return "\n".join([*sets, "]"])
+def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell, function: str) -> str:
+    """The function that makes the plain script's cell."""
+    if shown.provider not in PROVIDERS:
+        raise StoreError(
+            f"the row's provider is {shown.provider!r}, which cannot be reproduced ({', '.join(PROVIDERS)} can)"
+        )
+    name = variant.case.__name__
+    inputs = [
+        tuple(Source(written(part, f"{case}/{index}/{place}", 12)) for place, part in enumerate(given))
+        for index, given in enumerate(variant.inputs)
+    ]
+    settings = {
+        "case": repr(case),
+        "module": name,
+        "names": written(list(inspect.signature(variant.forward).parameters)[1 : 1 + len(variant.inputs[0])]),
+        "inputs": written(inputs, indent=8),
+        "export": function,
+        "opset": repr(variant.opset(shown.opset)),
+        "shows_checker": "True",
+    }
+    if variant.name != PLAIN:
+        settings["failing"] = f"Failing{name}" if source.plain else name
+    if source.reference:
+        settings["reference"] = "reference"
+    if shown.provider != "cpu":
+        settings["provider"] = repr(PROVIDERS[shown.provider])
+    given = {setting: getattr(variant, setting) for setting in _SETTINGS}
+    given |= {setting: getattr(variant.case, setting) for setting in _SETTINGS_OF_THE_CASE}
+    usual = {"named": True}
+    settings |= {
+        setting: written(value, indent=8)
+        for setting, value in given.items()
+        if value is not None and value != usual.get(setting, type(value)())
+    }
+    settings |= {setting: text for setting, ours in _CODE.items() if (text := source.expression(ours))}
+    lines = "".join(f"        {setting}={text},\n" for setting, text in settings.items())
+    return f"def cell():\n    return PlainCell(\n{lines}    )"
 
 
 def _environment_script(loaded: LoadedCase, shown: ShownCell) -> str:
     """The packages of an environment case and its line: whether they install is the first half of the answer."""
     assert issubclass(loaded.cls, EnvironmentCase)
     what = wanted(loaded.cls, loaded.environment_variants[shown.variant])
-    on = f" on {shown.measured_at[:10]}" if shown.measured_at else ""
     lines = [loaded.cls.title(), "", f"{loaded.id}/{shown.variant}: these packages on Python {what.python}", ""]
-    lines += [f"Measured{on}: {shown.status} at {shown.stage}", *_message(shown.message), ""]
+    lines += [*_measured(shown), ""]
     lines += ["`uv run --no-build --script FILE` makes the environment (stage resolve) and runs it (stage import)."]
     head = metadata(what.python, list(what.packages))
     return f"{head}\n{docstring(chr(10).join([*lines, '']))}\n\n{what.code.strip()}\n"
-
-
-def _version(torch: str) -> tuple[int, int]:
-    numbers = _RELEASE.match(torch)
-    if numbers is None:
-        raise StoreError(f"the row's torch is {torch!r}, which is no release: it cannot be reproduced")
-    return int(numbers[1]), int(numbers[2])
