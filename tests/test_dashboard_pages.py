@@ -9,7 +9,6 @@ from dashboard_data import CROSS, DRAWN, HOSTILE, MARKED_ID, RELEASES, UNDRAWN
 from drawn_pages import APP, app_of, cells, codes, markup, words
 from onnx_bytes import MODEL, model, node
 
-from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.upstream import source_address
 from caniexport.home import VARIABLE
 from caniexport.pages import links
@@ -164,10 +163,7 @@ def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_no
     assert "Not enough measured: 0 cases at 2.15.0" in alone
 
 
-CATALOGUE = [
-    CatalogueEntry("a", "plain", ops=("aten::conv2d", "Conv")),
-    CatalogueEntry("b", "plain", ops=("aten::gather", "Gather")),
-]
+CATALOGUE = ["aten::conv2d", "Conv", "aten::gather", "Gather"]
 
 
 def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():

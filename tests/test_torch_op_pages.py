@@ -82,7 +82,7 @@ def test_a_name_nobody_knows_is_answered_with_the_nearest_and_the_list(kept):
 def test_what_is_registered_stands_beside_what_passes_by_how_they_agree(kept):
     text = str(page("declared", {}, kept).body)
 
-    assert f"At torch {kept.rows().torch[-1]} " in text
+    assert f"At torch {kept.inventory.torch[-1]} " in text
     assert [word for word in Agreement if f": {word.value}</summary>" not in text] == []
     one = str(page("declared", {"q": "index_put", "is": "fewer"}, kept).body)
     assert "index_put" in one

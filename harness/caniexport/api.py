@@ -36,7 +36,7 @@ from caniexport.answers import upgrade as upgrades
 from caniexport.answers import why as errors
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
-from caniexport.answers.filters import FilterNames, read_filters
+from caniexport.answers.filters import FilterNames, exporter_names, read_filters, require_statuses
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model import upgrade_model
 from caniexport.answers.model_file import read_model
@@ -44,7 +44,6 @@ from caniexport.answers.operators import OperatorFilters
 from caniexport.answers.point import Points, parse
 from caniexport.answers.samples import EXPORTERS
 from caniexport.answers.scope import named, scope
-from caniexport.answers.select import exporter_names, require_statuses
 from caniexport.answers.table import By, TableLines
 from caniexport.answers.table import table as what_passes
 from caniexport.model.errors import UnknownName

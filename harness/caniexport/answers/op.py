@@ -11,11 +11,11 @@ from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
 from caniexport.answers.declared import declared_table, registered, registered_for
+from caniexport.answers.filters import require_exporter
 from caniexport.answers.installed import installations
 from caniexport.answers.operators import EVERY, OperatorFilters, operators
 from caniexport.answers.point import call_text
 from caniexport.answers.samples import EXPORTERS, Sampled, Samples, last_run, name_keys, read_sampled, shown_error
-from caniexport.answers.select import require_exporter
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OF_PYTHON, OPERATORS

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from caniexport import names, versions
-from caniexport.answers.select import load, require_exporter, require_opsets
+from caniexport.answers.filters import require_exporter, require_opsets
+from caniexport.answers.inventory import Inventory
 from caniexport.bisect.probe import BisectedCell, Prober, known
 from caniexport.bisect.run import Bisection, bisect
 from caniexport.home import Home
@@ -89,7 +90,7 @@ def _asked(question: Question, axis: str, home: Home, dataset: Dataset) -> Bisec
         raise UnknownName(
             f"--opset is for every exporter but the default one, which asks for none (exporter {exporter})"
         )
-    if question.opset is not None and (known_opsets := load(dataset).opsets):
+    if question.opset is not None and (known_opsets := Inventory.of(dataset).opsets):
         require_opsets((str(question.opset),), known_opsets)
     held = "" if axis == "torch" else _held(question.torch, dataset)
     return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
@@ -99,7 +100,7 @@ def _held(torch: str | None, dataset: Dataset) -> str:
     """The release that is held fixed: the one named, else the newest measured, else the newest of the table."""
     if torch:
         return releases.find(torch).torch
-    return versions.newest(load(dataset).torch) or releases.table()[-1].torch
+    return versions.newest(Inventory.of(dataset).torch) or releases.table()[-1].torch
 
 
 def _version(text: str, measured: Iterable[str]) -> str:

@@ -365,7 +365,7 @@ def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:
 
 def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
-    from caniexport.answers.select import require_exporter
+    from caniexport.answers.filters import require_exporter
     from caniexport.model import releases
 
     known = home.read_cases()
@@ -401,7 +401,7 @@ def _has_nothing_new(report: ReleaseReport) -> bool:
 
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
     """What was measured: the table of what was asked for, on the releases that have rows."""
-    from caniexport.answers.reading import load
+    from caniexport.answers.inventory import Inventory
     from caniexport.answers.table import table
     from caniexport.render.terminal import show
 
@@ -409,9 +409,9 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     # cells that a file names have no ``cases`` among the options
     shown = options.cases or tuple(sorted({name.split("/")[1] for name in options.cells}))
     known = home.read_cases() if shown else {}
-    rows = load(dataset)
-    releases = tuple(report.torch for report in reports if report.torch in rows.torch)
-    opsets = tuple(str(opset) for opset in options.opsets if opset in rows.opsets)
+    found = Inventory.of(dataset)
+    releases = tuple(report.torch for report in reports if report.torch in found.torch)
+    opsets = tuple(str(opset) for opset in options.opsets if opset in found.opsets)
     if missing := [report.torch for report in reports if report.torch in releases and _has_nothing_new(report)]:
         output.echo(f"Nothing was measured now of torch {', '.join(missing)}: the table has its earlier rows.")
     if shown and all(known[name.partition("/")[0]].is_environment for name in shown):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caniexport.answers.select import CatalogueEntry
-from caniexport.model.canaries import CANARY
-from caniexport.model.case import PLAIN
 from caniexport.names import plural
 from caniexport.pages.kept import Kept
 from caniexport.store.views import Views
@@ -28,14 +25,8 @@ class Overview:
         return f"{plural(self.cases, 'case')}: {len(self.measured):,} measured, {missing:,} not measured yet."
 
 
-def cases(kept: Kept) -> list[CatalogueEntry]:
-    """The failing form of every case in reading order, canaries left out."""
-    found = kept.rows().catalogue.items()
-    return [entry for (_, variant), entry in found if variant == PLAIN and entry.corpus != CANARY]
-
-
 def overview(kept: Kept) -> Overview:
     """The cases of the dataset."""
     known = {case for (case,) in Views.of(kept).fetch('SELECT DISTINCT "case" FROM cells')}
-    entries = cases(kept)
+    entries = kept.inventory.documented
     return Overview(len(entries), frozenset(entry.case for entry in entries if entry.case in known))

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from caniexport import versions
 from caniexport.answers.answer import words
-from caniexport.answers.select import DEFAULT_OPSET
+from caniexport.answers.filters import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
 from caniexport.names import plural

@@ -20,7 +20,6 @@ from pagefind_bin import get_executable
 
 from caniexport.model.errors import CaniexportError
 from caniexport.names import some
-from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads
@@ -61,7 +60,7 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
 
     Raises :class:`CaniexportError` where the folder holds a file that no copy wrote, or nothing was measured.
     """
-    if not kept.rows().count and not kept.rows().environment:
+    if kept.inventory.is_empty:
         raise CaniexportError("nothing has been measured yet: there is nothing to copy")
     _refuse_others(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -117,21 +116,23 @@ class _Copy:
         self._pages = self._written = 0
         self._counting = Lock()
         self._folder = folder
-        rows = kept.rows()
-        local = rows.local
-        releases = f"{len(rows.torch)} torch releases, {rows.torch[0]} to {rows.torch[-1]}" if rows.torch else "none"
+        known = kept.inventory
+        local = known.local
+        releases = (
+            f"{len(known.torch)} torch releases, {known.torch[0]} to {known.torch[-1]}" if known.torch else "none"
+        )
         own = f", {local:,} of them measured on one machine and not published" if local else ""
-        self._stamp = f"Copied from {rows.count:,} measured cells of {releases}{own}."
+        self._stamp = f"Copied from {known.count():,} measured cells of {releases}{own}."
         self._writer = PageWriter(kept, folder, self._stamp, self._count)
 
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
-        cases = [entry.case for entry in overview.cases(self._kept)]
+        cases = [entry.case for entry in self._kept.inventory.documented]
         ops = sorted(self._kept.answer(names_of_one))
         upgrades = [upgrade_file(asked["from"], asked.get("profile", "")) for asked in upgrade.starts(self._kept)]
         parts = [*_parts("upgrades", upgrades), *_parts("operators", ops), *_parts("cases", cases)]
-        parts += _parts("releases", self._kept.rows().torch)
-        parts += _parts("themes", list(dict.fromkeys(entry.theme for entry in overview.cases(self._kept))))
+        parts += _parts("releases", self._kept.inventory.torch)
+        parts += _parts("themes", list(dict.fromkeys(entry.theme for entry in self._kept.inventory.documented)))
         self._pages = len(PAGES) + sum(len(part.names) for part in parts)
         self._say(f"writing the tables as files, then {self._pages} pages")
         with self._beside(parts) as written, ThreadPoolExecutor(1) as packing:

@@ -50,7 +50,7 @@ def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
-    found = standings(kept, kept.rows().torch[-1], Scope())
+    found = standings(kept, kept.inventory.torch[-1], Scope())
     return [{**vars(item), **{name: word.value for name, word in _words(item)}} for item in found]
 
 

@@ -90,8 +90,6 @@ class PageWriter:
 
     def write_cases(self, cases: Iterable[str]) -> None:
         """The page of each case, with the pictures of its graphs."""
-        cases = list(cases)
-        self._kept.read_cases(cases)
         self._pictures = self._pictures or Pictures(self._kept, self._folder)
         for case in cases:
             self.write_page(case_file(case), "case", {"case": case}, self._pictures.of(case, "../"))
@@ -109,12 +107,12 @@ class PageWriter:
 
     def _read_ends(self) -> None:
         """What runtimes and providers make of every case's files: a question for each case takes many times as long."""
-        every = [entry.case for entry in overview.cases(self._kept)]
+        every = [entry.case for entry in self._kept.inventory.documented]
         worse_elsewhere(self._kept, every)
 
     def _front(self) -> dict[str, object]:
         return {
-            "entries": overview.cases(self._kept),
+            "entries": self._kept.inventory.documented,
             "found": self._kept.answer(overview.overview),
             "files": downloads.WHAT.items(),
         }

@@ -13,7 +13,7 @@ def page(form: Form, kept: Kept) -> Page:
     """The numbers, and what the signs mean."""
     body = render(
         "about.html",
-        rows=kept.rows(),
+        known=kept.inventory,
         found=kept.answer(overview),
         audit=kept.answer(saved.last),
         is_readable=not kept.problems,

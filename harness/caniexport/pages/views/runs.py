@@ -53,7 +53,7 @@ def page(form: Form, kept: Kept) -> Page:
         runs=len(found),
         passed=sum(row["gate"] == GOOD for row in found),
         unjudged=[(_count_unjudged(found, origin), why) for origin, why in _UNJUDGED.items()],
-        notes=kept.rows().notes,
+        notes=kept.inventory.notes,
         pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
         whole=form.whole,
     )

@@ -26,7 +26,7 @@ _PARTS = ("torch", "opset", "exporter", "profile")
 def page(form: Form, kept: Kept) -> Page:
     """The workarounds of what is named, else of all."""
     query = form.words("q", "Search", "stack_rewrite, grid_sample, any words", width=420).strip()
-    form.choose_setting(kept.rows(), _PARTS)
+    form.choose_setting(kept.inventory, _PARTS)
     files: tuple[File, ...] = ()
     if not_known := undecided(form, "workarounds", _PARTS):
         body = not_known
