@@ -60,7 +60,10 @@ class Inventory:
                 coalesce(list_concat(aten_ops, onnx_ops), []), coalesce(sources, [])
             FROM variants ORDER BY coalesce(theme, ''), "case", variant <> 'plain', changes_values, line"""
         )
-        found = [CatalogueEntry(*(tuple(value) if isinstance(value, list) else value for value in row)) for row in rows]
+        found = []
+        for row in rows:
+            values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in row]
+            found.append(CatalogueEntry(*values))
         described = {entry.case for entry in found}
         # rows of a workaround that its case no longer has are history, not an answer
         others = [key for key in self.dataset.distinct(("case", "variant")) if key[0] and key[0] not in described]

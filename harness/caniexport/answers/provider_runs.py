@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from caniexport import versions
 from caniexport.answers.outcomes import short_cause
 from caniexport.bundles import node_tests, probes
-from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
 
 if TYPE_CHECKING:
@@ -99,13 +98,6 @@ class ProviderRuns:
     left: tuple[LeftOperator, ...]
     apart: tuple[ProviderCase, ...]
 
-    @property
-    def told(self) -> str:
-        """The sentence about all of its files."""
-        parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
-        where = place_of(self.runtime, self.version, self.provider, self.device)
-        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
-
 
 #: runtime, version, provider, devices
 _Of = tuple[str, str, str, str]
@@ -131,25 +123,6 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
         ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
         for of, gathered in sorted(found.items(), key=lambda item: versions.parse(item[0][1] or "0"), reverse=True)
     ]
-
-
-def worse_elsewhere(dataset: Dataset, cases: Collection[str]) -> Mapping[str, Sequence[tuple[str, ProviderCase]]]:
-    """By case: what another provider does to files of it that work on the CPU, the failing form first; and where.
-
-    ``onnxruntime 1.31.1 on cuda (NVIDIA H100)``. A case is read once for a dataset.
-    """
-    known: dict[str, list[tuple[str, ProviderCase]]] = dataset.beside.setdefault("worse elsewhere", {})
-    worse: dict[str, list[tuple[str, ProviderCase]]] = {case: [] for case in cases if case not in known}
-    found = _gather(dataset, {"provider": elsewhere(dataset), "case": list(worse)}, "") if worse else {}
-    for of, gathered in found.items():
-        for item in _differing(gathered):
-            if item.end is not ProviderEnd.ONLY:
-                worse[item.case].append((place_of(*of), item))
-    for told in worse.values():
-        told.sort(key=lambda pair: (pair[0], pair[1].variant != PLAIN))
-    # whole at once: other sessions read it meanwhile
-    known.update(worse)
-    return known
 
 
 def place_of(runtime: str, version: str, provider: str, device: str) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 from caniexport import names as known
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Message, Share, Table
-from caniexport.answers.contributed import contributed_runs
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.provider_runs import ProviderEnd, elsewhere, place_of, provider_runs
 from caniexport.bundles import node_tests, probes
 from caniexport.corpus.refusals import refusal
 from caniexport.model.status import WORKS
-from caniexport.store import Dataset
+from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
 
 
@@ -210,18 +210,44 @@ def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
 
 
 def _contributed(dataset: Dataset) -> Table:
-    """Runs that others handed in, and whether their rows are used."""
-    rows = tuple(
-        (
-            place_of(run.runtime, run.version, run.provider, run.device),
-            f"{run.contributor} {run.contributed_from}".strip(),
-            run.files,
-            f"{run.repeated} repeated here, {len(run.differing)} differ",
-            "used" if run.gate == "good" else run.gate,
-        )
-        for run in contributed_runs(dataset)
+    """Runs that others handed in, the newest first, and whether their rows are used."""
+    rows: list[tuple[Cell, ...]] = []
+    runs = [run for run in dataset.records("environments") if run["contributor"]]
+    for run in sorted(runs, key=lambda run: str(run["measured_at"]), reverse=True):
+        found = dataset.records("runs", {"run_id": (run["run_id"],), "env_id": (run["env_id"],)})
+        for first in found[:1]:
+            where = (first["runtime"], first["runtime_version"] or "", first["provider"], first["device"] or "")
+            sample = f"{run['repeated'] or 0} repeated here, {len(run['differing'] or ())} differ"
+            by = f"{run['contributor']} {run['contributed_from'] or ''}".strip()
+            rows.append(
+                (place_of(*where), by, len(found), sample, "used" if run["gate"] == "good" else run["gate"] or "")
+            )
+    columns = ("runtime", "by", "files", "sample", "rows are")
+    return Table("runs that others handed in", columns, tuple(rows), shown=0)
+
+
+def runtimes_agree(dataset: Dataset) -> Answer:
+    """Of the files that the newest releases of two runtimes have run: on how many both work, or both do not."""
+    newest = {(one.name, one.provider): one for one in Inventory.of(dataset).runtimes}
+    names = {one: one.text for one in newest.values()}
+    listed = ", ".join(f"({', '.join(map(sql.literal, (*one, text)))})" for one, text in names.items())
+    found = Views.of(dataset).fetch(
+        f"""WITH ran AS (
+            SELECT name, bundle, bool_and(coalesce(works(status), false)) AS works
+            FROM replays JOIN (VALUES {listed}) newest(runtime, runtime_version, provider, name)
+                USING (runtime, runtime_version, provider)
+            WHERE corpus NOT IN ('{probes.CORPUS}', '{node_tests.CORPUS}') GROUP BY ALL)
+        SELECT a.name, b.name, count(*) FILTER (a.works = b.works), count(*)
+        FROM ran a JOIN ran b USING (bundle) GROUP BY ALL"""
+        if listed
+        else "SELECT 1 WHERE false"
     )
-    return Table("runs that others handed in", ("runtime", "by", "files", "sample", "rows are"), rows, shown=0)
+    shares = {(one, other): Share(alike, both) for one, other, alike, both in found}
+    columns = [text for text in names.values() if (text, text) in shares]
+    rows = tuple((Code(one), *(shares.get((one, other), Share(0, 0)) for other in columns)) for one in columns)
+    said = "Of the files that two runtimes have run: on how many both work, or both do not."
+    table = Table("", ("runtime", *columns), rows if len(columns) > 1 else (), _SHOWN)
+    return Answer(said, AnswerOutcome.LISTED, (table,))
 
 
 def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus: str = "") -> Answer:
@@ -263,7 +289,11 @@ def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus:
         ),
         Table("operators that are left to the CPU", of, left, _FEW),
     )
-    return Answer(verdict, AnswerOutcome.LISTED, tables, more="--all: every release, case and operator.")
+    note = (
+        "Of: files with the operator that ran there. A node without a kernel there, or with a shape or a small "
+        "integer, runs on the CPU, and its tensors are copied."
+    )
+    return Answer(verdict, AnswerOutcome.LISTED, tables, (note,), more="--all: every release, case and operator.")
 
 
 def on_operators(dataset: Dataset, patterns: Sequence[str], names: Sequence[str] = ()) -> Answer:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
-from caniexport.answers.provider_runs import worse_elsewhere
 from caniexport.pages import links, overview
 from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
@@ -77,7 +76,6 @@ class PageWriter:
 
     def write_operators(self, ops: Iterable[str]) -> None:
         """The page of each operator, or the file that leads from another name of it to its page."""
-        self._read_ends()
         one = self._kept.answer(names_of_one)
         for op in ops:
             told = one[op][0] if op in one else op
@@ -104,11 +102,6 @@ class PageWriter:
         """The page of each theme: the table of its cases."""
         for theme in themes:
             self.write_page(theme_file(theme), "matrix", {"theme": theme})
-
-    def _read_ends(self) -> None:
-        """What runtimes and providers make of every case's files: a question for each case takes many times as long."""
-        every = [entry.case for entry in self._kept.inventory.documented]
-        worse_elsewhere(self._kept, every)
 
     def _front(self) -> dict[str, object]:
         return {

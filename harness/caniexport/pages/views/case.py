@@ -112,7 +112,11 @@ def page(form: Form, kept: Kept) -> Page:
     answer = kept.answer(answer_case, NamedCase(case, variant).text)
     other = PERIOD if kept.profile == NEWEST else kept.profile
     beside = newest.answer(packages_beside, case, other)
-    given["answer"] = answered(replace(answer, tables=(*answer.tables, *([beside] if beside.rows else []))))
+    # the heading has the title
+    tables = [
+        replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
+    ]
+    given["answer"] = answered(replace(answer, tables=(*tables, *([beside] if beside.rows else []))))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []

@@ -33,7 +33,7 @@ def page(form: Form, kept: Kept) -> Page:
     name, samples = form.text("op").strip(), Samples.of(kept)
     torch = form.mine.one("torch")
     torch = torch if torch in samples.releases else ""
-    if not name or (found := _known(form, kept, name, torch)) is None:
+    if not name or (found := _known(kept, name, torch)) is None:
         return _list(form, kept, samples, torch)
     form.choose_setting(kept.inventory)
     body, files = answered(found), files_of("op", found)
@@ -55,12 +55,11 @@ def ask_op(kept: Kept, name: str, asked: OperatorFilters) -> Answer:
     return op(kept, name, asked)
 
 
-def _known(form: Form, kept: Kept, name: str, torch: str) -> Answer | None:
-    """What is known of an operator; ``None`` where nothing is, which the form then says."""
+def _known(kept: Kept, name: str, torch: str) -> Answer | None:
+    """What is known of an operator; ``None`` where nothing is."""
     try:
         return kept.answer(ask_op, name, OperatorFilters(torch=torch))
-    except UnknownName as error:
-        form.warnings.append(str(error))
+    except UnknownName:
         return None
 
 
@@ -73,6 +72,7 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
     form.choose_setting(kept.inventory, ("torch", "exporter"), EXPORTERS)
     wanted = form.text("op").strip()
     near = names.nearest(wanted, kept.answer(names_of_one)) if wanted else ()
+    form.warnings += [f"unknown operator {wanted!r}"] * bool(wanted)
     meant = render("near.html", near=near, page="op", parameter="op")
     if not samples.releases:
         return form.page("Operators", _LIST, meant)

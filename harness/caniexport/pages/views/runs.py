@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from caniexport import home as homes
 from caniexport import versions
 from caniexport.alerts.answer import alerts_answer
 from caniexport.alerts.comparison import Run, between, runs
-from caniexport.answers.agreement import agreement
-from caniexport.answers.provider_runs import elsewhere, provider_runs
+from caniexport.answers.answer import Answer
+from caniexport.answers.provider_runs import elsewhere
+from caniexport.answers.runtimes import on_provider, runtimes_agree
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.pages import live
 from caniexport.pages.answered import answered
-from caniexport.pages.charts import HeatCell, heat_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -68,8 +68,7 @@ def page(form: Form, kept: Kept) -> Page:
             ("Runtimes that run the same files", ("runtime", *_COLUMNS), _told(running, "release")),
         ),
         audit=kept.answer(saved.last),
-        agreement=kept.answer(_agreement),
-        elsewhere=kept.answer(_elsewhere),
+        runtimes=[answered(answer, heading) for heading, answer in _of_runtimes(kept)],
     )
     return form.page("Runs and environments", _LEAD, body, above, is_live=True, folds=True)
 
@@ -78,33 +77,13 @@ def _count_unjudged(found: Iterable[Mapping[str, Any]], origin: str) -> int:
     return sum(row["gate"] is None and row["origin"] == origin for row in found)
 
 
-def _agreement(kept: Kept) -> Markup:
-    """The share of the files that two runtimes have run on which both end alike: a picture, and its numbers."""
-    found = agreement(kept)
-    names = list(dict.fromkeys(one for one, _ in found))
-    if len(names) < 2:
-        return Markup()
-    caption = "Of the files that two runtimes have run, the share on which both work or both do not, in per cent"
-    shares = {pair: f"{100 * alike / both:.0f}" if both else "·" for pair, (alike, both) in found.items()}
-    cells = [HeatCell(one, other, said, *_shade(said)) for (one, other), said in shares.items()]
-    picture = heat_chart(cells, names, names, caption)
-    return render("agreement.html", picture=picture, names=names, shares=shares, found=found, caption=caption)
-
-
-def _elsewhere(kept: Kept) -> Markup:
-    """What each provider beside the CPU's does with the files that torch exported."""
-    found = [runs for name in elsewhere(kept) for runs in provider_runs(kept, name)]
-    return render("provider_runs.html", found=found, asked="")
-
-
-def _shade(said: str) -> tuple[str, str]:
-    """The colour of a share, from orange to blue, and of its words."""
-    if not said.isdigit():
-        return "#00000000", "#68747b"
-    blue = max(0.0, (int(said) - 50) / 50)
-    low, high = (251, 220, 192), (170, 208, 240)
-    mixed = (round(one + blue * (other - one)) for one, other in zip(low, high, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed), "#14191d"
+def _of_runtimes(kept: Kept) -> Iterator[tuple[str, Answer]]:
+    """What each provider beside the CPU's does with the files that torch exported; how far two runtimes agree."""
+    for name in elsewhere(kept):
+        yield f"The same files on {name}.", kept.answer(on_provider, name)
+    agreement = kept.answer(runtimes_agree)
+    if agreement.tables[0].rows:
+        yield "Agreement of runtimes.", agreement
 
 
 def progress(kept: Kept) -> Markup:
