@@ -17,7 +17,7 @@ from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.rows import TABLES
 from caniexport.model.status import Exporter, FixKind, Stage, Status, WhyNot
-from caniexport.pages import looks
+from caniexport.pages import glossary, looks
 from caniexport.pages.glossary import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +47,7 @@ def test_a_command_that_answers_has_a_real_example():
 
 
 @pytest.mark.parametrize(
-    "words", [looks.CLASSES, make_commands.STATES, make_commands.RANGES, looks.AGREEMENT, looks.STATUS]
+    "words", [glossary.CLASSES, make_commands.STATES, make_commands.RANGES, glossary.AGREEMENT, looks.STATUS]
 )
 def test_every_word_has_a_meaning(words):
     kind = type(next(iter(words)))

@@ -77,8 +77,9 @@ def test_runs_that_the_gate_did_not_judge_are_counted_beside_those_that_passed(s
     writer.write(file, "environments", to_arrow("environments", [{**row, "gate": None} for row in rows[:1]] + rows[1:]))
     above = [str(page("runs", {}, kept).above) for kept in (small, Kept.open(file.parent, None))]
 
-    assert "None. 4 of 4 runs passed the checks of the gate.</p>" in above[0]
-    assert "None. 3 of 4 runs passed the checks of the gate. 1 was not judged, or no verdict was kept" in above[1]
+    assert "None is left out: 4 of 4 runs passed the gate's checks." in html.unescape(above[0])
+    assert "None is left out: 3 of 4 runs passed the gate's checks." in html.unescape(above[1])
+    assert "Not judged: 1, or no verdict was kept" in above[1]
     assert "Rows of runs that were not judged are used." in above[1]
 
 

@@ -45,14 +45,14 @@ def versions_of(dataset: Dataset, torch: str, package: str) -> list[PackageVersi
     Raises :class:`UnknownName` where the release was not measured with it.
     """
     found: dict[str, PackageVersion] = {}
-    for item in sorted(every_installation(dataset), key=lambda item: _rank(item, package), reverse=True):
+
+    def rank(item: Installed) -> tuple[bool, bool, str]:
+        return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile
+
+    for item in sorted(every_installation(dataset), key=rank, reverse=True):
         version = item.packages.get(package)
         if item.torch == torch and version is not None:
             found[version] = PackageVersion(version, item)
     if not found:
         raise UnknownName(f"torch {torch} was not measured with {package} installed")
     return [found[version] for version in versions.ordered(found)]
-
-
-def _rank(item: Installed, package: str) -> tuple[bool, bool, str]:
-    return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile

@@ -133,7 +133,11 @@ def place_of(runtime: str, version: str, provider: str, device: str) -> str:
 def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _Gathered]:
     """By runtime, version, provider and devices: how each file ended; one that ran on several devices counts once."""
     rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
-    rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
+    rows = [
+        row
+        for row in rows
+        if (row[4] == corpus if corpus else row[4] not in _NO_FILES) and row[5] and row[9] not in _SAYS_NOTHING
+    ]
     rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
     texts = dataset.messages({row[10] for row in rows})
     devices: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -148,7 +152,9 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
         if status in WORKS or end is ProviderEnd.ABSENT:
             gathered.ran[bundle] = variant
         if end in _APART:
-            gathered.apart[case, variant, end].append(_said(_cpu(facts)) if end is ProviderEnd.ONLY else text)
+            # of what the CPU provider says the stage and the exception's name are left out
+            own = _cpu(facts).get("signature", "").split("|", 2)[-1]
+            gathered.apart[case, variant, end].append(own if end is ProviderEnd.ONLY else text)
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
     return found
@@ -178,11 +184,6 @@ def elsewhere(dataset: Dataset) -> list[str]:
     return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - ON_CPU)
 
 
-def _said(cpu: Mapping[str, str]) -> str:
-    """What the CPU provider said, without the stage and the exception's name."""
-    return cpu.get("signature", "").split("|", 2)[-1]
-
-
 def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
     if stage == Stage.PLACE and status == Status.UNSUPPORTED:
         return ProviderEnd.ABSENT
@@ -201,10 +202,6 @@ def _left(text: str) -> Iterable[tuple[str, int]]:
         for word in words.split(", "):
             operator, _, count = word.partition("*")
             yield operator.strip(), int(count) if count.isdigit() else 1
-
-
-def _is_of(corpus: str, wanted: str) -> bool:
-    return corpus == wanted if wanted else corpus not in _NO_FILES
 
 
 def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:

@@ -244,7 +244,9 @@ def runtimes_agree(dataset: Dataset) -> Answer:
     )
     shares = {(one, other): Share(alike, both) for one, other, alike, both in found}
     columns = [text for text in names.values() if (text, text) in shares]
-    rows = tuple((Code(one), *(shares.get((one, other), Share(0, 0)) for other in columns)) for one in columns)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (Code(one), *(shares.get((one, other), Share(0, 0)) for other in columns)) for one in columns
+    )
     said = "Of the files that two runtimes have run: on how many both work, or both do not."
     table = Table("", ("runtime", *columns), rows if len(columns) > 1 else (), _SHOWN)
     return Answer(said, AnswerOutcome.LISTED, (table,))

@@ -201,4 +201,4 @@ def _documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str
 _MESSAGES = """
     WITH given AS (SELECT DISTINCT "case", message_id FROM cells WHERE profile = $1),
     said AS (SELECT DISTINCT message_id, text FROM message)
-    SELECT "case", string_agg(text, '\n') FROM given JOIN said USING (message_id) GROUP BY ALL"""
+    SELECT "case", string_agg(text, '\n' ORDER BY message_id) FROM given JOIN said USING (message_id) GROUP BY ALL"""

@@ -205,7 +205,9 @@ def open_for(
     if install is None:
         return dataset, with_measured(dataset, given)
     context = click.get_current_context()
-    named = {"profile": dataset.profile} if _is_named(context, "profile") else {}
+    named = (
+        {"profile": dataset.profile} if context.get_parameter_source("profile") is ParameterSource.COMMANDLINE else {}
+    )
     point, notes = Points(dataset).find({**install.point, **named})
     leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *notes):
@@ -226,10 +228,6 @@ def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dic
         return found if told else asked
 
     return {**given, "torch": tuple(nearest(text) for text in given["torch"])} if given.get("torch") else dict(given)
-
-
-def _is_named(context: click.Context, option: str) -> bool:
-    return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def tell(line: str) -> None:

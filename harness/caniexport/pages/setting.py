@@ -104,10 +104,14 @@ def read(asked: Mapping[str, str], known: Inventory, prefix: str, warn: Callable
             try:
                 found.update(part.read(item, known))
                 kept.append(item)
-                if other := _other_patch(item, known) if part.name == "torch" else "":
-                    warn(other)
+                # another patch release may answer
+                if part.name == "torch" and not (_RANGE.fullmatch(item) or versions.is_range(item)):
+                    other = _patch(item, known)[1]
+                    warn(other) if other else None
             except UnknownName as error:
-                warn(f"{error}{_within(known.dataset.profile)}")
+                profile = known.dataset.profile
+                within = "" if profile == NEWEST else f" with packages {PROFILE_WORDS.get(profile, profile)}"
+                warn(f"{error}{within}")
         if kept:
             values[part.name] = tuple(name for name in part.known(known) if name in found)
             address[part.name] = ",".join(kept)
@@ -122,28 +126,14 @@ def near(name: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
     """The known values nearest to one that nobody knows: releases and opsets on both sides, else names."""
     try:
         if name in RELEASES or name.endswith("opset"):
-            return tuple(versions.neighbours(versions.parse(asked), filter(_is_version, known)))
+            return tuple(versions.neighbours(versions.parse(asked), (text for text in known if text[:1].isdigit())))
     except UnknownName:
         pass
     return tuple(names.nearest(asked, known))
 
 
-def _is_version(text: str) -> bool:
-    return text[:1].isdigit()
-
-
-def _other_patch(item: str, known: Inventory) -> str:
-    """What is said of a release for which another of its minor version answers; empty for all else."""
-    return "" if _RANGE.fullmatch(item) or versions.is_range(item) else _patch(item, known)[1]
-
-
 def _patch(item: str, known: Inventory) -> tuple[str, str]:
     return versions.resolve_told(item, known.torch)
-
-
-def _within(profile: str) -> str:
-    """The packages with which something is not known, where they are not the newest."""
-    return "" if profile == NEWEST else f" with packages {PROFILE_WORDS.get(profile, profile)}"
 
 
 def _torch(item: str, known: Inventory) -> Sequence[str]:
@@ -176,11 +166,6 @@ def _opset(item: str, known: Inventory) -> Sequence[str]:
     return [DEFAULT_OPSET if opset is None else str(opset) for opset in found]
 
 
-def _exporter(item: str, _: Inventory) -> Sequence[str]:
-    """``trace``, ``torchscript-trace``, ``TorchScript`` (traced and scripted)."""
-    return exporter_names((item,))
-
-
 def _runtime(item: str, known: Inventory) -> Sequence[str]:
     """``onnxruntime==1.20``, ``ort1.20``, ``openvino``."""
     found = find_runtime(known.runtimes, item, None, [])
@@ -191,16 +176,20 @@ def _runtimes(known: Inventory) -> Sequence[str]:
     return list(dict.fromkeys(f"{one.name}=={one.version}" for one in known.runtimes))[::-1]
 
 
-def _profile(item: str, known: Inventory) -> Sequence[str]:
-    return (names.require("profile", item, known.dataset.profiles()),)
-
-
 PARTS = (
     SettingPart("torch", "My torch", "all, or 2.0..2.15", "combo", lambda known: known.torch, _torch),
     SettingPart(
         "opset", "My opset", "all, or 14..18", "combo", lambda known: [*map(str, known.opsets), DEFAULT_OPSET], _opset
     ),
-    SettingPart("exporter", "My exporter", "", "pills", lambda _: EXPORTERS, _exporter, EXPORTER_SHORT),
+    SettingPart(
+        "exporter",
+        "My exporter",
+        "",
+        "pills",
+        lambda _: EXPORTERS,
+        lambda item, _: exporter_names((item,)),
+        EXPORTER_SHORT,
+    ),
     SettingPart("runtime", "My runtime", "as installed", "select", _runtimes, _runtime),
     SettingPart(
         PROFILE,
@@ -208,7 +197,7 @@ PARTS = (
         "the newest",
         "select",
         lambda known: known.dataset.profiles()[1:],
-        _profile,
+        lambda item, known: (names.require("profile", item, known.dataset.profiles()),),
         PROFILE_WORDS,
     ),
 )

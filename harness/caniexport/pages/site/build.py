@@ -141,7 +141,7 @@ class _Copy:
             for name in PAGES:
                 file = "index.html" if name == "search" else f"{name}.html"
                 self._writer.write_page(file, name, _ASKED.get(name, {}))
-            self._feed()
+            (self._folder / FEED).write_text(alerts.feed(self._kept), encoding="utf-8")
             api.write(self._kept, self._folder)
             for write in reversed(written):
                 write()
@@ -178,9 +178,6 @@ class _Copy:
             part.write(self._writer)
         else:
             self._kept.add_problems(future.result())
-
-    def _feed(self) -> None:
-        (self._folder / FEED).write_text(alerts.feed(self._kept), encoding="utf-8")
 
     def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
         for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from caniexport.answers.filters import Filters
 from caniexport.answers.scope import Scope
 from caniexport.answers.table import table
-from caniexport.answers.workaround import Standing, standings
+from caniexport.answers.workaround import standings
 from caniexport.pages.kept import Kept
 from caniexport.pages.sheet import as_csv
 from caniexport.render.plain import as_csv as answer_csv
@@ -51,11 +51,10 @@ def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
     found = standings(kept, kept.inventory.torch[-1], Scope())
-    return [{**vars(item), **{name: word.value for name, word in _words(item)}} for item in found]
-
-
-def _words(item: Standing) -> Iterable[tuple[str, Enum]]:
-    return ((name, value) for name, value in vars(item).items() if isinstance(value, Enum))
+    return [
+        {name: value.value if isinstance(value, Enum) else value for name, value in vars(item).items()}
+        for item in found
+    ]
 
 
 def _compressed(path: Path, text: str) -> None:

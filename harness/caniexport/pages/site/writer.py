@@ -28,7 +28,7 @@ from caniexport.pages.views.op import names_of_one
 
 #: the script of the front page
 SEARCH = ("search.js",)
-TABLES = ("newest.js",)
+TABLES = ("tables.js",)
 #: a picture of numbers in a page
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39

@@ -97,7 +97,8 @@ def page(form: Form, kept: Kept) -> Page:
         case = find(Views.of(kept), name).case
     except UnknownName:
         return _listing(form, kept)
-    kept, newest = _with_packages(form, kept), kept.of(NEWEST)
+    newest, named_profile = kept.of(NEWEST), form.one_of(PROFILE, kept.profiles(), "packages")
+    kept = kept.of(named_profile or kept.profile)
     known = {variant: entry for (name, variant), entry in kept.inventory.catalogue.items() if name == case}
     about = known.get(PLAIN) or next(iter(known.values()), None)
     measured = Views.of(kept).fetch(_MEASURED, [case, kept.profile])
@@ -139,14 +140,17 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
     torch = form.one_of("torch", kept.inventory.torch, "torch release")
     opset = form.one_of("opset", [*map(str, opsets), DEFAULT_OPSET])
     asked = exporter_name(form.asked.get("exporter", ""))
-    mine = (
-        [torch] if torch else form.mine.of("torch")[-1:],
-        [opset] if opset else form.mine.of("opset")[-1:],
-        [asked] if asked in exporters else form.mine.of("exporter"),
-    )
-    where: dict[str, list[Any]] = {"case": [named.case], "variant": [named.variant]}
-    for column, values in zip(("torch", "opset", "exporter"), mine, strict=True):
-        where |= {column: [_number(value) if column == "opset" else value for value in values]} if values else {}
+    opsets_asked = [opset] if opset else form.mine.of("opset")[-1:]
+    chosen = {
+        "torch": [torch] if torch else form.mine.of("torch")[-1:],
+        "opset": [int(text) if text.isdigit() else None for text in opsets_asked],
+        "exporter": [asked] if asked in exporters else form.mine.of("exporter"),
+    }
+    where = {
+        "case": [named.case],
+        "variant": [named.variant],
+        **{name: given for name, given in chosen.items() if given},
+    }
     row, _ = most_telling(kept, where)
     exporter = form.tabs("exporter", "Exporter", exporters, row["exporter"] if row else exporters[0], EXPORTER_SHORT)
     mine_profile = form.mine.profile
@@ -170,20 +174,11 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
     return {"grid": grid, "open": Open(answered(evidence(kept, row, where_text)), picture(kept, row), script)}
 
 
-def _number(opset: str) -> int | None:
-    return int(opset) if opset.isdigit() else None
-
-
 def _call(row: Row) -> str:
     opset = "" if row["opset"] is None else f", opset_version={row['opset']}"
     return (
         "default" if row["exporter"] == Exporter.DEFAULT.value else f"{call_text(row['torch'], row['exporter'])}{opset}"
     )
-
-
-def _with_packages(form: Form, kept: Kept) -> Kept:
-    """The dataset of the packages that the address names for its cell, else of the reader's own."""
-    return kept.of(form.one_of(PROFILE, kept.profiles(), "packages") or kept.profile)
 
 
 def _listing(form: Form, kept: Kept) -> Page:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from caniexport.answers.answer import Answer
 from caniexport.answers.declared import Agreement, declared
 from caniexport.answers.samples import EXPORTERS
 from caniexport.pages.answered import answered, files_of
@@ -24,10 +23,7 @@ def page(form: Form, kept: Kept) -> Page:
     wanted = form.pills("is", "Show", list(agreements), shown={name: item.value for name, item in agreements.items()})
     form.choose_setting(kept.inventory, ("torch", "exporter"), EXPORTERS)
     exporters = tuple(name for name in form.mine.of("exporter") if name in EXPORTERS) or EXPORTERS
-    asked = (form.mine.one("torch"), exporters, tuple(agreements[name] for name in wanted) or tuple(Agreement), query)
-    found = kept.answer(_ask, *asked)
+    chosen = tuple(agreements[name] for name in wanted) or tuple(Agreement)
+    asked = (form.mine.one("torch"), exporters, (), chosen, query)
+    found = kept.answer(declared, *asked)
     return form.page(_TITLE, _LEAD, answered(found), folds=True, files=files_of("declared", found))
-
-
-def _ask(kept: Kept, torch: str, exporters: tuple[str, ...], agreements: tuple[Agreement, ...], words: str) -> Answer:
-    return declared(kept, torch, exporters, (), agreements, words)

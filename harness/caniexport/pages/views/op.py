@@ -50,15 +50,10 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(name, lead, body, back=True, folds=True, files=files)
 
 
-def ask_op(kept: Kept, name: str, asked: OperatorFilters) -> Answer:
-    """The answer about an operator, or the list of them, as pages keep it."""
-    return op(kept, name, asked)
-
-
 def _known(kept: Kept, name: str, torch: str) -> Answer | None:
     """What is known of an operator; ``None`` where nothing is."""
     try:
-        return kept.answer(ask_op, name, OperatorFilters(torch=torch))
+        return kept.answer(op, name, OperatorFilters(torch=torch))
     except UnknownName:
         return None
 
@@ -78,7 +73,7 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
         return form.page("Operators", _LIST, meant)
     statuses = frozenset({Status(status)} if status else ())
     asked = OperatorFilters(torch=torch, exporters=form.mine.of("exporter"), dtype=dtype, statuses=statuses)
-    found = kept.answer(ask_op, "", asked)
+    found = kept.answer(op, "", asked)
     return form.page("Operators", _LIST, meant + answered(found), folds=True, files=files_of("operators", found))
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from caniexport.answers.answer import Answer
 from caniexport.answers.case import case as answer_case
 from caniexport.answers.filters import DEFAULT_OPSET, Filters
+from caniexport.answers.op import op
 from caniexport.answers.operators import EVERY
 from caniexport.answers.samples import Samples
 from caniexport.answers.search import (
@@ -33,7 +34,6 @@ from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
 from caniexport.pages.views import alerts, matrix, upgrade, workarounds
-from caniexport.pages.views.op import ask_op
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
 _LABEL = "A case, an operator, or your error"
@@ -107,7 +107,7 @@ def _of_name(kept: Kept, read: SearchInput, runtime: str) -> Iterator[Answer]:
         yield kept.answer(answer_case, read.text)
         return
     if Samples.of(kept).called(read.text):
-        yield kept.answer(ask_op, read.text, EVERY)
+        yield kept.answer(op, read.text, EVERY)
     if read.cases:
         asked = Filters(cases=read.cases, variants=(PLAIN,))
         yield kept.answer(matrix.ask, asked, By.TORCH, TableLines.CASES, runtime)

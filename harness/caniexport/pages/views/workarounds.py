@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from caniexport.answers.answer import Answer
 from caniexport.answers.scope import Scope, named
 from caniexport.answers.search import FullText, find_cases
@@ -53,8 +51,4 @@ def ask(form: Form, kept: Kept, asked: Scope) -> Answer:
     """The answer at the reader's release, opset and exporters."""
     opsets = [text for text in form.mine.of("opset") if text.isdigit()]
     opset = int(opsets[-1]) if opsets else None
-    return kept.answer(_ask, asked, "".join(form.mine.of("torch")[-1:]), opset, form.mine.of("exporter"))
-
-
-def _ask(kept: Kept, asked: Scope, torch: str, opset: int | None, exporters: Sequence[str]) -> Answer:
-    return workaround(kept, asked, torch, opset, exporters)
+    return kept.answer(workaround, asked, "".join(form.mine.of("torch")[-1:]), opset, form.mine.of("exporter"))
