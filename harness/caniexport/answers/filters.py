@@ -6,7 +6,7 @@ Exporters, statuses and opsets are read here; what depends on a dataset is in :m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypedDict
 
 from caniexport import names, versions
@@ -28,21 +28,16 @@ _ALSO = {
 Named = str | int | Iterable[str | int]
 
 
-class CaseFilterNames(TypedDict, total=False):
-    """The filters of an answer about one case."""
+class FilterNames(TypedDict, total=False):
+    """The filters that a user may name."""
 
+    case: Named
     variant: Named
     torch: Named
     opset: Named
     exporter: Named
     provider: Named
     status: Named
-
-
-class FilterNames(CaseFilterNames, total=False):
-    """The filters that a user may name."""
-
-    case: Named
     theme: Named
     op: Named
 
@@ -61,11 +56,6 @@ class Filters:
     themes: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
 
-    @property
-    def any(self) -> bool:
-        """Whether anything was asked for at all."""
-        return any(getattr(self, item.name) for item in fields(self))
-
 
 #: the field that a filter fills
 FIELDS = {
@@ -82,7 +72,6 @@ FIELDS = {
 
 _ALL = tuple(FIELDS)
 _OF_A_CASE = ("case", "variant", "torch", "opset", "exporter", "provider", "status")
-_OF_A_MOVE = ("case", "theme", "op")
 
 #: the filters that each answer takes
 TAKEN: dict[str, tuple[str, ...]] = {

@@ -11,6 +11,7 @@ from caniexport import versions
 from caniexport.home import NEWEST
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
+from caniexport.names import plural
 from caniexport.store import Dataset, sql
 from caniexport.store.elsewhere import Runtime
 from caniexport.store.views import Views
@@ -77,6 +78,20 @@ class Inventory:
     def documented(self) -> list[CatalogueEntry]:
         """The original of every case, in the order of the catalogue, canaries left out."""
         return [entry for entry in self.catalogue.values() if entry.variant == PLAIN and entry.corpus != CANARY]
+
+    @cached_property
+    def unmeasured(self) -> frozenset[str]:
+        """The documented cases that have no cell."""
+        measured = {case for (case,) in self.views.fetch('SELECT DISTINCT "case" FROM cells')}
+        return frozenset(entry.case for entry in self.documented if entry.case not in measured)
+
+    @property
+    def cases_text(self) -> str:
+        """``480 cases, each measured on some release.``"""
+        cases, missing = len(self.documented), len(self.unmeasured)
+        if not missing:
+            return f"{plural(cases, 'case')}, each measured on some release."
+        return f"{plural(cases, 'case')}: {cases - missing:,} measured, {missing:,} not measured yet."
 
     @property
     def ops(self) -> dict[str, None]:

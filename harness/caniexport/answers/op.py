@@ -222,7 +222,8 @@ def _failing(samples: Samples, op: str, torch: str, line: tuple[str, str | None]
     rows = samples.views.fetch(
         """SELECT signature, list(DISTINCT (dtype, exporter)), arg_min(sample, opset), arg_min(arguments, opset)
             FROM samples WHERE op = $1 AND torch = $2 AND calls > 0 AND NOT works(status) AND signature IS NOT NULL
-                AND ($3 IS NULL OR (dtype, form) IS NOT DISTINCT FROM ($3, $4)) GROUP BY ALL ORDER BY min(opset), signature""",
+                AND ($3 IS NULL OR (dtype, form) IS NOT DISTINCT FROM ($3, $4)) GROUP BY ALL
+            ORDER BY min(opset), signature""",
         [op, torch, *(line or (None, None))],
     )
     made = tuple(

@@ -79,7 +79,7 @@ class ModelStanding:
     """What is known of a model at a target.
 
     ``equal`` are variants with the same graph and how they end there; ``touches`` and ``may_touch`` known failures
-    whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
+    whose pattern is in the model.
     ``compared`` counts the graphs that were measured at both points; ``may_be_wrong`` are cases that give wrong values
     for some inputs at both, and whose operators on values are in the model. ``measured`` is how the model itself ended
     there, where it was measured, and
@@ -95,7 +95,6 @@ class ModelStanding:
     equal: Mapping[str, Status]
     touches: tuple[Touch, ...]
     may_touch: tuple[Touch, ...]
-    common: int
     compared: int
     may_be_wrong: tuple[Touch, ...]
     measured: Status | None = None
@@ -150,11 +149,11 @@ class TouchJudge:
         calls = failing_by_call(self._known.views, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
         if refused := self._refused(target):
-            standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), 0, len(measured), (), refused=refused)
+            standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
             return replace(standing, failing=sum(not works(status) for status in measured.values()))
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
         if measured and not equal and not any(map(works, measured.values())):
-            return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), 0, len(measured), (), failing=len(measured))
+            return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
         found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
         touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
         may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
@@ -164,7 +163,6 @@ class TouchJudge:
             {f"{case}/{variant}": status for (case, variant), status in equal.items()},
             touches,
             may,
-            len(found) - len(touches) - len(may),
             len(measured),
             self._may_be_wrong(target),
             unseen=self._unseen(measured, target),

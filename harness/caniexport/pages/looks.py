@@ -9,7 +9,7 @@ from typing import NamedTuple
 from caniexport.answers import signs
 from caniexport.answers.answer import Mark, Share, words
 from caniexport.corpus.verdicts import Workaround
-from caniexport.model.status import Exporter, Status
+from caniexport.model.status import Status
 from caniexport.render.looks import look
 
 
@@ -31,13 +31,6 @@ class Look(NamedTuple):
         return self.name.partition(" ")[2]
 
 
-#: exporters by the name a user says
-EXPORTER = {
-    Exporter.TRACE.value: "TorchScript, traced",
-    Exporter.SCRIPT.value: "TorchScript, scripted",
-    Exporter.DYNAMO.value: "dynamo (torch.export)",
-    Exporter.DEFAULT.value: "default call",
-}
 #: providers by the name a user says, where it is another
 PROVIDER = {"none": "parsed only"}
 #: what a sign's own words leave open on a page

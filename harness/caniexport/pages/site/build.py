@@ -24,7 +24,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import FEED, upgrade_file
-from caniexport.pages.site.writer import SEARCH, TABLES, PageWriter
+from caniexport.pages.site.writer import PageWriter
 from caniexport.pages.views import alerts, upgrade
 from caniexport.pages.views.op import names_of_one
 from caniexport.store.views import Views
@@ -140,7 +140,7 @@ class _Copy:
             packed = self._assets(packing)
             for name in PAGES:
                 file = "index.html" if name == "search" else f"{name}.html"
-                self._writer.write_page(file, name, _ASKED.get(name, {}))
+                self._writer.write_page(file, name, {})
             (self._folder / FEED).write_text(alerts.feed(self._kept), encoding="utf-8")
             api.write(self._kept, self._folder)
             for write in reversed(written):
@@ -180,7 +180,7 @@ class _Copy:
             self._kept.add_problems(future.result())
 
     def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
-        for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES):
+        for name in ("style.css", "plain.css", "icon.svg", "search.js", "tables.js"):
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
         return downloads.write(self._kept, self._folder / "data", packing)
@@ -205,16 +205,14 @@ class _Part:
 
     def write(self, writer: PageWriter) -> None:
         """Write them."""
-        if self.kind == "upgrades":
-            writer.write_upgrades(self.names)
-        elif self.kind == "cases":
-            writer.write_cases(self.names)
-        elif self.kind == "operators":
-            writer.write_operators(self.names)
-        elif self.kind == "themes":
-            writer.write_themes(self.names)
-        else:
-            writer.write_releases(self.names)
+        writes: Mapping[str, Callable[[Sequence[str]], None]] = {
+            "upgrades": writer.write_upgrades,
+            "cases": writer.write_cases,
+            "operators": writer.write_operators,
+            "themes": writer.write_themes,
+            "releases": writer.write_releases,
+        }
+        writes[self.kind](self.names)
 
 
 def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
@@ -245,9 +243,3 @@ def _write_part(part: _Part) -> tuple[str, ...]:
     kept, writer = _here[0]
     part.write(writer)
     return kept.problems
-
-
-#: what a page is asked for that has no filters: all that there is
-_ASKED: Mapping[str, Mapping[str, str]] = {
-    "workarounds": {"careful": "1"},
-}

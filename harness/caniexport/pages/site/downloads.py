@@ -15,8 +15,7 @@ from caniexport.answers.scope import Scope
 from caniexport.answers.table import table
 from caniexport.answers.workaround import standings
 from caniexport.pages.kept import Kept
-from caniexport.pages.sheet import as_csv
-from caniexport.render.plain import as_csv as answer_csv
+from caniexport.render.plain import as_csv, rows_as_csv
 from caniexport.store.schema import columns
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
     """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
     folder.mkdir(parents=True, exist_ok=True)
     found = table(kept, _EVERYTHING)
-    _compressed(folder / "table.csv.gz", answer_csv(replace(found, tables=found.tables[:1])))
-    _compressed(folder / "workarounds.csv.gz", as_csv(_fixes(kept)))
+    _compressed(folder / "table.csv.gz", as_csv(replace(found, tables=found.tables[:1])))
+    _compressed(folder / "workarounds.csv.gz", rows_as_csv(_fixes(kept)))
     return [beside.submit(_parquet, folder / f"{name}.parquet", rows) for name, rows in _tables(kept)]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
-from caniexport.pages import links, overview
+from caniexport.pages import links
 from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import NAVIGATION, page
@@ -26,9 +26,6 @@ from caniexport.pages.site.pictures import Pictures
 from caniexport.pages.views import upgrade
 from caniexport.pages.views.op import names_of_one
 
-#: the script of the front page
-SEARCH = ("search.js",)
-TABLES = ("tables.js",)
 #: a picture of numbers in a page
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
@@ -61,7 +58,7 @@ class PageWriter:
             given |= self._front()
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
-            scripts: tuple[str, ...] = (*SEARCH, *TABLES) if is_front else TABLES
+            scripts = [*["search.js"] * is_front, "tables.js"]
             template = "file_front.html" if is_front else "file.html"
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         self._draw(_PICTURE.findall(text))
@@ -106,7 +103,7 @@ class PageWriter:
     def _front(self) -> dict[str, object]:
         return {
             "entries": self._kept.inventory.documented,
-            "found": self._kept.answer(overview.overview),
+            "unmeasured": self._kept.inventory.unmeasured,
             "files": downloads.WHAT.items(),
         }
 

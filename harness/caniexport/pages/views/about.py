@@ -5,7 +5,6 @@ from __future__ import annotations
 from caniexport.audit import saved
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 
 
@@ -14,7 +13,6 @@ def page(form: Form, kept: Kept) -> Page:
     body = render(
         "about.html",
         known=kept.inventory,
-        found=kept.answer(overview),
         audit=kept.answer(saved.last),
         is_readable=not kept.problems,
     )

@@ -30,7 +30,6 @@ from caniexport.pages.answered import answered, files_of
 from caniexport.pages.evidence import Picture, picture
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import overview
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE, PROFILE_WORDS
 from caniexport.pages.sheet import File
@@ -185,9 +184,9 @@ def _listing(form: Form, kept: Kept) -> Page:
     entries, asked = kept.inventory.documented, form.text("case")
     known = [entry.case for entry in entries]
     form.select("case", "Case", known, text="choose one", width=420, linked=True)
-    found = kept.answer(overview)
-    body = render("cases.html", entries=entries, found=found, near=names.nearest(asked, known) if asked else ())
-    return form.page("Cases", f"Each is one documented failure with its fixes. {found.told}", body)
+    near = names.nearest(asked, known) if asked else ()
+    body = render("cases.html", entries=entries, unmeasured=kept.inventory.unmeasured, near=near)
+    return form.page("Cases", f"Each is one documented failure with its fixes. {kept.inventory.cases_text}", body)
 
 
 def _script(kept: Kept, row: Row) -> tuple[str, bool]:

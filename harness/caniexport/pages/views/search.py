@@ -29,7 +29,6 @@ from caniexport.model.case import PLAIN
 from caniexport.pages.answered import answered
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
@@ -72,7 +71,7 @@ def _start(form: Form, kept: Kept) -> Markup:
     asked = replace(form.mine.filters(), variants=(PLAIN,))
     themes = kept.answer(matrix.ask, asked, By.TORCH, TableLines.THEMES, form.mine.one("runtime"))
     examples = () if form.whole else _EXAMPLES
-    told = kept.answer(overview).told
+    told = kept.inventory.cases_text
     return render("front.html", examples=examples, questions=_QUESTIONS, told=told) + answered(themes)
 
 
