@@ -173,7 +173,7 @@ class TouchJudge:
 
     def _joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         """The measured cases whose graphs lie in the model and join operators on values: one alone tells nothing."""
-        parts = known_values(self._known, self._source.torch, self._source.exporter)
+        parts = _kept(self._known, self._source, value_pattern)
         known = {*measured}
         return tuple(sorted({key[0] for key in self._inside if key in known and _tells_values(parts[key])}))
 
@@ -209,7 +209,7 @@ class TouchJudge:
         """By case that gives wrong values where the model comes from, and whose operators on values lie in it: the
         other cases with these operators, and whether theirs are wrong.
         """
-        parts = known_values(self._known, self._source.torch, self._source.exporter)
+        parts = _kept(self._known, self._source, value_pattern)
         ended = {key: self._status(*key, self._source) for key in parts}
         wrong = [key for key, status in ended.items() if key[1] == PLAIN and status is Status.MISMATCH]
         inside = [key for key in wrong if _tells_values(parts[key]) and lies_in(parts[key], self._values)]
@@ -249,7 +249,7 @@ class TouchJudge:
     @cached_property
     def _written(self) -> dict[Key, Pattern]:
         """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
-        return known_patterns(self._known, self._source.torch, self._source.exporter)
+        return _kept(self._known, self._source, pattern)
 
 
 def _tells_values(part: Pattern) -> bool:
@@ -288,20 +288,11 @@ def failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
     return {case for (case,) in rows}
 
 
-def known_patterns(known: Inventory, torch: str, exporter: str) -> dict[Key, Pattern]:
-    """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw."""
-    return _kept(known, torch, exporter, pattern)
-
-
-def known_values(known: Inventory, torch: str, exporter: str) -> dict[Key, Pattern]:
-    """By case and variant: the pattern of what computes values in its file."""
-    return _kept(known, torch, exporter, value_pattern)
-
-
-def _kept(known: Inventory, torch: str, exporter: str, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
-    key = f"{read.__name__} {torch} {exporter}"
+def _kept(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
+    """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw; read once."""
+    key = f"{read.__name__} {source.torch} {source.exporter}"
     if key not in known.dataset.beside:
-        found = known_graphs(known, torch, exporter)
+        found = known_graphs(known, source.torch, source.exporter)
         known.dataset.beside[key] = {name: read(graph) for name, graph in found.items()}
     kept: dict[Key, Pattern] = known.dataset.beside[key]
     return kept

@@ -205,7 +205,8 @@ def command(
     describe(home)
     send_deliveries([Path(report.file) for report in reports if report.file], to)
     if sample or as_json or corpus != DOCUMENTED:
-        output.report(reports, _moved(reports, len(cells)) if sample else _counted(reports), as_json)
+        counted = [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
+        output.report(reports, _moved(reports, len(cells)) if sample else counted, as_json)
     else:
         _show(home, reports, options)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
@@ -381,10 +382,6 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     if not found:
         raise click.UsageError("the file names no cell")
     return frozenset(found)
-
-
-def _counted(reports: Sequence[ReleaseReport]) -> list[str]:
-    return [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
 
 
 def _list_operators(home: Home, releases: tuple[str, ...], rolling: bool) -> None:

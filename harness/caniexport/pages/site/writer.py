@@ -62,7 +62,9 @@ class PageWriter:
             template = "file_front.html" if is_front else "file.html"
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         self._draw(_PICTURE.findall(text))
-        self._write(file, _shortened(text))
+        # a browser reads the same from a page without what HTML needs none of
+        text = _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text))
+        self._write(file, text)
 
     def write_upgrades(self, files: Collection[str]) -> None:
         """Write the pages of upgrades to the newest release that have these files."""
@@ -121,8 +123,3 @@ class PageWriter:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self._written()
-
-
-def _shortened(text: str) -> str:
-    """A page without what HTML needs none of: a browser reads the same from it."""
-    return _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text))
