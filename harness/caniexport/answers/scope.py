@@ -23,7 +23,7 @@ from caniexport.store.views import Views
 
 
 @dataclass(frozen=True)
-class Selection:
+class CaseSelection:
     """What filters take of a dataset.
 
     ``catalogue`` has the variants that the filters on case, variant, theme and op take, measured or not; ``torch`` the
@@ -38,7 +38,7 @@ class Selection:
     where: dict[str, Collection[Any]] = field(default_factory=dict)
 
 
-def select(dataset: Dataset, filters: Filters) -> Selection:
+def select(dataset: Dataset, filters: Filters) -> CaseSelection:
     """Apply filters; canaries are left out unless a case filter names them. Raises :class:`UnknownName`."""
     known = Inventory.of(dataset)
     found = {text for asked in filters.torch if asked != "all" for text in versions.resolve_each(asked, known.torch)}
@@ -54,7 +54,7 @@ def select(dataset: Dataset, filters: Filters) -> Selection:
         "provider": names.require_all("provider", filters.providers, known.providers),
     }
     taken = {name: values for name, values in where.items() if values or (narrowed and name in ("case", "variant"))}
-    return Selection(filters, catalogue, torch, require_statuses(filters.statuses), taken)
+    return CaseSelection(filters, catalogue, torch, require_statuses(filters.statuses), taken)
 
 
 def _narrow(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:

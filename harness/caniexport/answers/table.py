@@ -12,7 +12,7 @@ from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, S
 from caniexport.answers.beside_torch import one_release, versions_of
 from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
-from caniexport.answers.scope import Selection, select
+from caniexport.answers.scope import CaseSelection, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
 from caniexport.corpus.verdicts import collapse
 from caniexport.model.case import PLAIN
@@ -106,7 +106,7 @@ def table(
     return _cases(dataset, cells, taken, by, notes, installed)
 
 
-def _cells(dataset: Dataset, taken: Selection, by: By, on: On | None) -> str:
+def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str:
     """The cells that are taken, as SQL: the ``place`` of each is a column of the table, ``along`` what varies in it."""
     views = Views.of(dataset)
     column = _AT.get(by, "")
@@ -151,7 +151,7 @@ def _on_others(cells: str, more: str) -> str:
 
 
 def _cases(
-    dataset: Dataset, cells: str, taken: Selection, by: By, notes: list[str], installed: Sequence[_Installed]
+    dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str], installed: Sequence[_Installed]
 ) -> Answer:
     found = Views.of(dataset).fetch(
         f"""SELECT "case", variant, {"''" if by is By.EXPORTER else "exporter"} AS exporter, place, status,
@@ -199,7 +199,7 @@ def _cases(
     return replace(answer, tables=tables, notes=tuple(notes), more=more)
 
 
-def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: Selection, by: By) -> Table:
+def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: CaseSelection, by: By) -> Table:
     """A line for each variant and call; one for all calls where they end alike."""
     by_variant: dict[tuple[str, str], dict[str, tuple[Cell, ...]]] = {}
     for (case, variant, exporter), row in marks.items():
@@ -280,12 +280,12 @@ def _columns(found: Iterable[str], by: By) -> list[str]:
     return versions.ordered(found)[::-1]
 
 
-def _in_order(lines: Iterable[_Line], taken: Selection) -> list[_Line]:
+def _in_order(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
     order = {key: index for index, key in enumerate(taken.catalogue)}
     return sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2])))
 
 
-def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: Selection) -> Answer:
+def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: CaseSelection) -> Answer:
     """How many of the original forms work, by call: in the first column, by opset in any."""
     if not columns and taken.statuses:
         words = " or ".join(sorted(status.value for status in taken.statuses))
@@ -337,7 +337,7 @@ def _counted(counts: Sequence[tuple[str, Share]]) -> str:
     return ", ".join((f"{said} with {first}", *more[:1]))
 
 
-def _installed(dataset: Dataset, taken: Selection) -> list[_Installed]:
+def _installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
     """The cells of environment cases that the filters take; none where one asks for what those do not have."""
     if {"torch", "opset", "exporter", "provider"} & taken.where.keys():
         return []
@@ -359,7 +359,7 @@ def _of_environments(found: Sequence[_Installed]) -> Answer:
     return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
 
-def _environments(found: Iterable[_Installed], taken: Selection) -> Table:
+def _environments(found: Iterable[_Installed], taken: CaseSelection) -> Table:
     """Cases about what can be installed and imported together, which have no exporter."""
     rows = tuple(
         (
@@ -375,7 +375,7 @@ def _environments(found: Iterable[_Installed], taken: Selection) -> Table:
     return Table("installing and importing", ("case", "variant", "ends", "at stage"), rows, shown)
 
 
-def _unmeasured(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: Selection) -> Table:
+def _unmeasured(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
     """What is known and has no cell within the filters; a version upgrade has none of its own."""
     installed = {case for (case,) in Views.of(dataset).fetch('SELECT "case" FROM environment')}
     rows = tuple(
