@@ -63,8 +63,7 @@ class PageWriter:
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         self._draw(_PICTURE.findall(text))
         # a browser reads the same from a page without what HTML needs none of
-        text = _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text))
-        self._write(file, text)
+        self._write(file, _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text)))
 
     def write_upgrades(self, files: Collection[str]) -> None:
         """Write the pages of upgrades to the newest release that have these files."""
