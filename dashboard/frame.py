@@ -22,7 +22,7 @@ from caniexport.pages.views import runs
 from dashboard import upload, widgets
 from dashboard.reading import source
 
-_SCRIPT = Path(pages.__file__).with_name("nav.js")
+_SCRIPTS = [Path(pages.__file__).with_name(name) for name in ("tables.js", "nav.js")]
 _LOG = logging.getLogger(__name__)
 #: seconds between two looks at a run that goes on
 _EVERY = 5
@@ -30,9 +30,15 @@ _EVERY = 5
 
 def brand() -> None:
     """The app's name above every page."""
-    # nothing of the dataset or the address goes into the script
-    script = _SCRIPT.read_text(encoding="utf-8")
-    st.html(f"{render('brand.html')}<script>{script}</script>", unsafe_allow_javascript=True)
+    st.html(f"{render('brand.html')}<script>{script()}</script>", unsafe_allow_javascript=True)
+
+
+def script() -> str:
+    """The app's own script, whose listeners are for the whole session: Streamlit runs it again whenever it draws the
+    element anew. Nothing of the dataset or the address goes into it.
+    """
+    text = "".join(path.read_text(encoding="utf-8") for path in _SCRIPTS)
+    return f"if (!window.caniexport) {{\nwindow.caniexport = true\n{text}}}\n"
 
 
 def drawn(name: str) -> Callable[[], None]:

@@ -9,9 +9,8 @@ import streamlit as st
 from caniexport.answers import onnx_ops
 from caniexport.answers.model_file import ModelFile, place_model
 from caniexport.answers.onnx_ops import BadModel
-from caniexport.answers.select import CatalogueEntry
-from caniexport.answers.wanted import split_covered
 from caniexport.names import plural
+from caniexport.operators import operator_key
 from caniexport.pages.kept import Kept
 from caniexport.pages.views.upgrade import LONGEST
 from dashboard import widgets
@@ -54,7 +53,7 @@ def _take(kept: Kept) -> None:
     _forget()
     if file is None:
         return
-    found, good, said = told(file.name, file.getvalue(), kept.rows().catalogue.values(), LONGEST)
+    found, good, said = told(file.name, file.getvalue(), kept.inventory.ops, LONGEST)
     st.session_state[_SAID] = (good, said.replace("`", "'"))
     model = placed(kept, file.name, file.getvalue()) if good else None
     st.session_state[_FILE] = model
@@ -84,12 +83,12 @@ def given() -> ModelFile | None:
 def placed(kept: Kept, name: str, content: bytes) -> ModelFile | None:
     """What an upgrade asks of a file: where it comes from, its graph; ``None`` for a file that is no model."""
     try:
-        return place_model(onnx_ops.of_bytes(content, name), _shown(name), kept.rows().torch)
+        return place_model(onnx_ops.of_bytes(content, name), _shown(name), kept.inventory.torch)
     except BadModel:
         return None
 
 
-def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest: int) -> tuple[str, bool, str]:
+def told(name: str, content: bytes, covered: Iterable[str], longest: int) -> tuple[str, bool, str]:
     """The operators of a file that cases are about, whether it could be read, and what is to be said of it."""
     shown = _shown(name)
     if len(content) > LARGEST:
@@ -98,7 +97,9 @@ def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest
         found = onnx_ops.of_bytes(content, shown)
     except BadModel as error:
         return "", False, str(error)
-    about, others = split_covered(found.all, catalogue)
+    by_key = {operator_key(op): op for op in covered}
+    about = dict.fromkeys(by_key[key] for op in found.all if (key := operator_key(op)) in by_key)
+    others = [op for op in dict.fromkeys(found.all) if operator_key(op) not in by_key]
     listed = ", ".join(about)
     if not about:
         return "", True, f"{shown}: no case is about any of its {plural(len(found.all), 'operator')}."

@@ -22,7 +22,7 @@ from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, WORKAROUND
 from caniexport.cli import COMMANDS, main
 from caniexport.corpus.verdicts import Verdict
-from caniexport.pages.looks import AGREEMENT, CLASSES
+from caniexport.pages.glossary import AGREEMENT, CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -135,16 +135,14 @@ def _run(line: str) -> str:
 
 def _words() -> Iterator[list[str]]:
     """The vocabularies of answers."""
-    changes = {word.value: CLASSES[word].meaning for word in Verdict}
+    changes = {word.value: CLASSES[word] for word in Verdict}
     yield _table("What happened between two cells of a case", changes)
     yield _table("What a fix is in a cell", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
-    yield _table(
-        "Kinds of alerts that stop a build, worst first", {kind.value: CLASSES[kind].meaning for kind in STOPS}
-    )
+    yield _table("Kinds of alerts that stop a build, worst first", {kind.value: CLASSES[kind] for kind in STOPS})
     yield _table("States of an alert", {state.value: STATES[state] for state in AlertStage})
     yield _table("Expectations that do not hold", {word.value: TROUBLES[word] for word in Trouble})
     yield _table("Outcomes of a claim", {word: sign.meaning for word, sign in CLAIM.items()})
-    yield _table("Operator tables against measurements", {word.value: AGREEMENT[word].meaning for word in Agreement})
+    yield _table("Operator tables against measurements", {word.value: AGREEMENT[word] for word in Agreement})
 
 
 def _table(title: str, words: Mapping[str, str]) -> list[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, MARKED_ID
 
-from caniexport import pages
 from caniexport.pages import links
+from dashboard import frame
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = MARKS
-SCRIPTS = [Path(pages.__file__).with_name("nav.js")]
 
 
 def _cell(page, **asked):
@@ -186,4 +183,4 @@ def test_hostile_texts_stay_texts(visit, path):
     assert page.locator(".stHtml img:not([src^='data:image/svg']), .stAlert img").count() == 0
     # the page has two scripts, which are the app's own
     scripts = page.locator(".stHtml script, .stAlert script").all_text_contents()
-    assert set(scripts) <= {path.read_text(encoding="utf-8") for path in SCRIPTS}
+    assert set(scripts) <= {frame.script()}

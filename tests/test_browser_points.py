@@ -9,7 +9,7 @@ import pytest
 from browser_fixtures import MARKS, until
 from test_browser_pages import PAGES
 
-from caniexport.pages.charts import HeatCell, Series, drawn_picture, heat_chart, lines_chart
+from caniexport.pages.charts import Series, drawn_picture, lines_chart
 
 pytestmark = MARKS
 
@@ -105,27 +105,6 @@ def test_no_name_in_a_legend_runs_into_the_next_mark(chromium):
             assert behind["y"] > box["y"] or box["x"] + box["width"] + 14 < behind["x"], boxes
         assert len(boxes) == 4
     assert len(pictures) == 2
-    page.close()
-
-
-def test_no_label_of_a_table_of_colours_is_cut_and_its_words_are_read_in_the_dark(chromium):
-    names = ["openvino 2026.4.1", "tensorrt-rtx 1.7.1.12 (parse and build)"]
-    cells = [HeatCell(one, other, "100", "#aad0f0", "#14191d") for one in names for other in names]
-    (picture,) = re.findall(r"picture\?name=(\w+)", heat_chart(cells, names, names, "agreement"))
-    page = chromium.new_page(color_scheme="dark")
-    page.set_content(f"<body style='margin:0'>{drawn_picture(picture)}")
-    whole = page.locator("svg").bounding_box()
-    texts = page.locator("svg text").all()
-    colours = {text.text_content(): text.evaluate("node => getComputedStyle(node).fill") for text in texts}
-
-    assert len(texts) == 8
-    for box in (text.bounding_box() for text in texts):
-        # where letters are a tenth wider, too
-        assert box["x"] >= whole["x"]
-        assert box["x"] + 1.1 * box["width"] <= whole["x"] + whole["width"]
-        assert box["y"] >= whole["y"] + 0.1 * box["height"]
-    assert colours["100"] == "rgb(20, 25, 29)"
-    assert {colours[name] for name in names} == {"rgb(223, 227, 226)"}
     page.close()
 
 

@@ -19,7 +19,7 @@ from test_browser_pages import barriers
 from caniexport import home as homes
 from caniexport.cli import main
 from caniexport.home import VARIABLE
-from caniexport.pages import overview, site
+from caniexport.pages import site
 from caniexport.pages.kept import Kept
 from caniexport.pages.site.build import write_index
 from caniexport.pages.site.writer import PageWriter
@@ -95,7 +95,7 @@ def copy(folder):
 def published(tmp_path_factory):
     """The address of a part of the copy of the published dataset: a tenth of its cases, and those looked for."""
     folder, kept = tmp_path_factory.mktemp("published"), Kept.open(homes.find().published, None)
-    every = overview.cases(kept)
+    every = kept.inventory.documented
     named = {name.rpartition("::")[2].rpartition(".")[2].casefold() for name in OPERATORS}
     wanted = [
         item for item in every if item.case in ERRORS.values() or any(name in item.title.casefold() for name in named)

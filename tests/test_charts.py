@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from caniexport.pages.charts import HeatCell, Series, drawn_picture, heat_chart, lines_chart
+from caniexport.pages.charts import Series, drawn_picture, lines_chart
 
 COLUMNS = ("2.8.0", "2.9.1")
 
@@ -36,21 +36,11 @@ def test_a_phone_gets_a_picture_that_its_window_holds():
     assert float(re.search(r'width="(\d+)', drawn(made, "srcset"))[1]) <= 358
 
 
-def test_a_long_name_beside_a_table_of_colours_is_whole_in_a_wider_font_too():
-    name = "tensorrt-rtx 1.7.1.12 (parse and build)"
-    picture = drawn(heat_chart([HeatCell(name, name, "100", "#aad0f0", "#14191d")], [name], [name], "colours"))
-
-    # a letter of 10 pixels is up to 6.3 wide in the fonts that browsers take
-    assert float(re.search(r'transform="translate\((\d+)', picture)[1]) > 6.3 * len(name) * 0.9
-
-
 def test_the_box_of_a_picture_is_that_of_what_is_drawn_in_it():
     series = [Series(f"dynamo, {name}", (3, 90)) for name in ("all operators", "by use in models", "some")]
-    cells = [HeatCell("a long name of one", "of 2.8.0", "100", "#aad0f0", "#14191d")]
     pictures = [
         lines_chart(COLUMNS, series, "bars"),
         lines_chart(COLUMNS, [Series("dynamo", (25, 25))], "cases"),
-        heat_chart(cells, ["a long name of one"], ["of 2.8.0"], "colours"),
     ]
 
     for made in pictures:

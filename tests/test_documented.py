@@ -17,7 +17,7 @@ from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.rows import TABLES
 from caniexport.model.status import Exporter, FixKind, Stage, Status, WhyNot
-from caniexport.pages import looks
+from caniexport.pages import glossary, looks
 from caniexport.pages.glossary import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +45,7 @@ def test_a_command_that_answers_has_a_real_example():
     assert set(make_commands.EXAMPLES) <= named
 
 
-@pytest.mark.parametrize("words", [looks.CLASSES, make_commands.STATES, looks.AGREEMENT, looks.STATUS])
+@pytest.mark.parametrize("words", [glossary.CLASSES, make_commands.STATES, glossary.AGREEMENT, looks.STATUS])
 def test_every_word_has_a_meaning(words):
     kind = type(next(iter(words)))
 

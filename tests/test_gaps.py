@@ -14,9 +14,9 @@ from small_dataset import RELEASES, write
 
 from caniexport.answers.answer import records
 from caniexport.answers.changes import changes
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.moves import Became, Moves
 from caniexport.answers.point import Points
-from caniexport.answers.reading import load
 from caniexport.answers.scope import Scope
 from caniexport.answers.workaround import standings
 from caniexport.corpus.verdicts import Workaround
@@ -62,8 +62,8 @@ def judged(dataset, torch):
 
 
 def test_the_dataset_has_gaps_within_its_series(whole, gapped):
-    assert load(gapped).count < load(whole).count
-    assert load(gapped).torch == load(whole).torch
+    assert Inventory.of(gapped).count() < Inventory.of(whole).count()
+    assert Inventory.of(gapped).torch == Inventory.of(whole).torch
     calls = "SELECT * FROM call ORDER BY ALL"
     assert Views.of(gapped).fetch(calls) == Views.of(whole).fetch(calls)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 from caniexport import home as homes
 from caniexport.home import VARIABLE
 from caniexport.measure.progress import RowCount, count_cells, note_plan
 from caniexport.pages import live
-from caniexport.pages.form import Form
+from caniexport.pages.answered import answered
 from caniexport.pages.views import runs
 
 NOW = datetime(2026, 11, 22, 1, 10, 0, tzinfo=UTC).timestamp()
@@ -137,26 +136,10 @@ def environment(torch, **more):
     return {"torch": torch, "release": torch, "run_id": RUN, "measured_at": None, "gate": "good", **more}
 
 
-class Rows:
-    """A dataset of environments alone, without a cell."""
-
-    def __init__(self, rows):
-        self._rows = rows
-
-    def environment_records(self):
-        blank = dict.fromkeys(("packages", "python", "platform", "cpu", "gpu", "rows", "planned"))
-        blank |= dict.fromkeys(("torch_build", "repeated", "differing"))
-        return [{**blank, "origin": "published", "quarantined": False, **row} for row in self._rows]
-
-    def rows(self):
-        return SimpleNamespace(notes=())
-
-    def answer(self, question, *asked):
-        return None
-
-
 def shown(*rows):
-    return runs.page(Form({}, whole=True), Rows(rows))
+    blank = dict.fromkeys(("packages", "python", "platform", "cpu", "gpu", "rows", "planned"))
+    blank |= dict.fromkeys(("torch_build", "repeated", "differing"))
+    return runs.environments([{**blank, "origin": "published", "quarantined": False, **row} for row in rows])
 
 
 def test_the_false_alarm_rate_counts_over_the_runs_that_were_measured_twice():
@@ -164,15 +147,14 @@ def test_the_false_alarm_rate_counts_over_the_runs_that_were_measured_twice():
         environment("2.0.1", repeated=500, differing=["a/plain/dynamo/18: status"]),
         environment("2.8.0", repeated=500, differing=[]),
         environment("2.9.1", repeated=None, differing=None),
-    ).body
+    )
 
-    assert "0.10%" in said
-    assert "1 of 1,000 cells of 2 runs" in said
-    assert "a/plain/dynamo/18</th><td><div>status</div>" in said
+    assert "0.10%, 1 of 1,000 cells of 2 runs" in said.notes[0]
+    assert said.tables[1].rows == (("2.0.1", "a/plain/dynamo/18", "status"),)
 
 
 def test_a_quarantined_run_is_named_with_its_reason():
-    said = shown(environment("2.0.1", quarantined=True) | {"gate": "canary <failed>"}).above
+    said = answered(shown(environment("2.0.1", quarantined=True) | {"gate": "canary <failed>"}))
 
     assert "canary &lt;failed&gt;" in said
     assert "2.0.1" in said

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 import caniexport
 from caniexport import names
 from caniexport.answers.answer import LONGEST, AnswerOutcome, as_json
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Points
 from caniexport.answers.scope import Scope
-from caniexport.answers.select import load
 from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
 from caniexport.cli import main
 from caniexport.match.errors import SURE, ErrorIndex, Shares, match_error
@@ -412,13 +412,13 @@ def test_that_a_case_of_the_same_operator_works_is_no_word_about_the_error(publi
 def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dynamo_refuses_it(
     published, torch, exporter, opset
 ):
-    rows = load(published)
+    known = Inventory.of(published)
     points = Points(published)
     source, _ = points.find({"torch": "2.15.0", "exporter": "torchscript-trace", "opset": "18"})
-    graph = known_graphs(rows, source.torch, source.exporter)["sdpa-three-dims", "plain"]
+    graph = known_graphs(known, source.torch, source.exporter)["sdpa-three-dims", "plain"]
     target, _ = points.find({"torch": torch, "exporter": exporter, "opset": str(opset)})
     statuses = Moves(points.views, source, [target], Scope())
-    assert TouchJudge(rows, graph, source, statuses.status).at(target).word is TouchWord.FAILS
+    assert TouchJudge(known, graph, source, statuses.status).at(target).word is TouchWord.FAILS
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 
 from caniexport import versions
 from caniexport.answers.runtimes import runtimes
-from caniexport.answers.select import load
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
@@ -20,7 +19,6 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.rows import MEASURING_VERSION
 from caniexport.publish.publish import variants_of
 from caniexport.publish.staging import Staging
-from caniexport.store import Dataset
 
 pytestmark = pytest.mark.published
 
@@ -400,29 +398,6 @@ def test_every_row_of_another_provider_says_how_the_cpu_provider_of_the_same_pac
     # whatever gave values on both says how far they are apart
     both = [item["cpu"] for item in facts[runs["status"].isin(["pass", "degraded"])] if item["cpu"]["status"] == "pass"]
     assert len(both) > 800 and all(item["agrees"] and item["max_abs_error"] < 1 for item in both)
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        {},
-        {"variant": ("plain",), "exporter": ("torchscript-trace",)},
-        {"torch": ("2.13.0", "1.10.2"), "opset": (9, None), "provider": ("cpu",)},
-        {"exporter": ("nobody",)},
-    ],
-    ids=str,
-)
-def test_a_case_that_is_kept_answers_as_the_files_do(where):
-    read, kept = (load(Dataset.open(ROOT / "results", None)) for _ in range(2))
-    every = kept.of_case("cross-no-symbolic")
-
-    assert kept.with_files(case=("cross-no-symbolic",), **where) == read.with_files(
-        case=("cross-no-symbolic",), **where
-    )
-    assert kept.of_case("cross-no-symbolic") is every
-    assert kept.with_files(case=("cross-no-symbolic", "bool-index-put"), **where) == read.with_files(
-        case=("cross-no-symbolic", "bool-index-put"), **where
-    )
 
 
 def test_openvino_answers_no_input_whose_size_the_file_refuses(dataset):

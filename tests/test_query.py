@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from small_dataset import write
 from store_rows import cell, environment, write_cells, write_journal
 
-from caniexport.answers.reading import load
+from caniexport.answers.inventory import Inventory
 from caniexport.store import Dataset, compact
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,9 +110,9 @@ def test_everything_counted_is_counted_once_however_many_rows_compete(tmp_path):
     once = dataset.cells().groupby(list(by)).size()
 
     assert {row[:4]: row[4] for row in exactly} == {key: int(count) for key, count in once.items()}
-    rows = load(dataset)
-    assert rows.count == len(dataset.cells())
-    assert rows.local == len(dataset.cells(torch="2.8.0"))
+    known = Inventory.of(dataset)
+    assert known.count() == len(dataset.cells())
+    assert known.local == len(dataset.cells(torch="2.8.0"))
 
 
 @pytest.mark.parametrize("kept", [0.3, 0.9])

@@ -16,9 +16,9 @@ from caniexport import api, locks, pytest_plugin
 from caniexport.agents import Agent
 from caniexport.answers.answer import as_json
 from caniexport.answers.case import case
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import call_text
-from caniexport.answers.reading import load
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.locks import LockedInstall
@@ -43,8 +43,8 @@ REASON = re.compile(
 @pytest.fixture(scope="module")
 def questions(results):
     """Measured points drawn by a fixed seed: every status, failing forms and fixes, several releases."""
-    draw, catalogue = random.Random(25), load(results).catalogue
-    where = {"provider": ("cpu",), "exporter": EXPORTERS, "torch": draw.sample(load(results).torch, RELEASES)}
+    draw, catalogue = random.Random(25), Inventory.of(results).catalogue
+    where = {"provider": ("cpu",), "exporter": EXPORTERS, "torch": draw.sample(Inventory.of(results).torch, RELEASES)}
     cases = draw.sample(sorted({case for (case, _), entry in catalogue.items() if entry.corpus != CANARY}), CASES)
     some, seldom = ({"case": cases}, {"status": ("crash", "unstable")})
     found = results.select(COLUMNS, where | some) + results.select(COLUMNS, where | seldom)

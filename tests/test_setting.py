@@ -10,7 +10,7 @@ import pytest
 from dashboard_data import OF_ITS_TIME
 from drawn_pages import cells, codes, markup, words
 
-from caniexport.answers.reading import Rows
+from caniexport.answers.inventory import Inventory
 from caniexport.home import VARIABLE
 from caniexport.pages import setting
 from caniexport.pages.kept import Kept
@@ -21,10 +21,10 @@ TRACE, SCRIPT = "torchscript-trace", "torchscript-script"
 
 @pytest.fixture
 def rows(pages_home):
-    return Kept.open(pages_home / "results", None).rows()
+    return Kept.open(pages_home / "results", None).inventory
 
 
-def read(rows: Rows, **asked: str):
+def read(rows: Inventory, **asked: str):
     """The setting, and what it says it does not know."""
     said = []
     return setting.read(asked, rows, "", said.append), said
@@ -69,7 +69,7 @@ def test_opsets_exporters_and_the_runtime_take_what_the_commands_take(rows):
     assert mine.of("opset") == ("14", "15", "16", "default")
     assert mine.of("exporter") == (TRACE, SCRIPT)
     assert said == []
-    assert mine.runtime(rows).text == "onnxruntime 1.20.1"
+    assert mine.of("runtime") == ("onnxruntime==1.20.1",)
     assert mine.told == "opset 14..16, default; exporter TorchScript; runtime ort1.20"
 
 

@@ -12,11 +12,10 @@ from click.testing import CliRunner
 from dashboard_data import CASES, RELEASES, build
 
 from caniexport.answers.answer import AnswerOutcome
-from caniexport.answers.select import load
+from caniexport.answers.inventory import Inventory
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import cases
 from caniexport.pages.site import api
 
 
@@ -33,7 +32,7 @@ def copy(home, tmp_path_factory):
         patch.setenv(VARIABLE, str(home))
         kept = Kept.open(home / "results", None)
         api.write(kept, folder)
-        for entry in cases(kept):
+        for entry in kept.inventory.documented:
             api.write_case(kept, folder, entry.case)
     return folder
 
@@ -130,7 +129,7 @@ def test_agents_are_told_of_addresses_that_are_there(copy):
 
 @pytest.mark.published
 def test_operators_of_the_published_dataset_have_addresses_of_their_own(results):
-    ops = {op for entry in load(results).catalogue.values() for op in entry.ops}
+    ops = Inventory.of(results).ops
 
     assert len({api.op_address(op).casefold() for op in ops}) == len(ops)
 
@@ -138,10 +137,9 @@ def test_operators_of_the_published_dataset_have_addresses_of_their_own(results)
 @pytest.mark.published
 def test_agents_are_told_examples_that_are_in_the_published_copy(results):
     text = (Path(api.__file__).parent / "llms.txt").read_text(encoding="utf-8")
-    rows = load(results)
-    there = {api.case_address(case) for case, _ in rows.catalogue} | {*map(api.torch_address, rows.torch)}
-    there |= {api.op_address(op) for entry in rows.catalogue.values() for op in entry.ops}
-    there |= {api.badge_address(case) for case, _ in rows.catalogue}
+    known = Inventory.of(results)
+    there = {api.case_address(case) for case, _ in known.catalogue} | {*map(api.torch_address, known.torch)}
+    there |= {*map(api.op_address, known.ops)} | {api.badge_address(case) for case, _ in known.catalogue}
 
     told = re.findall(r"`api/v1/((?:case|op|torch|badge)/(?![A-Z]+\.json)\S+\.json)`", text)
 

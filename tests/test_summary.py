@@ -13,7 +13,7 @@ import pytest
 from dashboard_data import build
 from store_rows import cell, write_cells, write_journal
 
-from caniexport.answers.reading import load
+from caniexport.answers.inventory import Inventory
 from caniexport.store import sql, summary
 from caniexport.store.dataset import Dataset
 
@@ -47,8 +47,8 @@ def _counts(home, local=None):
 
 
 def _lines(home, local):
-    rows = load(Dataset.open(home / "results", local))
-    return rows.count, rows.catalogue
+    known = Inventory.of(Dataset.open(home / "results", local))
+    return known.count(), known.catalogue
 
 
 def _written():

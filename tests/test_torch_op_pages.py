@@ -75,14 +75,15 @@ def test_every_spelling_leads_to_the_page_with_the_samples_and_the_cases(kept, s
 def test_a_name_nobody_knows_is_answered_with_the_nearest_and_the_list(kept):
     shown = page("op", {"op": "grid_samplee"}, kept)
 
-    assert "nearest: " in shown.warnings[0]
+    assert shown.warnings == ("unknown operator 'grid_samplee'",)
+    assert str(shown.body).count("Did you mean") == 1
     assert "operators work with" in str(shown.body)
 
 
 def test_what_is_registered_stands_beside_what_passes_by_how_they_agree(kept):
     text = str(page("declared", {}, kept).body)
 
-    assert f"At torch {kept.rows().torch[-1]} " in text
+    assert f"At torch {kept.inventory.torch[-1]} " in text
     assert [word for word in Agreement if f": {word.value}</summary>" not in text] == []
     one = str(page("declared", {"q": "index_put", "is": "fewer"}, kept).body)
     assert "index_put" in one

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from caniexport import versions
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.select import Rows, load
 from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
 from caniexport.corpus.verdicts import works
 from caniexport.model.status import Exporter, Status
@@ -78,30 +78,32 @@ def _renamed(graph: Graph, prefix: str) -> Graph:
 class Drawer:
     """Draws models of the corpus and targets for them."""
 
-    def __init__(self, rows: Rows, points: Points, statuses: Moves, seed: int) -> None:
-        self._rows = rows
+    def __init__(self, known: Inventory, points: Points, statuses: Moves, seed: int) -> None:
+        self._known = known
         self._points = points
         self._statuses = statuses
         self._random = random.Random(seed)
-        self._sources = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(_OLDEST)]
+        self._sources = [torch for torch in known.torch if versions.parse(torch) >= versions.parse(_OLDEST)]
 
     def draw(self, parts: int) -> Model | None:
         """A model; ``None`` where what was drawn was not measured at the target."""
         source = self._place(self._random.choice(self._sources), self._random.choice(_EXPORTERS))
-        known = known_graphs(self._rows, source.torch, source.exporter)
-        working = [key for key in known if works(self._statuses.status(*key, source))]
+        graphs = known_graphs(self._known, source.torch, source.exporter)
+        working = [key for key in graphs if works(self._statuses.status(*key, source))]
         if len(working) < parts:
             return None
         keys = tuple(self._random.sample(working, parts))
-        newer = [torch for torch in self._rows.torch if versions.parse(torch) >= versions.parse(source.torch)]
+        newer = [torch for torch in self._known.torch if versions.parse(torch) >= versions.parse(source.torch)]
         target = self._place(self._random.choice(newer), self._random.choice(_EXPORTERS), source.opset)
         ends = [self._ended(key, target) for key in keys]
-        if None in ends or failing_by_call(self._rows, {case for case, _ in keys}, target):
+        if None in ends or failing_by_call(self._known.views, {case for case, _ in keys}, target):
             return None
-        return Model(keys, joined(known[key] for key in keys), source, target, not all(ends))
+        return Model(keys, joined(graphs[key] for key in keys), source, target, not all(ends))
 
     def _place(self, torch: str, exporter: str, opset: int | None = None) -> Point:
-        offered = self._rows.offers.get((torch, exporter), ())
+        query = "SELECT opset FROM call WHERE (profile, torch, exporter) = ($1, $2, $3)"
+        rows = self._known.views.fetch(query, [self._known.dataset.profile, torch, exporter])
+        offered = [number for (number,) in rows]
         if not offered:
             return self._place(torch, Exporter.TRACE.value, opset)
         asked = opset if opset in offered else self._random.choice(offered)
@@ -112,7 +114,7 @@ class Drawer:
         return None if status is Status.UNSUPPORTED else works(status)
 
 
-def judged(rows: Rows, statuses: Moves, model: Model, samples: Samples, *, hidden: bool) -> TouchWord:
+def judged(known: Inventory, statuses: Moves, model: Model, samples: Samples, *, hidden: bool) -> TouchWord:
     """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
     in the first line, and so is another exporter than the file's: no all-clear.
     """
@@ -121,7 +123,7 @@ def judged(rows: Rows, statuses: Moves, model: Model, samples: Samples, *, hidde
     def status(case: str, variant: str, place: Point) -> Status | None:
         return None if case in own else statuses.status(case, variant, place)
 
-    found = TouchJudge(rows, model.graph, model.source, status, samples).at(model.target)
+    found = TouchJudge(known, model.graph, model.source, status, samples).at(model.target)
     return TouchWord.NOT_KNOWN if found.word in _CLEAR and not found.is_seen else found.word
 
 
@@ -141,17 +143,17 @@ def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:
 def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[TouchWord, bool]]]:
     """By whether own rows are hidden: how often each word was said of models that fail and that do not."""
     dataset = Dataset.open(ROOT / "results", None)
-    rows, samples = load(dataset), Samples.of(dataset)
+    known, samples = Inventory.of(dataset), Samples.of(dataset)
     points = Points(dataset)
     statuses = Moves(points.views, points.find({})[0], [], Scope())
-    drawer = Drawer(rows, points, statuses, seed)
+    drawer = Drawer(known, points, statuses, seed)
     found: dict[bool, Counter[tuple[TouchWord, bool]]] = defaultdict(Counter)
     while sum(found[False].values()) < models:
         model = drawer.draw(parts)
         if model is None:
             continue
         for hidden in (False, True):
-            word = judged(rows, statuses, model, samples, hidden=hidden)
+            word = judged(known, statuses, model, samples, hidden=hidden)
             found[hidden][word, model.fails] += 1
             if model.fails and word in _CLEAR:
                 print("false, hidden:" if hidden else "false:", model.keys, model.source.text, "→", model.target.text)

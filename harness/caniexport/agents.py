@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
 from caniexport.answers.answer import as_json
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
-from caniexport.answers.reading import load
 from caniexport.answers.search import FullText, find_hits
 from caniexport.answers.upstream import source_address
 from caniexport.model.case import PLAIN
@@ -138,7 +138,7 @@ class Agent:
         """
         asked, told = self._filled("torch", "opset", "exporter", "runtime")
         if "torch" in asked:  # a range has a comma, and a point one release
-            asked["torch"] = versions.resolve_patch(asked["torch"], load(self.dataset).torch)
+            asked["torch"] = versions.resolve_patch(asked["torch"], Inventory.of(self.dataset).torch)
         point = before or ",".join(f"{axis}={value}" for axis, value in asked.items())
         if not point:
             raise UnknownName("before: where you are is wanted, torch=2.8.0")
@@ -163,7 +163,7 @@ class Agent:
 
     def _sources(self, answer: Told) -> dict[str, list[str]]:
         """By case: where it was reported."""
-        catalogue = load(self.dataset).catalogue
+        catalogue = Inventory.of(self.dataset).catalogue
         cases = [name for name in dict.fromkeys(_cases(answer)) if (name, PLAIN) in catalogue][:_MOST_CASES]
         found = {name: [*filter(None, map(source_address, catalogue[name, PLAIN].sources))] for name in cases}
         return {name: links for name, links in found.items() if links}

@@ -36,15 +36,14 @@ from caniexport.answers import upgrade as upgrades
 from caniexport.answers import why as errors
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
-from caniexport.answers.filters import FilterNames, read_filters
-from caniexport.answers.frames import cells_frame
+from caniexport.answers.filters import FilterNames, exporter_names, read_filters, require_statuses
 from caniexport.answers.model import upgrade_model
 from caniexport.answers.model_file import read_model
 from caniexport.answers.operators import OperatorFilters
+from caniexport.answers.pandas_extra import import_pandas
 from caniexport.answers.point import Points, parse
 from caniexport.answers.samples import EXPORTERS
-from caniexport.answers.scope import named, scope
-from caniexport.answers.select import exporter_names, require_statuses
+from caniexport.answers.scope import named, scope, select
 from caniexport.answers.table import By, TableLines
 from caniexport.answers.table import table as what_passes
 from caniexport.model.errors import UnknownName
@@ -89,7 +88,13 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
 
     Seconds are seconds, errors absolute and relative differences, times UTC.
     """
-    return cells_frame(dataset, read_filters("cells", filters))
+    pandas = import_pandas("cells()")
+    taken = select(dataset, read_filters("cells", filters))
+    where = {name: tuple(values) for name, values in taken.where.items()}
+    frame = dataset.cells(**where, status=tuple(status.value for status in taken.statuses) or None)
+    variants = pandas.MultiIndex.from_frame(frame[["case", "variant"]])
+    found: pd.DataFrame = frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
+    return found
 
 
 def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: Unpack[FilterNames]) -> Answer:

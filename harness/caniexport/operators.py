@@ -156,8 +156,6 @@ _NAMESPACE = re.compile(
 )
 #: parts of torch whose functions have the part in their operators' names
 _PART = re.compile(r"^(linalg|fft|special)\.")
-#: how a function of torch is spelled
-_TORCHS = re.compile(r"(?:torch|torchvision|nn|f|x|self|tensor)\.[\w.]+", re.IGNORECASE)
 _OVERLOAD = re.compile(
     r"\.(?:default|tensor\w*|scalar\w*|int\w*|dim\w*|out|self\w*|mode|input|vec|names\w*|correction|start\w*)$"
 )
@@ -176,11 +174,6 @@ def operator_key(name: str) -> str:
     """
     folded = name.strip().casefold()
     return _KEYS.get(folded) or _KEYS.get(bare := _bare(folded)) or _KEYS.get(_spelled(bare), _spelled(bare))
-
-
-def is_torch_name(name: str) -> bool:
-    """Whether a name is spelled as a function or a method of torch (``torch.tile``, ``F.pad``, ``x.view``)."""
-    return bool(_TORCHS.fullmatch(name))
 
 
 def operator_name(name: str) -> str:

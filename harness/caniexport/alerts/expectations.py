@@ -10,7 +10,7 @@ from pathlib import Path
 
 from caniexport import versions
 from caniexport.alerts.alert import CellPlace, Change
-from caniexport.answers.select import require_exporter
+from caniexport.answers.filters import require_exporter
 from caniexport.corpus.verdicts import works
 from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError

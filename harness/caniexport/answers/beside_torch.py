@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from caniexport import versions
-from caniexport.answers.installed import Installed
-from caniexport.answers.reading import Rows
+from caniexport.answers.installed import Installed, every_installation
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
+from caniexport.store import Dataset
 
 #: packages along which a release can be looked at
 ALONG_PACKAGES = ("onnxscript", "onnx", "onnx-ir")
@@ -38,21 +38,21 @@ def one_release(releases: Sequence[str], asked: Iterable[str], package: str) -> 
     return found.pop()
 
 
-def versions_of(rows: Rows, torch: str, package: str) -> list[PackageVersion]:
+def versions_of(dataset: Dataset, torch: str, package: str) -> list[PackageVersion]:
     """The versions of a package beside a torch release, oldest first; of several environments with one version that
     of ``newest`` is taken, then one that differs from it in this package alone.
 
     Raises :class:`UnknownName` where the release was not measured with it.
     """
     found: dict[str, PackageVersion] = {}
-    for item in sorted(rows.installed, key=lambda item: _rank(item, package), reverse=True):
+
+    def rank(item: Installed) -> tuple[bool, bool, str]:
+        return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile
+
+    for item in sorted(every_installation(dataset), key=rank, reverse=True):
         version = item.packages.get(package)
         if item.torch == torch and version is not None:
             found[version] = PackageVersion(version, item)
     if not found:
         raise UnknownName(f"torch {torch} was not measured with {package} installed")
     return [found[version] for version in versions.ordered(found)]
-
-
-def _rank(item: Installed, package: str) -> tuple[bool, bool, str]:
-    return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile

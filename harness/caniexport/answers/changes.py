@@ -9,10 +9,9 @@ from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
 from caniexport.answers.beside_torch import ALONG_PACKAGES, one_release, versions_of
 from caniexport.answers.case import find
+from caniexport.answers.filters import exporter_names
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import call_text
-from caniexport.answers.reading import load
-from caniexport.answers.select import exporter_names
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
@@ -47,7 +46,7 @@ def changes(
     along = names.require("axis", along, AXES)
     steps, axis = _axis(dataset, views, along, torch)
     wanted = exporter_names(exporters)
-    only = f"AND exporter IN ({', '.join(map(sql.literal, wanted))})" if wanted else ""
+    only = f"AND exporter IN {sql.listed(wanted)}" if wanted else ""
     rows = views.fetch(
         f"""WITH line AS (
             SELECT exporter, opset, step, k, status, stage, signature, message_id,
@@ -90,13 +89,12 @@ def changes(
 
 def _axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
     """The steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
+    steps = [release for (release,) in views.fetch("SELECT torch FROM version ORDER BY n")]
     if along == TORCH:
-        steps = [release for (release,) in views.fetch("SELECT torch FROM version ORDER BY n")]
         places = [(dataset.profile, release, release) for release in steps]
     else:
-        rows = load(dataset)
-        release = one_release(rows.torch, [torch] if torch else [], along)
-        found = versions_of(rows, release, along)
+        release = one_release(steps, [torch] if torch else [], along)
+        found = versions_of(dataset, release, along)
         for item in found:
             views.include(item.installed.profile)
         steps = [item.version for item in found]

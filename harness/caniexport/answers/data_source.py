@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Table
 from caniexport.home import Home, holds_dataset
 from caniexport.home.data_package import PACKAGE, find_package, read_version
 from caniexport.names import plural
@@ -14,19 +14,25 @@ from caniexport.store import Dataset
 from caniexport.store.sql import moment
 
 
-@dataclass(frozen=True)
-class DataSource:
+class DataSource(NamedTuple):
     """A dataset that is here: ``checkout``, ``results`` (of the folder that the user is in), ``caniexport-data``,
     ``local`` (rows of this machine). ``newest`` is when the newest of its ``rows`` was measured.
     """
 
     name: str
-    folder: Path
     version: str
-    answers: bool
     rows: int
     releases: int
     newest: datetime | None
+    answers: bool
+    folder: Path
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The same as a row of a table."""
+        day = f"{self.newest:%Y-%m-%d}" if self.newest else ""
+        answers = "yes" if self.answers else "no"
+        return self.name, self.version, f"{self.rows:,}", self.releases, day, answers, str(self.folder)
 
 
 def data_sources(home: Home, now: datetime) -> Answer:
@@ -41,23 +47,11 @@ def data_sources(home: Home, now: datetime) -> Answer:
     first = found[0]
     held = f"{plural(first.rows, 'row')} of {plural(first.releases, 'torch release')}"
     aged = f", the newest {plural(max(0, (now - first.newest).days), 'day')} old" if first.newest else ""
-    rows = tuple(
-        (
-            item.name,
-            item.version,
-            f"{item.rows:,}",
-            item.releases,
-            f"{item.newest:%Y-%m-%d}" if item.newest else "",
-            "yes" if item.answers else "no",
-            str(item.folder),
-        )
-        for item in found
-    )
     columns = ("dataset", "version", "rows", "torch releases", "newest row", "answers here", "folder")
     return Answer(
         f"Dataset {first.version or 'without a version'} ({first.name}): {held}{aged}.",
         AnswerOutcome.LISTED,
-        (Table("", columns, rows),),
+        (Table("", columns, tuple(item.cells for item in found)),),
         (_newer(found),),
     )
 
@@ -70,7 +64,7 @@ def _source(name: str, folder: Path, *, answers: bool) -> DataSource:
     version = read_version(folder) if published else None
     releases = sum(torch is not None for torch, _, _ in found)
     rows = sum(rows for _, rows, _ in found)
-    return DataSource(name, folder, str(version or ""), answers, rows, releases, newest)
+    return DataSource(name, str(version or ""), rows, releases, newest, answers, folder)
 
 
 def _newer(found: list[DataSource]) -> str:

@@ -106,7 +106,7 @@ def registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
 
 def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
     """The opsets of :func:`registered` for an operator that has samples; empty for none."""
-    return ", ".join(dict.fromkeys(rules[exporter, key] for key in name_keys(op) if (exporter, key) in rules))
+    return ", ".join(dict.fromkeys(rules[exporter, key] for key in sorted(name_keys(op)) if (exporter, key) in rules))
 
 
 def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
@@ -175,7 +175,7 @@ def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], s
             Link(op, "op", {"op": op}),
             call_text(torch, exporter),
             item.agreement.value,
-            *map(_opsets, (item.registered, item.cases_pass, item.samples_pass)),
+            *(versions.opset_text(at) or "none" for at in (item.registered, item.cases_pass, item.samples_pass)),
             tuple(Link(case, "case", {"case": case}) for case in sorted(item.cases)),
         )
         for (op, exporter), item in found.items()
@@ -188,7 +188,3 @@ def _numbers(text: str) -> list[int]:
     """``7-9,11`` as numbers."""
     ends = [part.split("-") for part in text.split(",")]
     return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]
-
-
-def _opsets(opsets: Collection[int]) -> str:
-    return versions.opset_text(opsets) or "none"

@@ -10,7 +10,7 @@ from typing import Any
 
 from caniexport import names
 from caniexport.answers.filters import Filters
-from caniexport.answers.select import load, select
+from caniexport.answers.scope import select
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.store import Dataset
 
@@ -73,7 +73,7 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
     outcomes = names.require_all("outcome", filters.statuses, (*CLAIM, *WHY_NOT))
     known = dict.fromkeys(name for item in found for name in (item.source, item.record) if name)
     wanted = names.require_all("source", sources, known)
-    selection = select(load(dataset), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
+    selection = select(dataset, Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
     about = [
         item
         for item in found

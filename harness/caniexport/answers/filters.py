@@ -1,32 +1,43 @@
-"""Filters: what a user asked for, under the names of the command line's options and of the API's keyword arguments."""
+"""Filters: what a user asked for, under the names of the command line's options and of the API's keyword arguments.
+
+Exporters, statuses and opsets are read here; what depends on a dataset is in :mod:`caniexport.answers.scope`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
-from caniexport import names
+from caniexport import names, versions
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import EXPORTERS, Exporter, Status
 
+#: the word for the opset of a call that names none
+DEFAULT_OPSET = "default"
+_TORCHSCRIPT = "torchscript"
+#: what people call exporters besides
+_ALSO = {
+    **dict.fromkeys(("torchdynamo", "torch.export", "dynamo_export", "dynamo=true", "fx"), Exporter.DYNAMO.value),
+    **dict.fromkeys((_TORCHSCRIPT, "legacy", "tracing", "jit.trace", "dynamo=false"), Exporter.TRACE.value),
+    **dict.fromkeys(("scripting", "jit.script"), Exporter.SCRIPT.value),
+    **{name: long for long, name in EXPORTER_SHORT.items()},
+}
 #: a filter's value as it is given: one name or several
 Named = str | int | Iterable[str | int]
 
 
-class CaseFilterNames(TypedDict, total=False):
-    """The filters of an answer about one case."""
+class FilterNames(TypedDict, total=False):
+    """The filters that a user may name."""
 
+    case: Named
     variant: Named
     torch: Named
     opset: Named
     exporter: Named
     provider: Named
     status: Named
-
-
-class FilterNames(CaseFilterNames, total=False):
-    """The filters that a user may name."""
-
-    case: Named
     theme: Named
     op: Named
 
@@ -45,11 +56,6 @@ class Filters:
     themes: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
 
-    @property
-    def any(self) -> bool:
-        """Whether anything was asked for at all."""
-        return any(getattr(self, item.name) for item in fields(self))
-
 
 #: the field that a filter fills
 FIELDS = {
@@ -66,7 +72,6 @@ FIELDS = {
 
 _ALL = tuple(FIELDS)
 _OF_A_CASE = ("case", "variant", "torch", "opset", "exporter", "provider", "status")
-_OF_A_MOVE = ("case", "theme", "op")
 
 #: the filters that each answer takes
 TAKEN: dict[str, tuple[str, ...]] = {
@@ -100,3 +105,47 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
         if isinstance(item, bool) or not isinstance(item, str | int):
             raise TypeError(f"{name}={item!r}: text or a whole number is wanted")
     return tuple(map(str, values))
+
+
+def exporter_name(text: str) -> str:
+    """``trace`` and ``script`` for the long names; ``TorchScript`` is the traced one, as ``dynamo=False`` exports."""
+    return _ALSO.get(text.casefold(), text)
+
+
+def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
+    """The exporters' long names, each once, in the order of :class:`Exporter`; ``TorchScript`` is both of its kinds.
+
+    Raises :class:`UnknownName`.
+    """
+    texts = [*asked]
+    if any(text.casefold() == _TORCHSCRIPT for text in texts):
+        texts.append(Exporter.SCRIPT.value)
+    found = names.require_all("exporter", map(exporter_name, texts), EXPORTERS)
+    return tuple(name for name in EXPORTERS if name in found)
+
+
+def require_exporter(asked: str, *, named: bool = False) -> str:
+    """One exporter's long name; ``named`` excludes the default one. Raises :class:`UnknownName`."""
+    known = [name for name in EXPORTERS if not named or name != Exporter.DEFAULT.value]
+    return names.require("exporter", exporter_name(asked), known)
+
+
+def require_statuses(asked: Iterable[str]) -> frozenset[Status]:
+    """The statuses of these names, or globs. Raises :class:`UnknownName`."""
+    words = ["unsupported" if text.casefold() == "refused" else text for text in asked]
+    return frozenset(Status(item) for item in names.require_all("status", words, [status.value for status in Status]))
+
+
+def require_opsets(asked: Iterable[str], known: Sequence[int]) -> frozenset[int | None]:
+    """The known opsets that ``9-14``, ``>=11`` or ``default`` (``None``) mean.
+
+    Raises :class:`UnknownName` for one at which nothing was measured.
+    """
+    found: set[int | None] = set()
+    for text in asked:
+        mine = [opset for opset in known if text != DEFAULT_OPSET and versions.opset_in(opset, text)]
+        if not mine and text != DEFAULT_OPSET:
+            shown = f"measured are {known[0]} to {known[-1]}" if known else "nothing has been measured yet"
+            raise UnknownName(f"opset {text} has not been measured ({shown}; {DEFAULT_OPSET} is the release's own)")
+        found.update(mine or [None])
+    return frozenset(found)

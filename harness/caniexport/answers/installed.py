@@ -74,6 +74,11 @@ def installations(dataset: Dataset) -> list[Installed]:
     return made
 
 
+def every_installation(dataset: Dataset) -> tuple[Installed, ...]:
+    """What was installed in each environment that has rows, of every profile."""
+    return tuple(item for name in dataset.profiles() for item in installations(dataset.of(name)))
+
+
 def _installed(profile: str, row: Mapping[str, str], cells: int) -> Installed:
     packages = helpers_of(json.loads(row["packages"] or "{}"))
     return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "", cells)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Link, Mark, Table
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.select import load
 from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
 from caniexport.corpus.verdicts import works
 from caniexport.names import plural
@@ -49,7 +49,7 @@ def upgrade_model(dataset: Dataset, file: ModelFile, before: Mapping[str, str], 
         f"It comes from {left.text}.",
         *notes,
         *more_notes,
-        *file.refused_on(load(dataset), (left, best)),
+        *file.refused_on(Inventory.of(dataset), (left, best)),
         *_limits(found[best]),
     ]
     return Answer(_verdict(file, best, found[best]), _outcome(found[best]), tables, tuple(dict.fromkeys(said)))
@@ -60,7 +60,7 @@ def model_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Seque
     points = Points(dataset)
     own = Point(source.torch, source.exporter, source.opset, source.own, profile=source.profile)
     moves = Moves(points.views, source, [own, *targets], Scope())
-    return TouchJudge(load(dataset), file.graph, source, moves.status, Samples.of(dataset))
+    return TouchJudge(Inventory.of(dataset), file.graph, source, moves.status, Samples.of(dataset))
 
 
 def _is_clear(found: ModelStanding) -> bool:
@@ -102,7 +102,7 @@ def _number(found: ModelStanding, touches: Sequence[Touch]) -> int:
 
 
 def _same_graph(dataset: Dataset, found: ModelStanding, point: Point) -> Table:
-    catalogue = load(dataset).catalogue
+    catalogue = Inventory.of(dataset).catalogue
     keys = [(name.partition("/")[::2], status) for name, status in found.equal.items()]
     rows = tuple((Mark(status), catalogue[key].title, _case(*key, point)) for key, status in keys)
     return Table("cases with the same graph", ("outcome", "case", "name"), rows, shown=8)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from caniexport import versions
 from caniexport.answers import onnx_ops
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.point import Point
-from caniexport.answers.reading import Rows
 from caniexport.answers.runtime_limits import FileVersions, refusal_by_version
 from caniexport.model.errors import UnknownName
 from caniexport.names import plural
@@ -29,10 +29,10 @@ class ModelFile:
     notes: tuple[str, ...]
     versions: FileVersions
 
-    def refused_on(self, rows: Rows, places: Iterable[Point]) -> tuple[str, ...]:
+    def refused_on(self, known: Inventory, places: Iterable[Point]) -> tuple[str, ...]:
         """What the runtimes of places say of the file as it lies there, as far as they refuse it by its versions."""
-        runtimes = (place.runtime or rows.own_runtimes.get((place.torch, "cpu")) for place in places)
-        refusals = (refusal_by_version(rows, runtime, self.versions) for runtime in runtimes if runtime)
+        runtimes = (place.runtime or known.own_runtime(place.torch, place.profile) for place in places)
+        refusals = (refusal_by_version(known.views, runtime, self.versions) for runtime in runtimes if runtime)
         lead = f"The file itself has {self.versions.text}"
         return tuple(f"{lead}: {said}, and refuses it." for said in dict.fromkeys(filter(None, refusals)))
 

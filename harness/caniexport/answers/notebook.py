@@ -19,7 +19,8 @@ def as_html(verdict: str, rows: Sequence[dict[str, str]], notes: Sequence[str]) 
         drawn = SubElement(made, "table")
         every = dict.fromkeys(name for row in rows for name in row)
         columns = [name for name in every if any(row.get(name) for row in rows)]
-        for part, kind, lines in (("thead", "th", [columns]), ("tbody", "td", _cells(rows[:_MOST], columns))):
+        found = [[row.get(name, "") for name in columns] for row in rows[:_MOST]]
+        for part, kind, lines in (("thead", "th", [columns]), ("tbody", "td", found)):
             body = SubElement(drawn, part)
             for line in lines:
                 row = SubElement(body, "tr")
@@ -30,10 +31,6 @@ def as_html(verdict: str, rows: Sequence[dict[str, str]], notes: Sequence[str]) 
     for text in filter(None, (more, *notes)):
         _add(made, "p", text)
     return tostring(made, encoding="unicode", method="html")
-
-
-def _cells(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> list[list[str]]:
-    return [[row.get(name, "") for name in columns] for row in rows]
 
 
 def _add(parent: Element, kind: str, text: str) -> None:

@@ -11,11 +11,11 @@ from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
 from caniexport.answers.declared import declared_table, registered, registered_for
+from caniexport.answers.filters import require_exporter
 from caniexport.answers.installed import installations
 from caniexport.answers.operators import EVERY, OperatorFilters, operators
 from caniexport.answers.point import call_text
 from caniexport.answers.samples import EXPORTERS, Sampled, Samples, last_run, name_keys, read_sampled, shown_error
-from caniexport.answers.select import require_exporter
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OF_PYTHON, OPERATORS
@@ -222,7 +222,8 @@ def _failing(samples: Samples, op: str, torch: str, line: tuple[str, str | None]
     rows = samples.views.fetch(
         """SELECT signature, list(DISTINCT (dtype, exporter)), arg_min(sample, opset), arg_min(arguments, opset)
             FROM samples WHERE op = $1 AND torch = $2 AND calls > 0 AND NOT works(status) AND signature IS NOT NULL
-                AND ($3 IS NULL OR (dtype, form) IS NOT DISTINCT FROM ($3, $4)) GROUP BY ALL ORDER BY min(opset)""",
+                AND ($3 IS NULL OR (dtype, form) IS NOT DISTINCT FROM ($3, $4)) GROUP BY ALL
+            ORDER BY min(opset), signature""",
         [op, torch, *(line or (None, None))],
     )
     made = tuple(

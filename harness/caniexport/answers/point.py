@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from caniexport import names, versions
-from caniexport.answers.installed import differences, helpers_of, installations, nearest
-from caniexport.answers.select import require_exporter
+from caniexport.answers.filters import require_exporter
+from caniexport.answers.installed import differences, every_installation, helpers_of, nearest
+from caniexport.answers.inventory import Inventory
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
@@ -199,8 +200,7 @@ class Points:
             return find_profile(asked["profile"]).name
         if not wanted:
             return self._dataset.profile
-        every = [one for name in self._dataset.profiles() for one in installations(self._dataset.of(name))]
-        found = nearest(tuple(every), torch, wanted)
+        found = nearest(every_installation(self._dataset), torch, wanted)
         if found is None:
             return NEWEST
         notes.append(f"answered with {found.text}")
@@ -213,27 +213,19 @@ class Points:
         text = "" if text == "default" else text
         if not text and provider in (None, _CPU):
             return None
-        known = [Runtime(*row) for row in self.views.fetch(_RAN)]
-        own = {(t, one.provider): one for t, *row in self.views.fetch(_OWN_RUNTIME) for one in [Runtime(*row)]}
+        known = Inventory.of(self._dataset)
+        own = known.own_runtime(torch)
         if not text:
-            beside = own.get((torch, _CPU))
-            text = f"{beside.name}=={beside.version}" if beside else _ORT
-        found = find_runtime([*known, *own.values()], text, provider, notes)
-        if found == own.get((torch, _CPU)):
+            text = f"{own.name}=={own.version}" if own else _ORT
+        found = find_runtime(known.runtimes, text, provider, notes)
+        if found == own:
             return None
         notes.append(f"run on {found.text}")
         asking = self.views.fetch("""SELECT "case", variant FROM variants WHERE kind = 'runtime-option'""")
         return On(found, frozenset((case, variant) for case, variant in asking))
 
 
-_RAN = """SELECT DISTINCT runtime, runtime_version, provider FROM replays
-    WHERE corpus NOT IN ('onnx-node', 'probe') AND "case" IS NOT NULL"""
-_OWN_RUNTIME = """SELECT torch, arg_max(runtime, cells), arg_max(runtime_version, cells), provider
-    FROM places WHERE profile = 'newest' AND runtime_version IS NOT NULL AND torch IS NOT NULL
-    GROUP BY torch, provider"""
-
-
-def find_runtime(known: list[Runtime], asked: str, provider: str | None, notes: list[str]) -> Runtime:
+def find_runtime(known: Sequence[Runtime], asked: str, provider: str | None, notes: list[str]) -> Runtime:
     """The runtime that ``onnxruntime==1.20``, ``ort1.20`` or ``1.20`` means, on the provider named, else on its only
     one or on the CPU.
 

@@ -17,7 +17,7 @@ _DIFFER = """SELECT torch, exporter, list(a.opset ORDER BY a.opset), a.status, b
     WHERE "case" = $1 AND variant = 'plain' AND provider = 'cpu' AND a.profile = $2 AND b.profile = $3
         AND a.opset IS NOT DISTINCT FROM b.opset AND a.status <> b.status
         AND works(a.status) IS NOT NULL AND works(b.status) IS NOT NULL
-    GROUP BY torch, n, exporter, a.status, b.status ORDER BY n DESC, exporter"""
+    GROUP BY torch, n, exporter, a.status, b.status ORDER BY n DESC, exporter, min(a.opset)"""
 
 
 def packages_beside(dataset: Dataset, case: str, profile: str = PERIOD) -> Table:

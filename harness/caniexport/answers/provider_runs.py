@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from caniexport import versions
 from caniexport.answers.outcomes import short_cause
 from caniexport.bundles import node_tests, probes
-from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
 
 if TYPE_CHECKING:
@@ -99,13 +98,6 @@ class ProviderRuns:
     left: tuple[LeftOperator, ...]
     apart: tuple[ProviderCase, ...]
 
-    @property
-    def told(self) -> str:
-        """The sentence about all of its files."""
-        parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
-        where = place_of(self.runtime, self.version, self.provider, self.device)
-        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
-
 
 #: runtime, version, provider, devices
 _Of = tuple[str, str, str, str]
@@ -133,25 +125,6 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
     ]
 
 
-def worse_elsewhere(dataset: Dataset, cases: Collection[str]) -> Mapping[str, Sequence[tuple[str, ProviderCase]]]:
-    """By case: what another provider does to files of it that work on the CPU, the failing form first; and where.
-
-    ``onnxruntime 1.31.1 on cuda (NVIDIA H100)``. A case is read once for a dataset.
-    """
-    known: dict[str, list[tuple[str, ProviderCase]]] = dataset.beside.setdefault("worse elsewhere", {})
-    worse: dict[str, list[tuple[str, ProviderCase]]] = {case: [] for case in cases if case not in known}
-    found = _gather(dataset, {"provider": elsewhere(dataset), "case": list(worse)}, "") if worse else {}
-    for of, gathered in found.items():
-        for item in _differing(gathered):
-            if item.end is not ProviderEnd.ONLY:
-                worse[item.case].append((place_of(*of), item))
-    for told in worse.values():
-        told.sort(key=lambda pair: (pair[0], pair[1].variant != PLAIN))
-    # whole at once: other sessions read it meanwhile
-    known.update(worse)
-    return known
-
-
 def place_of(runtime: str, version: str, provider: str, device: str) -> str:
     """``onnxruntime 1.31.1 on cuda (NVIDIA H100)``."""
     return f"{runtime} {version} on {provider}" + (f" ({device})" if device not in ("", "cpu") else "")
@@ -160,7 +133,11 @@ def place_of(runtime: str, version: str, provider: str, device: str) -> str:
 def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _Gathered]:
     """By runtime, version, provider and devices: how each file ended; one that ran on several devices counts once."""
     rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
-    rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
+    rows = [
+        row
+        for row in rows
+        if (row[4] == corpus if corpus else row[4] not in _NO_FILES) and row[5] and row[9] not in _SAYS_NOTHING
+    ]
     rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
     texts = dataset.messages({row[10] for row in rows})
     devices: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -175,7 +152,9 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
         if status in WORKS or end is ProviderEnd.ABSENT:
             gathered.ran[bundle] = variant
         if end in _APART:
-            gathered.apart[case, variant, end].append(_said(_cpu(facts)) if end is ProviderEnd.ONLY else text)
+            # of what the CPU provider says the stage and the exception's name are left out
+            own = _cpu(facts).get("signature", "").split("|", 2)[-1]
+            gathered.apart[case, variant, end].append(own if end is ProviderEnd.ONLY else text)
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
     return found
@@ -205,11 +184,6 @@ def elsewhere(dataset: Dataset) -> list[str]:
     return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - ON_CPU)
 
 
-def _said(cpu: Mapping[str, str]) -> str:
-    """What the CPU provider said, without the stage and the exception's name."""
-    return cpu.get("signature", "").split("|", 2)[-1]
-
-
 def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
     if stage == Stage.PLACE and status == Status.UNSUPPORTED:
         return ProviderEnd.ABSENT
@@ -228,10 +202,6 @@ def _left(text: str) -> Iterable[tuple[str, int]]:
         for word in words.split(", "):
             operator, _, count = word.partition("*")
             yield operator.strip(), int(count) if count.isdigit() else 1
-
-
-def _is_of(corpus: str, wanted: str) -> bool:
-    return corpus == wanted if wanted else corpus not in _NO_FILES
 
 
 def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from caniexport import names as known
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Message, Share, Table
-from caniexport.answers.contributed import contributed_runs
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.provider_runs import ProviderEnd, elsewhere, place_of, provider_runs
 from caniexport.bundles import node_tests, probes
 from caniexport.corpus.refusals import refusal
 from caniexport.model.status import WORKS
-from caniexport.store import Dataset
+from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
 
 
@@ -50,94 +50,50 @@ def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
 
     corpus  ``onnx-node`` counts ONNX's own tests, those that are marked left out; else they are not among the files
     """
-    grouped: dict[tuple[Any, ...], list[_Row]] = defaultdict(list)
-    for key, row in [*_files(dataset, corpus), *_probed(dataset)]:
-        grouped[key].append(row)
-    keys = sorted(grouped, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3] or ""))
-    lines = [_line(key, grouped[key]) for key in keys]
+    views, is_test = Views.of(dataset), corpus == node_tests.CORPUS
+    found = views.fetch(_LIMITS, [dataset.profile, probes.CORPUS, probes.OPSET, probes.IR])
+    limits = {row[:4]: row[4:] for row in found}
+    # exported files are what is of no other corpus
+    taken = ([corpus], True) if corpus else ([probes.CORPUS, node_tests.CORPUS], False)
+    rows = views.fetch(_COUNTED.format(test="variant" if is_test else "NULL"), [dataset.profile, *taken])
+    files: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
+    for *key, test, stage, status, signature, count, held, apart, local in rows:
+        if not (is_test and node_tests.about(test or "").mark):
+            files[tuple(key)].append((stage, status, signature, count, held, apart, local))
+    keys = sorted({*limits, *files}, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3]))
+    lines = [_line(key, files[key], *limits.get(key, (None, None, False))) for key in keys]
     return [line for line in lines if line.bundles] if corpus else lines
 
 
-_KEY = ("runtime", "runtime_version", "provider", "device")
-#: what is counted of rows that end alike; the facts of a row are written by :mod:`caniexport.runner.beside`
-_SAID = {
-    "cases": 'count("case")',
-    "held": """count(*) FILTER (WHERE facts LIKE '%"agrees": %')""",
-    "apart": """count(*) FILTER (WHERE facts LIKE '%"agrees": false%')""",
-    "local": "bool_or(origin = 'local')",
-}
+_KEY = "runtime, coalesce(runtime_version, ''), provider, coalesce(device, '')"
+#: the highest opset and IR version of the probes that pass
+_LIMITS = f"""SELECT {_KEY}, max(number) FILTER ("case" = $3), max(number) FILTER ("case" = $4),
+    bool_or(origin = 'local')
+    FROM (SELECT *, CASE WHEN works(status) THEN CAST(string_split(variant, '_')[-1] AS INTEGER) END AS number
+        FROM replays WHERE profile = $1 AND corpus = $2) GROUP BY ALL"""
+#: files that end alike; the facts of a row are written by :mod:`caniexport.runner.beside`
+_COUNTED = f"""SELECT {_KEY}, {{test}}, stage, status, signature, count("case"),
+    count(*) FILTER (facts LIKE '%"agrees": %'), count(*) FILTER (facts LIKE '%"agrees": false%'),
+    bool_or(origin = 'local')
+    FROM replays WHERE profile = $1 AND (corpus IS NULL OR list_contains($2, corpus) = $3) GROUP BY ALL"""
 
 
-def _files(dataset: Dataset, corpus: str) -> Iterator[tuple[tuple[Any, ...], _Row]]:
-    """Rows of what is counted: exported files, or the tests of a corpus; never probes."""
-    by = (*_KEY, "stage", "status", "signature")
-    if corpus:
-        for row in dataset.run_groups((*by, "variant"), _SAID, {"corpus": (corpus, None)}):
-            if not node_tests.about(row[len(by)] or "").mark:
-                yield row[:4], _row(row)
-        return
-    apart = (probes.CORPUS, node_tests.CORPUS)
-    corpora = [name for (name,) in dataset.run_groups(("corpus",), {}) if name not in apart]
-    for row in dataset.run_groups(by, _SAID, {"corpus": corpora}):
-        yield row[:4], _row(row)
-
-
-def _probed(dataset: Dataset) -> Iterator[tuple[tuple[Any, ...], _Row]]:
-    """Rows of the probes."""
-    by = (*_KEY, "stage", "status", "signature", "case", "variant")
-    for row in dataset.run_groups(by, {"local": _SAID["local"]}, {"corpus": (probes.CORPUS,)}):
-        yield row[:4], _Row(row[4], row[5], row[6], 0, 0, 0, row[-1], row[7] or "", row[8] or "")
-
-
-def _row(row: tuple[Any, ...]) -> _Row:
-    return _Row(row[4], row[5], row[6], *row[-len(_SAID) :])
-
-
-@dataclass(frozen=True)
-class _Row:
-    """So many files that ended alike, how many of them were held against the CPU provider and how many differ from it;
-    a probe is named.
-    """
-
-    stage: str
-    status: str
-    signature: str | None
-    files: int
-    held: int
-    apart: int
-    local: bool
-    probe: str = ""
-    number: str = ""
-
-
-def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
-    runtime, version, provider, device = key
+def _line(
+    key: tuple[str, ...], rows: list[tuple[Any, ...]], opset: int | None, ir: int | None, local: bool
+) -> RuntimeLine:
     statuses: Counter[str] = Counter()
     refused: Counter[str] = Counter()
-    for row in rows:
-        if row.files:
-            statuses[row.status] += row.files
-            cause = refusal(row.stage, row.signature) if row.status not in WORKS else None
+    for stage, status, signature, count, *_ in rows:
+        if count:
+            statuses[status] += count
+            cause = refusal(stage, signature) if status not in WORKS else None
             if cause is not None:
-                refused[cause.value] += row.files
-    return RuntimeLine(
-        runtime,
-        version or "",
-        provider,
-        device or "",
-        _highest(rows, probes.OPSET),
-        _highest(rows, probes.IR),
-        statuses.total(),
-        dict(statuses),
-        dict(refused),
-        sum(row.apart for row in rows) if any(row.held for row in rows) else None,
-        any(row.local for row in rows),
-    )
-
-
-def _highest(rows: Iterable[_Row], case: str) -> int | None:
-    passed = [probes.number(row.number) for row in rows if row.probe == case and row.status in WORKS]
-    return max(passed, default=None)
+                refused[cause.value] += count
+    apart = sum(row[5] for row in rows) if any(row[4] for row in rows) else None
+    here = local or any(row[6] for row in rows)
+    runtime, version, provider, device = key
+    counts = statuses.total(), dict(statuses), dict(refused)
+    return RuntimeLine(runtime, version, provider, device, opset, ir, *counts, apart, here)
 
 
 #: releases on the first screen
@@ -210,18 +166,46 @@ def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
 
 
 def _contributed(dataset: Dataset) -> Table:
-    """Runs that others handed in, and whether their rows are used."""
-    rows = tuple(
-        (
-            place_of(run.runtime, run.version, run.provider, run.device),
-            f"{run.contributor} {run.contributed_from}".strip(),
-            run.files,
-            f"{run.repeated} repeated here, {len(run.differing)} differ",
-            "used" if run.gate == "good" else run.gate,
-        )
-        for run in contributed_runs(dataset)
+    """Runs that others handed in, the newest first, and whether their rows are used."""
+    rows: list[tuple[Cell, ...]] = []
+    runs = [run for run in dataset.records("environments") if run["contributor"]]
+    for run in sorted(runs, key=lambda run: str(run["measured_at"]), reverse=True):
+        found = dataset.records("runs", {"run_id": (run["run_id"],), "env_id": (run["env_id"],)})
+        for first in found[:1]:
+            where = (first["runtime"], first["runtime_version"] or "", first["provider"], first["device"] or "")
+            sample = f"{run['repeated'] or 0} repeated here, {len(run['differing'] or ())} differ"
+            by = f"{run['contributor']} {run['contributed_from'] or ''}".strip()
+            rows.append(
+                (place_of(*where), by, len(found), sample, "used" if run["gate"] == "good" else run["gate"] or "")
+            )
+    columns = ("runtime", "by", "files", "sample", "rows are")
+    return Table("runs that others handed in", columns, tuple(rows), shown=0)
+
+
+def runtimes_agree(dataset: Dataset) -> Answer:
+    """Of the files that the newest releases of two runtimes have run: on how many both work, or both do not."""
+    newest = {(one.name, one.provider): one for one in Inventory.of(dataset).runtimes}
+    names = {one: one.text for one in newest.values()}
+    listed = ", ".join(f"({', '.join(map(sql.literal, (*one, text)))})" for one, text in names.items())
+    found = Views.of(dataset).fetch(
+        f"""WITH ran AS (
+            SELECT name, bundle, bool_and(coalesce(works(status), false)) AS works
+            FROM replays JOIN (VALUES {listed}) newest(runtime, runtime_version, provider, name)
+                USING (runtime, runtime_version, provider)
+            WHERE corpus NOT IN ('{probes.CORPUS}', '{node_tests.CORPUS}') GROUP BY ALL)
+        SELECT a.name, b.name, count(*) FILTER (a.works = b.works), count(*)
+        FROM ran a JOIN ran b USING (bundle) GROUP BY ALL"""
+        if listed
+        else "SELECT 1 WHERE false"
     )
-    return Table("runs that others handed in", ("runtime", "by", "files", "sample", "rows are"), rows, shown=0)
+    shares = {(one, other): Share(alike, both) for one, other, alike, both in found}
+    columns = [text for text in names.values() if (text, text) in shares]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (Code(one), *(shares.get((one, other), Share(0, 0)) for other in columns)) for one in columns
+    )
+    said = "Of the files that two runtimes have run: on how many both work, or both do not."
+    table = Table("", ("runtime", *columns), rows if len(columns) > 1 else (), _SHOWN)
+    return Answer(said, AnswerOutcome.LISTED, (table,))
 
 
 def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus: str = "") -> Answer:
@@ -263,7 +247,11 @@ def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus:
         ),
         Table("operators that are left to the CPU", of, left, _FEW),
     )
-    return Answer(verdict, AnswerOutcome.LISTED, tables, more="--all: every release, case and operator.")
+    note = (
+        "Of: files with the operator that ran there. A node without a kernel there, or with a shape or a small "
+        "integer, runs on the CPU, and its tensors are copied."
+    )
+    return Answer(verdict, AnswerOutcome.LISTED, tables, (note,), more="--all: every release, case and operator.")
 
 
 def on_operators(dataset: Dataset, patterns: Sequence[str], names: Sequence[str] = ()) -> Answer:

@@ -1,18 +1,142 @@
-"""What a question is about: cases by their name, theme or operator."""
+"""What names mean in a dataset: cases by their name, theme or operator, workarounds, releases, providers.
+
+A name that nobody knows raises :class:`UnknownName` with the nearest ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from caniexport import names
-from caniexport.answers.reading import load
+from caniexport import names, versions
+from caniexport.answers.filters import Filters, exporter_names, require_opsets, require_statuses
+from caniexport.answers.inventory import CatalogueEntry, Inventory, Key
 from caniexport.answers.samples import Samples
+from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
+from caniexport.model.status import Status
 from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
 from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
+
+
+@dataclass(frozen=True)
+class CaseSelection:
+    """What filters take of a dataset.
+
+    ``catalogue`` has the variants that the filters on case, variant, theme and op take, measured or not; ``torch`` the
+    measured releases, oldest first. Of opsets, exporters, providers and statuses none is all.
+    """
+
+    filters: Filters
+    catalogue: dict[Key, CatalogueEntry]
+    torch: tuple[str, ...]
+    statuses: frozenset[Status]
+    #: the columns of cells whose values are narrowed
+    where: dict[str, Collection[Any]] = field(default_factory=dict)
+
+
+def select(dataset: Dataset, filters: Filters) -> CaseSelection:
+    """Apply filters; canaries are left out unless a case filter names them. Raises :class:`UnknownName`."""
+    known = Inventory.of(dataset)
+    found = {text for asked in filters.torch if asked != "all" for text in versions.resolve_each(asked, known.torch)}
+    torch = tuple(text for text in known.torch if not found or text in found)
+    catalogue = _narrow(known, filters)
+    narrowed = len(catalogue) < len(known.catalogue)
+    where: dict[str, Collection[Any]] = {
+        "case": {case for case, _ in catalogue} if narrowed else (),
+        "variant": {variant for _, variant in catalogue} if narrowed else (),
+        "torch": torch if len(torch) < len(known.torch) else (),
+        "opset": require_opsets(filters.opsets, known.opsets),
+        "exporter": exporter_names(filters.exporters),
+        "provider": names.require_all("provider", filters.providers, known.providers),
+    }
+    taken = {name: values for name, values in where.items() if values or (narrowed and name in ("case", "variant"))}
+    return CaseSelection(filters, catalogue, torch, require_statuses(filters.statuses), taken)
+
+
+def _narrow(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:
+    """The catalogue's variants that the filters on case, variant, theme and op take."""
+    taken = _of_cases(known, filters.cases)
+    if filters.variants:
+        variants = dict.fromkeys([PLAIN, *(variant for _, variant in taken)])
+        found = names.require_all("variant", filters.variants, variants)
+        taken = {key: entry for key, entry in taken.items() if key[1] in found}
+    taken = _of_themes(known, taken, filters.themes)
+    keys = operator_keys(known.ops)
+    for op in filters.ops:
+        if operator_key(op) not in keys:
+            if _is_operator(op, known):
+                raise UnknownName(f"op {op!r}: no case of the corpus is about it ({_who_knows(op, known)})")
+            raise names.unknown("op", op, spellings(known.ops))
+    return _of_ops(taken, filters.ops)
+
+
+def _of_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+    """What ``CASE``, ``CASE/VARIANT`` and globs mean; every documented variant where nothing is asked for."""
+    if not asked:
+        return {key: entry for key, entry in known.catalogue.items() if entry.corpus != CANARY}
+    cases = list(dict.fromkeys(case for case, _ in known.catalogue))
+    found: set[Key] = set()
+    for text in asked:
+        pattern, _, wanted = text.partition("/")
+        _refuse_operator(pattern, known)
+        for case in names.require_all("case", [pattern], cases):
+            variants: Iterable[str] = [variant for name, variant in known.catalogue if name == case]
+            if wanted:
+                variants = names.require_all(f"variant of {case}", [wanted], variants)
+            found.update((case, variant) for variant in variants)
+    return {key: entry for key, entry in known.catalogue.items() if key in found}
+
+
+def _of_themes(known: Inventory, taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+    if not asked:
+        return taken
+    found = names.require_all("theme", asked, dict.fromkeys(entry.theme for entry in known.catalogue.values()))
+    return {key: entry for key, entry in taken.items() if entry.theme in found}
+
+
+def _of_ops(taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+    wanted = operator_keys(asked)
+    return {key: entry for key, entry in taken.items() if not wanted or wanted & operator_keys(entry.ops)}
+
+
+def cases_about(text: str, known: Inventory) -> tuple[str, ...]:
+    """The cases that are about an operator; none where a case itself is called so."""
+    if any(text.casefold() == case.casefold() for case, _ in known.catalogue):
+        return ()
+    key = operator_key(text)
+    return tuple(dict.fromkeys(entry.case for entry in known.catalogue.values() if key in operator_keys(entry.ops)))
+
+
+def _refuse_operator(text: str, known: Inventory) -> None:
+    """Raises :class:`UnknownName` with its cases for an operator where a case is wanted."""
+    if found := cases_about(text, known):
+        named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
+        raise UnknownName(f"{named} (caniexport table --op {text})")
+    if not any(text.casefold() == case.casefold() for case, _ in known.catalogue):
+        refuse_uncovered(text, known)
+
+
+def refuse_uncovered(text: str, known: Inventory) -> None:
+    """Raises :class:`UnknownName` for an operator that no case is about, with who else knows of it."""
+    if _is_operator(text, known):
+        said = f"{text!r} is no case, and an operator that no case of the corpus is about"
+        raise UnknownName(f"{said} ({_who_knows(text, known)})")
+
+
+def _who_knows(name: str, known: Inventory) -> str:
+    samples = f"`caniexport op {name}`: its operator samples; " if Samples.of(known.dataset).called(name) else ""
+    return f"{samples}`caniexport check`: a model of your own"
+
+
+def _is_operator(text: str, known: Inventory) -> bool:
+    """Whether people, or torch's own tests or tables, have an operator of this name."""
+    if is_operator_name(text) or Samples.of(known.dataset).called(text):
+        return True
+    return operator_key(text) in operator_keys(known.declared)
 
 
 @dataclass(frozen=True)
@@ -29,51 +153,28 @@ class Scope:
     @property
     def condition(self) -> str:
         """The same as SQL on the column ``case`` of the relation ``o``."""
-        if self.cases is None:
-            return "true"
-        return f"""o."case" IN ({", ".join(map(sql.literal, sorted(self.cases))) or "NULL"})"""
+        return "true" if self.cases is None else f"""o."case" IN {sql.listed(sorted(self.cases))}"""
 
     def of_variants(self, table: str) -> str:
         """The condition on the column ``variant`` of a relation."""
-        if not self.variants:
-            return "true"
-        return f"{table}.variant IN ({', '.join(map(sql.literal, sorted(self.variants)))})"
+        return f"{table}.variant IN {sql.listed(sorted(self.variants))}" if self.variants else "true"
 
 
 def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), ops: Sequence[str] = ()) -> Scope:
-    """The cases that have one of the names, of the themes, and one of the operators.
+    """The cases that have one of the names, of the themes, and one of the operators; an operator may have none.
 
     Raises :class:`UnknownName` for what nobody knows; globs work for cases and themes.
     """
     if not (cases or themes or ops):
         return Scope()
-    known = views.fetch(
-        """SELECT "case", any_value(theme), flatten(list(list_concat(aten_ops, onnx_ops))) FROM variants
-            WHERE corpus <> 'canary' GROUP BY ALL"""
-    )
-    taken = {case for case, _, _ in known}
-    if cases:
-        patterns = [text.partition("/")[0] for text in cases]
-        taken &= names.require_all("case", patterns, [case for case, _, _ in known])
-    if themes:
-        found = names.require_all("theme", themes, dict.fromkeys(theme for _, theme, _ in known))
-        taken &= {case for case, theme, _ in known if theme in found}
-    if not ops:
-        return Scope(frozenset(taken))
-    about = {case: operator_keys(having or ()) for case, _, having in known}
-    covered = set().union(*about.values())
+    known = Inventory.of(views.dataset)
+    covered = operator_keys(known.ops)
     uncovered = tuple(op for op in ops if operator_key(op) not in covered)
     for op in uncovered:
-        if not is_operator_name(op) and not _is_declared(views.dataset, op):
-            raise names.unknown("op", op, spellings({item for _, _, having in known for item in having or ()}))
-    wanted = operator_keys(ops)
-    taken &= {case for case, keys in about.items() if keys & wanted}
-    return Scope(frozenset(taken), tuple(ops), uncovered=uncovered)
-
-
-def _is_declared(dataset: Dataset, op: str) -> bool:
-    """Whether torch's own tests or tables have an operator."""
-    return bool(Samples.of(dataset).called(op)) or operator_key(op) in operator_keys(load(dataset).declared)
+        if not _is_operator(op, known):
+            raise names.unknown("op", op, spellings(known.ops))
+    taken = _of_themes(known, _of_cases(known, [text.partition("/")[0] for text in cases]), themes)
+    return Scope(frozenset(case for case, _ in _of_ops(taken, ops)), tuple(ops), uncovered)
 
 
 def require_cases(found: Scope) -> None:
@@ -88,32 +189,24 @@ def named(views: Views, name: str) -> Scope:
 
     Raises :class:`UnknownName` with the nearest of all.
     """
-    known = views.fetch("""SELECT DISTINCT "case", theme, variant FROM variants""")
+    known = Inventory.of(views.dataset)
+    cases = {case for case, _ in known.catalogue}
+    themes = {entry.theme for entry in known.catalogue.values() if entry.theme}
+    variants = {variant for _, variant in known.catalogue if variant != PLAIN}
     head, _, variant = name.partition("/")
-    cases, themes = ({row[place] for row in known} for place in (0, 1))
     if any(sign in head for sign in "*?[") or head.casefold() in {case.casefold() for case in cases}:
         found = scope(views, cases=(head,))
-    elif is_operator_name(head) or _has_operator(views, head):
+    elif is_operator_name(head) or operator_key(head) in operator_keys(known.ops):
         found = scope(views, ops=(head,))
-    elif name.casefold() in {theme.casefold() for theme in themes if theme}:
+    elif name.casefold() in {theme.casefold() for theme in themes}:
         return scope(views, themes=(name,))
+    elif name in variants:
+        return Scope(frozenset(case for case, one in known.catalogue if one == name), variants=frozenset({name}))
     else:
-        variants = {row[2] for row in known if row[2] != PLAIN}
-        if name in variants:
-            of_it = frozenset(row[0] for row in known if row[2] == name)
-            return Scope(of_it, variants=frozenset({name}))
-        raise names.unknown("name", name, (*cases, *filter(None, themes), *spellings(_operators(views)), *variants))
+        raise names.unknown("name", name, (*cases, *themes, *spellings(known.ops), *variants))
     if found.uncovered:
         raise UnknownName(f"no case is about {head!r} (`caniexport op {head}`: its operator samples)")
     if not variant:
         return found
-    mine = {row[2] for row in known if found.cases and row[0] in found.cases}
+    mine = {one for case, one in known.catalogue if found.cases and case in found.cases}
     return replace(found, variants=names.require_all(f"variant of {head}", (variant,), mine))
-
-
-def _operators(views: Views) -> list[str]:
-    return [op for (op,) in views.fetch("SELECT DISTINCT unnest(list_concat(aten_ops, onnx_ops)) FROM variants")]
-
-
-def _has_operator(views: Views, name: str) -> bool:
-    return operator_key(name) in operator_keys(_operators(views))

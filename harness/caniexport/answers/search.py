@@ -16,17 +16,15 @@ from enum import StrEnum
 
 from caniexport import names
 from caniexport.answers.answer import Answer, AnswerOutcome, Link, Message, Table
-from caniexport.answers.filters import read_filters
-from caniexport.answers.reading import load
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.samples import Samples
-from caniexport.answers.select import cases_about, refuse_uncovered, select
-from caniexport.answers.wanted import what_is_named
-from caniexport.model.canaries import CANARY
+from caniexport.answers.scope import cases_about, named, refuse_uncovered
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.names import plural
 from caniexport.operators import operator_keys, spellings
 from caniexport.store import Dataset
+from caniexport.store.views import Views
 
 #: characters of a text that are read
 LONGEST = 20_000
@@ -99,12 +97,12 @@ def read_input(dataset: Dataset, text: str, names: Collection[str]) -> SearchInp
     filters, rest = ({}, text) if "\n" in text else split_filters(text, names)
     if is_error(rest):
         return SearchInput(InputKind.ERROR, rest, filters)
-    rows = load(dataset)
+    known = Inventory.of(dataset)
     case = rest.partition("/")[0].casefold()
-    named = tuple(dict.fromkeys(name for name, _ in rows.catalogue if name.casefold() == case))
-    if named:
-        return SearchInput(InputKind.CASE, rest, filters, named)
-    about = cases_about(rest, rows)
+    cases = tuple(dict.fromkeys(name for name, _ in known.catalogue if name.casefold() == case))
+    if cases:
+        return SearchInput(InputKind.CASE, rest, filters, cases)
+    about = cases_about(rest, known)
     if about or Samples.of(dataset).called(rest):
         return SearchInput(InputKind.OPERATOR, rest, filters, about)
     return SearchInput(InputKind.WORDS, rest, filters)
@@ -146,10 +144,11 @@ def list_hits(dataset: Dataset, words: str) -> Answer:
     is_name = " " not in words and not words.isalnum()
     found = () if is_name else find_hits(FullText(dataset), words)
     if not found:
-        rows = load(dataset)
-        refuse_uncovered(words, rows)
-        known = dict.fromkeys(name for entry in rows.catalogue.values() for name in (entry.case, *entry.ops))
-        raise names.unknown("case, operator or words", words, known)
+        known = Inventory.of(dataset)
+        refuse_uncovered(words, known)
+        raise names.unknown(
+            "case, operator or words", words, dict.fromkeys((*(c for c, _ in known.catalogue), *known.ops))
+        )
     return as_answer(found)
 
 
@@ -175,36 +174,31 @@ def find_hits(index: FullText, words: str) -> tuple[Hit, ...]:
 def find_cases(dataset: Dataset, index: FullText, text: str) -> tuple[str, ...]:
     """The cases of the case, operator, theme or workaround of this name; else those with the words, best first."""
     try:
-        named = read_filters("workaround", what_is_named(dataset, text, fixes=True))
-        return tuple(dict.fromkeys(case for case, _ in select(load(dataset), named).catalogue))
+        found = named(Views.of(dataset), text).cases or ()
+        return tuple(dict.fromkeys(case for case, _ in Inventory.of(dataset).catalogue if case in found))
     except UnknownName:
         return tuple(hit.case for hit in index.find(text) if hit.case)
 
 
 def _documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str]]:
     """One for each documented case, and for each operator that only torch's operator samples cover."""
-    catalogue = load(dataset).catalogue
-    messages, notes = _messages(dataset), defaultdict(list)
-    for (case, variant), entry in catalogue.items():
+    known = Inventory.of(dataset)
+    messages, notes = dict(known.views.fetch(_MESSAGES, [dataset.profile])), defaultdict(list)
+    for (case, variant), entry in known.catalogue.items():
         if variant != PLAIN:
             notes[case].append(f"{variant.replace('_', ' ')}: {entry.note}")
     keys: set[str] = set()
-    for (case, variant), entry in catalogue.items():
-        if variant == PLAIN and entry.corpus != CANARY:
-            keys |= operator_keys(entry.ops)
-            operators = " ".join((*entry.ops, *spellings(entry.ops)))
-            yield True, case, entry.title, operators, "\n".join(notes[case]), "\n".join(messages[case])
+    for entry in known.documented:
+        keys |= operator_keys(entry.ops)
+        operators = " ".join((*entry.ops, *spellings(entry.ops)))
+        yield True, entry.case, entry.title, operators, "\n".join(notes[entry.case]), messages.get(entry.case, "")
     for op in Samples.of(dataset).operators:
         if keys.isdisjoint(operator_keys((op,))):
             yield False, op, "", " ".join(spellings((op,))), "", ""
 
 
-def _messages(dataset: Dataset) -> dict[str, list[str]]:
-    """Every message of a case."""
-    found = [(message, case) for message, case, *_ in dataset.kept_groups(("message_id", "case"), {"n": "count(*)"})]
-    texts = dataset.messages({message for message, _ in found if message})
-    by_case: dict[str, list[str]] = defaultdict(list)
-    for message, case in found:
-        if message in texts:
-            by_case[case].append(texts[message])
-    return by_case
+#: by case: every message of it
+_MESSAGES = """
+    WITH given AS (SELECT DISTINCT "case", message_id FROM cells WHERE profile = $1),
+    said AS (SELECT DISTINCT message_id, text FROM message)
+    SELECT "case", string_agg(text, '\n' ORDER BY message_id) FROM given JOIN said USING (message_id) GROUP BY ALL"""

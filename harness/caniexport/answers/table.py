@@ -11,8 +11,8 @@ from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
 from caniexport.answers.beside_torch import one_release, versions_of
 from caniexport.answers.filters import Filters
-from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import CaseSelection, load, select
+from caniexport.answers.inventory import Inventory
+from caniexport.answers.scope import CaseSelection, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
 from caniexport.corpus.verdicts import collapse
 from caniexport.model.case import PLAIN
@@ -71,6 +71,8 @@ _AT = {
     By.PROVIDER: "coalesce(provider, 'none')",
 }
 _Line = tuple[str, str, str]
+#: a cell of an environment case: its case, variant, status and stage
+_Installed = tuple[str, str, Status, str]
 #: at each status the opsets (or releases) where it was seen, and whether onnx's checker refuses a file that works
 _Ends = dict[Status, list[Any]]
 
@@ -83,25 +85,25 @@ def table(
     Without a case or variant it has the original forms. By anything but torch it is about one release, the newest
     measured where none is named. Raises :class:`UnknownName` for a filter value that nobody knows.
     """
-    rows = load(dataset)
-    notes = [*rows.notes]
-    if by is not By.TORCH and not filters.torch and rows.torch:
-        filters = replace(filters, torch=(rows.torch[-1],))
-        notes.append(f"torch {rows.torch[-1]}, the newest measured")
+    known = Inventory.of(dataset)
+    notes = [*known.notes]
+    if by is not By.TORCH and not filters.torch and known.torch:
+        filters = replace(filters, torch=(known.torch[-1],))
+        notes.append(f"torch {known.torch[-1]}, the newest measured")
     if by in _PACKAGES:
-        filters = replace(filters, torch=(one_release(rows.torch, filters.torch, by.value),))
-    beside = select(rows, filters).environment if lines is TableLines.CASES else []
+        filters = replace(filters, torch=(one_release(known.torch, filters.torch, by.value),))
+    installed = _installed(dataset, select(dataset, filters)) if lines is TableLines.CASES else []
     if not filters.exporters and by is not By.EXPORTER and (lines is not TableLines.CASES or not filters.cases):
         filters = replace(
             filters, exporters=_BOTH if lines is TableLines.CASES or by is By.OPSET else (Exporter.DEFAULT.value,)
         )
     if not filters.cases and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
-    taken = select(rows, filters)
+    taken = select(dataset, filters)
     cells = _cells(dataset, taken, by, on)
     if lines is not TableLines.CASES:
         return _shares(dataset, cells, by, lines, notes)
-    return _cases(dataset, cells, taken, by, notes, beside)
+    return _cases(dataset, cells, taken, by, notes, installed)
 
 
 def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str:
@@ -110,21 +112,19 @@ def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str
     column = _AT.get(by, "")
     profiles = {dataset.profile: ""}
     if by in _PACKAGES:
-        found = versions_of(taken.rows, taken.torch[0], by.value)
+        found = versions_of(dataset, taken.torch[0], by.value)
         profiles = {item.installed.profile: item.version for item in found}
         words = " ".join(f"WHEN {sql.literal(name)} THEN {sql.literal(text)}" for name, text in profiles.items())
         column = f"CASE profile {words} END"
     for profile in profiles:
         views.include(profile)
-    names = ", ".join(map(sql.literal, profiles))
     pairs = ", ".join(f"({sql.literal(case)}, {sql.literal(variant)})" for case, variant in taken.catalogue)
     conditions = [f'("case", variant) IN ({pairs or "(NULL, NULL)"})', "exporter IS NOT NULL"]
-    for name, values in taken.where().items():
+    for name, values in taken.where.items():
         if name not in ("case", "variant"):
-            listed = ", ".join(str(item) if isinstance(item, int) else sql.literal(item) for item in values if item)
             null = f" OR {name} IS NULL" if None in values else ""
-            conditions.append(f"({name} IN ({listed or 'NULL'}){null})")
-    cells = f"SELECT * FROM cells WHERE profile IN ({names}) AND {' AND '.join(conditions)}"
+            conditions.append(f"({name} IN {sql.listed(filter(None, values))}{null})")
+    cells = f"SELECT * FROM cells WHERE profile IN {sql.listed(profiles)} AND {' AND '.join(conditions)}"
     if by not in (By.RUNTIME, By.PROVIDER):
         cells = f"{cells} {_ON_CPU}"
     if on is not None:
@@ -151,7 +151,7 @@ def _on_others(cells: str, more: str) -> str:
 
 
 def _cases(
-    dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str], beside: Sequence[MeasuredCell]
+    dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str], installed: Sequence[_Installed]
 ) -> Answer:
     found = Views.of(dataset).fetch(
         f"""SELECT "case", variant, {"''" if by is By.EXPORTER else "exporter"} AS exporter, place, status,
@@ -188,12 +188,12 @@ def _cases(
     notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in told)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
-    answer = _of_environments(beside) if beside and not columns else _verdict(marks, columns, by, taken)
+    answer = _of_environments(installed) if installed and not columns else _verdict(marks, columns, by, taken)
     shown = {line[:2] for line in lines}
     tables = (
         _matrix(marks, columns, taken, by),
-        _environments(beside, taken),
-        _unmeasured([] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken),
+        _environments(installed, taken),
+        _unmeasured(dataset, [] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken),
     )
     more = "--all: every line and column. caniexport case NAME tells more of one."
     return replace(answer, tables=tables, notes=tuple(notes), more=more)
@@ -337,37 +337,51 @@ def _counted(counts: Sequence[tuple[str, Share]]) -> str:
     return ", ".join((f"{said} with {first}", *more[:1]))
 
 
-def _of_environments(found: Sequence[MeasuredCell]) -> Answer:
+def _installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
+    """The cells of environment cases that the filters take; none where one asks for what those do not have."""
+    if {"torch", "opset", "exporter", "provider"} & taken.where.keys():
+        return []
+    rows = Views.of(dataset).fetch(
+        """SELECT "case", variant, status, stage FROM cells
+            WHERE exporter IS NULL AND "case" IS NOT NULL AND profile = $1 ORDER BY torch, "case", variant""",
+        [dataset.profile],
+    )
+    order = {key: number for number, key in enumerate(taken.catalogue)}
+    found = [
+        (case, variant, Status(status), stage) for case, variant, status, stage in rows if (case, variant) in order
+    ]
+    return sorted(found, key=lambda cell: order[cell[:2]])
+
+
+def _of_environments(found: Sequence[_Installed]) -> Answer:
     """How many variants of what is installed together work, where nothing else was asked for."""
-    works = sum(cell.works for cell in found)
+    works = sum(status in WORKS for _, _, status, _ in found)
     return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
 
-def _environments(found: Iterable[MeasuredCell], taken: CaseSelection) -> Table:
+def _environments(found: Iterable[_Installed], taken: CaseSelection) -> Table:
     """Cases about what can be installed and imported together, which have no exporter."""
     rows = tuple(
         (
-            Link(
-                cell.case, "case", {"case": cell.case, **({} if cell.variant == PLAIN else {"variant": cell.variant})}
-            ),
-            cell.variant,
-            Mark(cell.status),
-            "" if cell.works else cell.stage,
+            Link(case, "case", {"case": case, **({} if variant == PLAIN else {"variant": variant})}),
+            variant,
+            Mark(status),
+            "" if status in WORKS else stage,
         )
-        for cell in found
-        if not taken.statuses or cell.status in taken.statuses
+        for case, variant, status, stage in found
+        if not taken.statuses or status in taken.statuses
     )
     shown = _SHOWN if taken.filters.cases else 0
     return Table("installing and importing", ("case", "variant", "ends", "at stage"), rows, shown)
 
 
-def _unmeasured(missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
+def _unmeasured(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
     """What is known and has no cell within the filters; a version upgrade has none of its own."""
-    beside = {cell.case for cell in taken.rows.environment}
+    installed = {case for (case,) in Views.of(dataset).fetch('SELECT "case" FROM environment')}
     rows = tuple(
         (Link(case if variant == PLAIN else f"{case}/{variant}", "case", {"case": case}),)
         for case, variant in missing
-        if case not in beside and taken.catalogue[case, variant].kind != FixKind.VERSION_UPGRADE.value
+        if case not in installed and taken.catalogue[case, variant].kind != FixKind.VERSION_UPGRADE.value
     )
     return Table("not measured within these filters", ("case",), rows, shown=0)
 

@@ -14,17 +14,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
+from caniexport.answers.inventory import CatalogueEntry, Inventory, Key
 from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
 from caniexport.answers.point import Point
 from caniexport.answers.runtime_limits import refusal_by_version, written_versions
 from caniexport.answers.samples import Samples
-from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.corpus.verdicts import works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind, Status
-from caniexport.store import graphs
+from caniexport.store import sql
 from caniexport.store.onnx_graph import Graph
+from caniexport.store.views import Views
 
 #: of cases with a pattern, the share that fails from which it touches a model that has it, and may touch it
 _TOUCHES, _MAY = 0.5, 0.2
@@ -78,7 +79,7 @@ class ModelStanding:
     """What is known of a model at a target.
 
     ``equal`` are variants with the same graph and how they end there; ``touches`` and ``may_touch`` known failures
-    whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
+    whose pattern is in the model.
     ``compared`` counts the graphs that were measured at both points; ``may_be_wrong`` are cases that give wrong values
     for some inputs at both, and whose operators on values are in the model. ``measured`` is how the model itself ended
     there, where it was measured, and
@@ -94,7 +95,6 @@ class ModelStanding:
     equal: Mapping[str, Status]
     touches: tuple[Touch, ...]
     may_touch: tuple[Touch, ...]
-    common: int
     compared: int
     may_be_wrong: tuple[Touch, ...]
     measured: Status | None = None
@@ -128,13 +128,13 @@ class TouchJudge:
 
     def __init__(
         self,
-        rows: Rows,
+        known: Inventory,
         graph: Graph,
         source: Point,
         status: StatusAt,
         samples: Samples | None = None,
     ) -> None:
-        self._rows = rows
+        self._known = known
         self._model, self._values = pattern(graph), value_pattern(graph)
         self._source = source
         self._status = status
@@ -146,14 +146,14 @@ class TouchJudge:
         ended = {key: self._status(*key, target) for key in self._working}
         measured = {key: status for key, status in ended.items() if status and works(status) is not None}
         failing = {case for (case, _), status in measured.items() if not works(status)}
-        calls = failing_by_call(self._rows, failing, target)
+        calls = failing_by_call(self._known.views, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
         if refused := self._refused(target):
-            standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), 0, len(measured), (), refused=refused)
+            standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
             return replace(standing, failing=sum(not works(status) for status in measured.values()))
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
         if measured and not equal and not any(map(works, measured.values())):
-            return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), 0, len(measured), (), failing=len(measured))
+            return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
         found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
         touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
         may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
@@ -163,7 +163,6 @@ class TouchJudge:
             {f"{case}/{variant}": status for (case, variant), status in equal.items()},
             touches,
             may,
-            len(found) - len(touches) - len(may),
             len(measured),
             self._may_be_wrong(target),
             unseen=self._unseen(measured, target),
@@ -174,15 +173,15 @@ class TouchJudge:
 
     def _joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         """The measured cases whose graphs lie in the model and join operators on values: one alone tells nothing."""
-        parts = known_values(self._rows, self._source.torch, self._source.exporter)
+        parts = _kept(self._known, self._source, value_pattern)
         known = {*measured}
         return tuple(sorted({key[0] for key in self._inside if key in known and _tells_values(parts[key])}))
 
     def _refused(self, target: Point) -> str:
         """Why the runtime of a target loads no file that is written there."""
-        written = written_versions(self._rows, target)
-        runtime = target.runtime or self._rows.own_runtimes.get((target.torch, "cpu"))
-        refusal = refusal_by_version(self._rows, runtime, written) if runtime else ""
+        written = written_versions(self._known.views, target)
+        runtime = target.runtime or self._known.own_runtime(target.torch, target.profile)
+        refusal = refusal_by_version(self._known.views, runtime, written) if runtime else ""
         return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
     def _unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
@@ -199,7 +198,7 @@ class TouchJudge:
         as many other cases with these operators are right say nothing.
         """
         found = [
-            Touch(case, PLAIN, self._rows.catalogue[case, PLAIN].title, status, len(others), sum(others.values()))
+            Touch(case, PLAIN, self._known.catalogue[case, PLAIN].title, status, len(others), sum(others.values()))
             for case, others in self._wrong_inside.items()
             if (status := self._status(case, PLAIN, target)) is Status.MISMATCH
         ]
@@ -210,7 +209,7 @@ class TouchJudge:
         """By case that gives wrong values where the model comes from, and whose operators on values lie in it: the
         other cases with these operators, and whether theirs are wrong.
         """
-        parts = known_values(self._rows, self._source.torch, self._source.exporter)
+        parts = _kept(self._known, self._source, value_pattern)
         ended = {key: self._status(*key, self._source) for key in parts}
         wrong = [key for key, status in ended.items() if key[1] == PLAIN and status is Status.MISMATCH]
         inside = [key for key in wrong if _tells_values(parts[key]) and lies_in(parts[key], self._values)]
@@ -221,7 +220,7 @@ class TouchJudge:
         for other in self._others_of(key, self._working[key]):
             if other in measured:
                 by_case[other[0]] = by_case.get(other[0], False) or works(measured[other]) is False
-        entry = self._rows.catalogue[key]
+        entry = self._known.catalogue[key]
         return Touch(*key, entry.title, measured[key], len(by_case), sum(by_case.values()))
 
     def _others_of(self, key: tuple[str, str], part: Pattern) -> list[tuple[str, str]]:
@@ -238,19 +237,19 @@ class TouchJudge:
         return [key for key, part in self._working.items() if part.ops and lies_in(part, self._model)]
 
     @cached_property
-    def _working(self) -> dict[tuple[str, str], Pattern]:
+    def _working(self) -> dict[Key, Pattern]:
         """The graphs of what works where the model comes from; on the runtime installed there, where nothing does on
         the one that is named: the model was written all the same.
         """
         return self._working_at(self._source) or self._working_at(replace(self._source, on=None))
 
-    def _working_at(self, source: Point) -> dict[tuple[str, str], Pattern]:
+    def _working_at(self, source: Point) -> dict[Key, Pattern]:
         return {key: part for key, part in self._written.items() if works(self._status(*key, source))}
 
     @cached_property
-    def _written(self) -> dict[tuple[str, str], Pattern]:
+    def _written(self) -> dict[Key, Pattern]:
         """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
-        return known_patterns(self._rows, self._source.torch, self._source.exporter)
+        return _kept(self._known, self._source, pattern)
 
 
 def _tells_values(part: Pattern) -> bool:
@@ -275,49 +274,43 @@ def _wrong_beside(
     return found
 
 
-def failing_by_call(rows: Rows, failing: set[str], target: Point) -> set[str]:
+def failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
     """Those of the cases that fail by how export is called: another call works there, with the same exporter and opset,
     so that it is not the model that fails.
     """
-    fixes = {(one.case, one.variant) for one in rows.catalogue.values() if one.kind == _OPTION and one.case in failing}
-    cases = {case for case, _ in fixes}
-    where = {"torch": (target.torch,), "exporter": (target.exporter,), "opset": (target.opset,)}
-    cells = rows.cells(case=cases, variant={variant for _, variant in fixes}, **where) if cases else []
-    return {
-        cell.case
-        for cell in cells
-        if (cell.case, cell.variant) in fixes
-        and cell.works
-        and (cell.exporter_effective, cell.opset_effective) == (target.exporter, target.opset)
-    }
+    rows = views.fetch(
+        f"""SELECT DISTINCT "case" FROM cells JOIN variants v USING ("case", variant)
+            WHERE v.kind = $1 AND "case" IN {sql.listed(sorted(failing))} AND works(status)
+                AND (profile, torch, exporter) = ($2, $3, $4) AND opset IS NOT DISTINCT FROM $5
+                AND (exporter_effective, opset_effective) IS NOT DISTINCT FROM ($4, $5)""",
+        [_OPTION, views.dataset.profile, target.torch, target.exporter, target.opset],
+    )
+    return {case for (case,) in rows}
 
 
-def known_patterns(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Pattern]:
-    """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw."""
-    return _kept(rows, torch, exporter, pattern)
-
-
-def known_values(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Pattern]:
-    """By case and variant: the pattern of what computes values in its file."""
-    return _kept(rows, torch, exporter, value_pattern)
-
-
-def _kept(rows: Rows, torch: str, exporter: str, read: Callable[[Graph], Pattern]) -> dict[tuple[str, str], Pattern]:
-    key = (read, torch, exporter)
-    if key not in rows.beside:
-        rows.beside[key] = {name: read(graph) for name, graph in known_graphs(rows, torch, exporter).items()}
-    kept: dict[tuple[str, str], Pattern] = rows.beside[key]
+def _kept(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
+    """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw; read once."""
+    key = f"{read.__name__} {source.torch} {source.exporter}"
+    if key not in known.dataset.beside:
+        found = known_graphs(known, source.torch, source.exporter)
+        known.dataset.beside[key] = {name: read(graph) for name, graph in found.items()}
+    kept: dict[Key, Pattern] = known.dataset.beside[key]
     return kept
 
 
-def known_graphs(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Graph]:
+def known_graphs(known: Inventory, torch: str, exporter: str) -> dict[Key, Graph]:
     """By case and variant: the graph of its file, of each variant that at the highest opset."""
-    files = rows.files(torch, exporter)
-    drawn = dict(rows.graphs(graphs.drawn(files)))
+    files = known.views.fetch(
+        """SELECT "case", variant, arg_max(bundle, (coalesce(opset, 0), bundle)) FROM cells
+            WHERE (profile, torch, exporter) = ($1, $2, $3) AND bundle IS NOT NULL GROUP BY ALL""",
+        [known.dataset.profile, torch, exporter],
+    )
+    rows = known.dataset.records("graphs", {"bundle": {bundle for _, _, bundle in files}})
+    drawn = {row["bundle"]: Graph.from_json(row["graph"]) for row in rows}
     return {
-        (row["case"], row["variant"]): drawn[row["bundle"]]
-        for row in files
-        if row["bundle"] in drawn and _counts(rows.catalogue.get((row["case"], row["variant"])))
+        (case, variant): drawn[bundle]
+        for case, variant, bundle in files
+        if bundle in drawn and _counts(known.catalogue.get((case, variant)))
     }
 
 

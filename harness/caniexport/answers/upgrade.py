@@ -58,6 +58,7 @@ def upgrade(
     cases, advised = moves.cases(best.point), moves.workarounds(best.point)
     because = moves.causes(best.point, (move.case for move in cases if move.became is Became.BREAKS))
     samples = samples_table(dataset, scope.ops, (left, best.point))
+    unstable = (move for move in cases if Status.UNSTABLE in (move.before, move.after))
     tables = (
         _calls(ways),
         _worse(cases, best.point, because),
@@ -67,7 +68,7 @@ def upgrade(
         _named(
             "works there, and onnx's checker refuses the file", (move for move in cases if move.is_refused), best.point
         ),
-        _named("unstable: repetitions differ at one of the points", filter(_is_unstable, cases), best.point),
+        _named("unstable: repetitions differ at one of the points", unstable, best.point),
     )
     counts = Counter(advice for advice, *_ in advised)
     verdict, outcome = _with_operators(dataset, scope, left, best, *_verdict(left, best))
@@ -200,10 +201,6 @@ def _worse(moves: Iterable[CaseMove], point: Point, because: Mapping[str, str]) 
     )
     columns = ("becomes", "case", "error", "workaround", "because of", "name")
     return Table(f"worse with {point.call}", columns, rows, shown=8, folded=("because of",))
-
-
-def _is_unstable(move: CaseMove) -> bool:
-    return Status.UNSTABLE in (move.before, move.after)
 
 
 def _helping(move: CaseMove) -> Cell:

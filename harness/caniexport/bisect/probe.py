@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from caniexport import names, versions
-from caniexport.answers.select import load, require_exporter, require_opsets
+from caniexport.answers.filters import require_exporter, require_opsets
+from caniexport.answers.inventory import Inventory
 from caniexport.bisect.run import BisectedCell, Bisection, ProbedVersion, bisect
 from caniexport.home import Home
 from caniexport.machine import interpreters
@@ -97,11 +98,11 @@ def _cell(question: Question, axis: str, home: Home, dataset: Dataset) -> Bisect
         raise UnknownName(
             f"--opset is for every exporter but the default one, which asks for none (exporter {exporter})"
         )
-    if question.opset is not None and (opsets := load(dataset).opsets):
+    if question.opset is not None and (opsets := Inventory.of(dataset).opsets):
         require_opsets((str(question.opset),), opsets)
     held = ""
     if axis != "torch":  # the release named, else the newest measured, else the newest of the table
-        newest = versions.newest(load(dataset).torch) or releases.table()[-1].torch
+        newest = versions.newest(Inventory.of(dataset).torch) or releases.table()[-1].torch
         held = releases.find(question.torch).torch if question.torch else newest
     return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
 

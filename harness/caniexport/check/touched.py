@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from caniexport.answers.filters import exporter_name, require_exporter
 from caniexport.answers.known import KnownCase, known_case
 from caniexport.answers.model import model_judge
 from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.point import Points
-from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.answers.touching import TouchWord
 from caniexport.answers.why import why_error
 from caniexport.corpus.verdicts import works

@@ -54,11 +54,7 @@ class WholeCharacters(io.RawIOBase):
         """Fill the buffer with what is left of a line, or with the next one."""
         room = memoryview(buffer)
         if not self._left:
-            self._left = _ESCAPES.sub(_spelled_out, self._lines.readline())
+            self._left = _ESCAPES.sub(lambda found: (b"\\" if found[1] else b"") + found[0], self._lines.readline())
         given, self._left = self._left[: len(room)], self._left[len(room) :]
         room[: len(given)] = given
         return len(given)
-
-
-def _spelled_out(found: re.Match[bytes]) -> bytes:
-    return (b"\\" if found[1] else b"") + found[0]

@@ -195,10 +195,9 @@ def command(
         _measure_on(options, on, shards, as_json)
         return
     reports = measure(options, output.say)
-    if sample:
-        output.report(reports, _moved(reports, len(cells)), as_json)
-    elif as_json or corpus != DOCUMENTED:
-        output.report(reports, _counted(reports), as_json)
+    if sample or as_json or corpus != DOCUMENTED:
+        counted = [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
+        output.report(reports, _moved(reports, len(cells)) if sample else counted, as_json)
     else:
         _show(home, reports, options)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
@@ -343,7 +342,7 @@ def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:
 
 def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
-    from caniexport.answers.select import require_exporter
+    from caniexport.answers.filters import require_exporter
     from caniexport.model import releases
 
     known = home.read_cases()
@@ -361,10 +360,6 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _counted(reports: Sequence[ReleaseReport]) -> list[str]:
-    return [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
-
-
 def _list_operators(home: Home, asked: Sequence[Release], rolling: bool) -> None:
     """The operators of releases that the table of operators lacks: without them nothing of a release is planned."""
     from caniexport.measure.list_operators import list_operators
@@ -375,7 +370,7 @@ def _list_operators(home: Home, asked: Sequence[Release], rolling: bool) -> None
 
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
     """What was measured: the table of what was asked for, on the releases that have rows."""
-    from caniexport.answers.reading import load
+    from caniexport.answers.inventory import Inventory
     from caniexport.answers.table import table
     from caniexport.render.terminal import show
 
@@ -383,9 +378,9 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     # cells that a file names have no ``cases`` among the options
     shown = options.cases or tuple(sorted({name.split("/")[1] for name in options.cells}))
     known = home.read_cases() if shown else {}
-    rows = load(dataset)
-    releases = tuple(report.torch for report in reports if report.torch in rows.torch)
-    opsets = tuple(str(opset) for opset in options.opsets if opset in rows.opsets)
+    found = Inventory.of(dataset)
+    releases = tuple(report.torch for report in reports if report.torch in found.torch)
+    opsets = tuple(str(opset) for opset in options.opsets if opset in found.opsets)
     lacking = [item.torch for item in reports if item.torch in releases and item.problem and not item.measured]
     if lacking:
         output.echo(f"Nothing was measured now of torch {', '.join(lacking)}: the table has its earlier rows.")

@@ -32,9 +32,9 @@ def command(
     is measured are the operator samples: torch's own test inputs, each exported, run and compared. Without NAME, or
     with a glob such as 'fft.*': which operators work, those first that do not and that models call most.
     """
+    from caniexport.answers.filters import require_statuses
     from caniexport.answers.op import op
     from caniexport.answers.operators import OperatorFilters
-    from caniexport.answers.select import require_statuses
 
     asked = OperatorFilters(
         torch=torch, exporters=exporters, opset=opset, dtype=dtype, statuses=require_statuses(statuses)

@@ -61,7 +61,7 @@ def cells_options(command: _Command) -> _Command:
 
 def exporters_named(asked: Sequence[str]) -> tuple[str, ...]:
     """The exporters that these names mean; raises :class:`UnknownName`."""
-    from caniexport.answers.select import exporter_names
+    from caniexport.answers.filters import exporter_names
 
     return exporter_names(asked)
 
@@ -205,7 +205,9 @@ def open_for(
     if install is None:
         return dataset, with_measured(dataset, given)
     context = click.get_current_context()
-    named = {"profile": dataset.profile} if _is_named(context, "profile") else {}
+    named = (
+        {"profile": dataset.profile} if context.get_parameter_source("profile") is ParameterSource.COMMANDLINE else {}
+    )
     point, notes = Points(dataset).find({**install.point, **named})
     leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *notes):
@@ -215,21 +217,17 @@ def open_for(
 
 def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """The filters with, for an unmeasured patch release of torch, the nearest of its minor version, which is told."""
-    from caniexport.answers.select import load
+    from caniexport.answers.inventory import Inventory
 
     def nearest(asked: str) -> str:
         if asked == "all" or versions.is_range(asked):
             return asked
-        found, told = versions.resolve_told(asked, load(dataset).torch)
+        found, told = versions.resolve_told(asked, Inventory.of(dataset).torch)
         if told:
             tell(told)
         return found if told else asked
 
     return {**given, "torch": tuple(nearest(text) for text in given["torch"])} if given.get("torch") else dict(given)
-
-
-def _is_named(context: click.Context, option: str) -> bool:
-    return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def tell(line: str) -> None:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from caniexport.answers.plain import plain
-from caniexport.answers.signs import Sign, ascii_only
+from caniexport.answers.signs import ascii_only
 from caniexport.model.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console as Console
-    from rich.text import Text
 
 _Answer = TypeVar("_Answer")
 #: columns of a pipe or a file, where there is no terminal to ask
@@ -91,10 +90,3 @@ def say(line: str) -> None:
 def print_json(answer: Any) -> None:
     """The answer as one JSON document with the names of its fields."""
     echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
-
-
-def styled(text: str, sign: Sign) -> Text:
-    """Text in the colour of a sign; what was not measured is dim."""
-    from rich.text import Text
-
-    return Text(text, style="dim" if sign.colour == "white" else sign.colour)

@@ -20,8 +20,6 @@ LONGEST = 20_000
 #: characters of a reason that are looked at
 _REASON = 1500
 _MOST_REASONS = 12
-#: words of a line that can be told from others
-LEAST_WORDS = 3
 
 _KIND = (
     r"(?:\w*(?:Error|Exception|Fail(?:ure)?|Warning|InvalidArgument|InvalidGraph|NotImplemented|RuntimeErrorWithDiagnostic"

@@ -13,8 +13,9 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from caniexport import names, versions
+from caniexport.answers.filters import exporter_name
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.model_file import ModelFile
-from caniexport.answers.select import Rows, exporter_name
 from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
@@ -174,13 +175,18 @@ class Form:
         """Begin a bar: the filters that follow stand side by side."""
         self.bars.append([])
 
-    def read_setting(self, rows: Rows, prefix: str = "") -> None:
+    def read_setting(self, known: Inventory, prefix: str = "") -> None:
         """Read the reader's setting, whose parameters begin with ``prefix``."""
         self._prefix = prefix
-        self.mine = setting.read(self.asked, rows, prefix, self.warnings.append)
+        self.mine = setting.read(self.asked, known, prefix, self.warnings.append)
 
     def choose_setting(
-        self, rows: Rows, parts: Sequence[str] = setting.NAMES, exporters: Sequence[str] = (), *, apart: bool = True
+        self,
+        known: Inventory,
+        parts: Sequence[str] = setting.NAMES,
+        exporters: Sequence[str] = (),
+        *,
+        apart: bool = True,
     ) -> None:
         """The filters of these parts of the setting, in a bar of their own (``apart``) or the last one.
 
@@ -191,10 +197,10 @@ class Form:
             self.bar()
         for part in setting.PARTS:
             if part.name in parts:
-                self._add(self._part(part, rows, tuple(exporters)))
+                self._add(self._part(part, known, tuple(exporters)))
 
-    def _part(self, part: setting.SettingPart, rows: Rows, exporters: tuple[str, ...]) -> Field:
-        name, known = f"{self._prefix}{part.name}", tuple(part.known(rows))
+    def _part(self, part: setting.SettingPart, inventory: Inventory, exporters: tuple[str, ...]) -> Field:
+        name, known = f"{self._prefix}{part.name}", tuple(part.known(inventory))
         given = self.mine.address.get(part.name, "")
         if part.kind == "pills":
             value = self.mine.of(part.name) or exporters

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from caniexport.answers.declared import Agreement
+from caniexport.corpus.verdicts import Verdict
 from caniexport.model.status import Exporter, FixKind, Stage, Status
 from caniexport.pages import looks
 
@@ -41,6 +43,48 @@ FIX_KINDS: Mapping[FixKind, str] = {
     FixKind.VERSION_UPGRADE: "another torch release; judged on the failing form there",
     FixKind.GRAPH_SURGERY: "a change to the exported file",
     FixKind.RUNTIME_OPTION: "an option of the runtime's session",
+}
+
+
+#: every class of a comparison
+CLASSES: Mapping[Verdict, str] = {
+    Verdict.REGRESSED_SILENT: "gives wrong values now, without an error, and did not before",
+    Verdict.REGRESSED_CRASH: "did not kill the process before, does now",
+    Verdict.REGRESSED: "worked before, stops with an error now",
+    Verdict.WITHDRAWN: "worked before, is refused now",
+    Verdict.SUSPECT: "worked before; runs out of time or memory now, or ends otherwise when repeated",
+    Verdict.DEGRADED: "works, but the file is no longer what was asked for",
+    Verdict.CHANGED_FAILURE: "failed before and fails now, with another error",
+    Verdict.CHANGED_FAILURE_SUSPECT: "failed before; runs out of time or memory now, or ends otherwise when repeated",
+    Verdict.NOW_FAILS_CLEANLY: "gave wrong values before, stops with an error now",
+    Verdict.NOW_DECLARED: "failed before, is refused now",
+    Verdict.NEWLY_FAILING: "was refused before; is tried now, and fails",
+    Verdict.FIXED: "did not work before, does now",
+    Verdict.FIXED_DEGRADED: "did not work before; works now, not as asked",
+    Verdict.FIXED_SUSPECT: "ran out of time or memory before, or ended otherwise when repeated; works now",
+    Verdict.NEWLY_SUPPORTED: "was refused before, works now",
+    Verdict.RESTORED: "worked, but not as asked; does now",
+    Verdict.SAME_PASS: "passed before and passes now",
+    Verdict.SAME_DEGRADED: "degraded before and now",
+    Verdict.SAME_FAIL: "failed before and fails now, with the same error",
+    Verdict.SAME_MISMATCH: "gave wrong values before, and does now",
+    Verdict.SAME_CRASH: "killed the process before, and does now",
+    Verdict.SAME_SUSPECT: "ran out of time or memory before and now, or ended otherwise when repeated",
+    Verdict.SAME_UNSUPPORTED: "was refused before, and is now",
+    Verdict.NEW_PASSING: "was not measured before; passes now",
+    Verdict.NEW_FAILING: "was not measured before; fails now",
+    Verdict.NEW_UNSUPPORTED: "was not measured before; is refused now",
+    Verdict.REBASELINED: "the case itself has changed: not compared",
+    Verdict.UNKNOWN: "is not measured now: nothing is known",
+}
+
+#: what exporters register, against what was measured
+AGREEMENT: Mapping[Agreement, str] = {
+    Agreement.NOTHING_PASSES: "it is registered, and no documented case or operator sample of it passes",
+    Agreement.FEWER: "it passes at fewer of the tried opsets than registered",
+    Agreement.UNREGISTERED: "it passes all the same: torch decomposes it",
+    Agreement.AGREES: "it passes at every tried opset for which it is registered",
+    Agreement.NEITHER: "it is not registered, and nothing of it passes",
 }
 
 
@@ -106,12 +150,10 @@ TERMS = (
     Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
     Entry("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
     Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
-    Entry("change", "what happened to a cell between two versions", _looks(looks.CLASSES)),
+    Entry("change", "what happened to a cell between two versions", _named(CLASSES)),
     Entry("alert", "changes of one kind with one cause, with the cells in which they happened"),
     Entry("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
-    Entry(
-        "declared", "what torch's own tables of export rules list, compared with what passes", _looks(looks.AGREEMENT)
-    ),
+    Entry("declared", "what torch's own tables of export rules list, compared with what passes", _named(AGREEMENT)),
     Entry("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
     Entry("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
     Entry("shard", "a part of what is to be measured of a release, for one machine: 3/8 is the third of eight"),

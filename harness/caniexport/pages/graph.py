@@ -106,7 +106,10 @@ def _untangled(layers: Sequence[list[str]], edges: Sequence[tuple[str, str]]) ->
 
 def _placed(graph: Graph, layers: Sequence[Sequence[str]]) -> tuple[list[_Box], float, float]:
     texts = _texts(graph)
-    widths = {name: _width(texts[name]) for layer in layers for name in layer}
+    widths = {
+        name: max(64.0, max(len(top) * _LETTER * 1.05, len(kind) * _LETTER * 0.85) + _PAD)
+        for name, (top, kind) in texts.items()
+    }
     spans = [sum(widths[name] for name in layer) + _GAP_X * (len(layer) - 1) for layer in layers]
     whole = max(spans, default=0) + 2 * _GAP_X
     boxes = []
@@ -134,7 +137,3 @@ def _texts(graph: Graph) -> dict[str, tuple[str, str]]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
-
-
-def _width(lines: tuple[str, str]) -> float:
-    return max(64.0, max(len(lines[0]) * _LETTER * 1.05, len(lines[1]) * _LETTER * 0.85) + _PAD)

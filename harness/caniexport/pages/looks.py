@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from caniexport.answers import signs
 from caniexport.answers.answer import Mark, Share, words
-from caniexport.answers.declared import Agreement
-from caniexport.corpus.verdicts import Verdict, Workaround
-from caniexport.model.status import Exporter, Status
+from caniexport.corpus.verdicts import Workaround
+from caniexport.model.status import Status
 from caniexport.render.looks import look
 
 
@@ -32,13 +31,6 @@ class Look(NamedTuple):
         return self.name.partition(" ")[2]
 
 
-#: exporters by the name a user says
-EXPORTER = {
-    Exporter.TRACE.value: "TorchScript, traced",
-    Exporter.SCRIPT.value: "TorchScript, scripted",
-    Exporter.DYNAMO.value: "dynamo (torch.export)",
-    Exporter.DEFAULT.value: "default call",
-}
 #: providers by the name a user says, where it is another
 PROVIDER = {"none": "parsed only"}
 #: what a sign's own words leave open on a page
@@ -67,65 +59,6 @@ WORD: Mapping[Workaround, Look] = {
 CLAIM: Mapping[str, Look] = {
     **{name: Look(f"{sign.sign} {name}", f"c-{name}", sign.meaning) for name, sign in signs.CLAIM.items()},
     **{name: Look(name, "c-not-reproduced", meaning) for name, meaning in signs.WHY_NOT.items()},
-}
-#: what an upgrade changes
-VERDICT: Mapping[Verdict, Look] = {
-    Verdict.REGRESSED_SILENT: Look(
-        "≠ wrong values", "s-mismatch", "gives wrong values now, without an error, and did not before"
-    ),
-    Verdict.REGRESSED_CRASH: Look("! crashes", "s-crash", "did not kill the process before, does now"),
-    Verdict.REGRESSED: Look("✗ stops", "s-fail", "worked before, stops with an error now"),
-    Verdict.WITHDRAWN: Look("⊘ withdrawn", "s-fail", "worked before, is refused now"),
-    Verdict.SUSPECT: Look(
-        "T not sure", "s-timeout", "worked before; runs out of time or memory now, or ends otherwise when repeated"
-    ),
-    Verdict.DEGRADED: Look("~ not as asked", "s-degraded", "works, but the file is no longer what was asked for"),
-    Verdict.CHANGED_FAILURE: Look("✗ other error", "s-unsupported", "failed before and fails now, with another error"),
-    Verdict.CHANGED_FAILURE_SUSPECT: Look(
-        "T other failure",
-        "s-unsupported",
-        "failed before; runs out of time or memory now, or ends otherwise when repeated",
-    ),
-    Verdict.NOW_FAILS_CLEANLY: Look(
-        "✗ now an error", "s-degraded", "gave wrong values before, stops with an error now"
-    ),
-    Verdict.NOW_DECLARED: Look("⊘ now refused", "s-unsupported", "failed before, is refused now"),
-    Verdict.NEWLY_FAILING: Look("✗ newly tried", "s-unsupported", "was refused before; is tried now, and fails"),
-    Verdict.FIXED: Look("✓ fixed", "s-pass", "did not work before, does now"),
-    Verdict.FIXED_DEGRADED: Look("~ fixed, not as asked", "s-degraded", "did not work before; works now, not as asked"),
-    Verdict.FIXED_SUSPECT: Look(
-        "✓ fixed", "s-pass", "ran out of time or memory before, or ended otherwise when repeated; works now"
-    ),
-    Verdict.NEWLY_SUPPORTED: Look("✓ newly supported", "s-pass", "was refused before, works now"),
-    Verdict.RESTORED: Look("✓ as asked again", "s-pass", "worked, but not as asked; does now"),
-}
-#: the same, and what is no change: every class of a comparison
-CLASSES: Mapping[Verdict, Look] = {
-    **VERDICT,
-    Verdict.SAME_PASS: Look("✓ passes", "s-pass", "passed before and passes now"),
-    Verdict.SAME_DEGRADED: Look("~ passes, not as asked", "s-degraded", "degraded before and now"),
-    Verdict.SAME_FAIL: Look("✗ fails", "s-fail", "failed before and fails now, with the same error"),
-    Verdict.SAME_MISMATCH: Look("≠ wrong values", "s-mismatch", "gave wrong values before, and does now"),
-    Verdict.SAME_CRASH: Look("! crashes", "s-crash", "killed the process before, and does now"),
-    Verdict.SAME_SUSPECT: Look(
-        "T too slow", "s-timeout", "ran out of time or memory before and now, or ended otherwise when repeated"
-    ),
-    Verdict.SAME_UNSUPPORTED: Look("⊘ refused", "s-unsupported", "was refused before, and is now"),
-    Verdict.NEW_PASSING: Look("+ new, passes", "s-not-run", "was not measured before; passes now"),
-    Verdict.NEW_FAILING: Look("+ new, fails", "s-not-run", "was not measured before; fails now"),
-    Verdict.NEW_UNSUPPORTED: Look("+ new, refused", "s-not-run", "was not measured before; is refused now"),
-    Verdict.REBASELINED: Look("↻ other code", "s-not-run", "the case itself has changed: not compared"),
-    Verdict.UNKNOWN: Look("· not measured", "s-not-run", "is not measured now: nothing is known"),
-}
-#: what exporters register, against what was measured
-AGREEMENT: Mapping[Agreement, Look] = {
-    Agreement.NOTHING_PASSES: Look(
-        "✗ nothing passes", "s-fail", "it is registered, and no documented case or operator sample of it passes"
-    ),
-    Agreement.FEWER: Look("~ fewer opsets", "s-degraded", "it passes at fewer of the tried opsets than registered"),
-    Agreement.UNREGISTERED: Look("+ not registered", "s-timeout", "it passes all the same: torch decomposes it"),
-    Agreement.AGREES: Look("✓ agrees", "s-pass", "it passes at every tried opset for which it is registered"),
-    Agreement.NEITHER: Look("· neither", "s-unsupported", "it is not registered, and nothing of it passes"),
 }
 
 

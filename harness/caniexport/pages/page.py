@@ -74,10 +74,9 @@ def page(
     file: ModelFile | None = None,
 ) -> Page:
     """The page of an address: its name and its parameters. What the rest means stands at :class:`Form`."""
-    rows = kept.rows()
-    if name != "glossary" and not rows.count and not rows.environment:
+    if name != "glossary" and kept.inventory.is_empty:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
-        return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
+        return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=kept.inventory.notes))
     given = search.with_typed_filters(asked) if name == "search" else asked
     form = read(name, given, kept, whole=whole, file=file)
     with links.carrying(form.mine.address):
@@ -94,5 +93,5 @@ def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
 def read(name: str, asked: Mapping[str, str], kept: Kept, **more: Any) -> Form:
     """The parameters of an address, the reader's setting among them; ``more`` is as :class:`Form` takes it."""
     form = Form(asked, **more)
-    form.read_setting(kept.rows(), MINE if name in CELL_PAGES else "")
+    form.read_setting(kept.inventory, MINE if name in CELL_PAGES else "")
     return form

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -14,9 +14,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from caniexport import versions
 from caniexport.answers.answer import words
-from caniexport.answers.select import DEFAULT_OPSET
+from caniexport.answers.filters import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
 from caniexport.names import plural
@@ -55,9 +54,7 @@ def _environment() -> Environment:
         web_address=source_address,
         runs=_runs,
         short=shorten,
-        only=_only,
         opset=opset_name,
-        opsets=versions.opset_text,
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
         python=coloured,
         ticked=_ticked,
@@ -73,11 +70,6 @@ def opset_name(opset: int | None) -> str:
 def _runs(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
     """Neighbours that are alike in an attribute, with it."""
     return [(key, list(found)) for key, found in groupby(items, attrgetter(attribute))]
-
-
-def _only(looked: Mapping[Any, Any], seen: Mapping[Any, int]) -> dict[Any, Any]:
-    """The looks of what was seen; what has no count (``None``) is told with the others."""
-    return {key: look for key, look in looked.items() if key is None or seen.get(key)}
 
 
 def _ticked(text: str) -> Markup:

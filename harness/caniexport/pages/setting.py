@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from caniexport import names, versions
-from caniexport.answers.filters import Filters
+from caniexport.answers.filters import DEFAULT_OPSET, Filters, exporter_names, require_opsets
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.point import find_runtime
-from caniexport.answers.select import DEFAULT_OPSET, Rows, exporter_names, opsets
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS
 from caniexport.profiles import PERIOD
-from caniexport.store.elsewhere import Runtime
 
 #: what is asked with a cell's own parameters of these names; the setting's are then ``my_torch``
 CELL_PAGES, MINE = frozenset({"case", "script"}), "my_"
@@ -44,8 +43,8 @@ class SettingPart:
     label: str
     text: str
     kind: Literal["select", "combo", "pills"]
-    known: Callable[[Rows], Sequence[str]]
-    read: Callable[[str, Rows], Sequence[str]]
+    known: Callable[[Inventory], Sequence[str]]
+    read: Callable[[str, Inventory], Sequence[str]]
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def tell(self, given: str) -> str:
@@ -85,17 +84,13 @@ class Setting:
         """The same as a question to a dataset; ``exporters`` where none were chosen."""
         return Filters(torch=self.of("torch"), opsets=self.of("opset"), exporters=self.of("exporter") or exporters)
 
-    def runtime(self, rows: Rows) -> Runtime | None:
-        """The runtime chosen; ``None`` is the one that was installed beside each release."""
-        return _find(rows, self.one("runtime")) if self.of("runtime") else None
-
     @property
     def told(self) -> str:
         """The same in words: ``torch 1.13..2.15; exporter trace, script``; empty where nothing was chosen."""
         return "; ".join(part.tell(self.address[part.name]) for part in PARTS if part.name in self.address)
 
 
-def read(asked: Mapping[str, str], rows: Rows, prefix: str, warn: Callable[[str], None]) -> Setting:
+def read(asked: Mapping[str, str], known: Inventory, prefix: str, warn: Callable[[str], None]) -> Setting:
     """The setting that an address has; what nobody knows of it is told to ``warn``, and counts as not given.
 
     A release or runtime is known that was measured with the packages chosen.
@@ -107,19 +102,23 @@ def read(asked: Mapping[str, str], rows: Rows, prefix: str, warn: Callable[[str]
         items = [item for text in asked.get(prefix + part.name, "").split(",") if (item := text.strip())]
         for item in items:
             try:
-                found.update(part.read(item, rows))
+                found.update(part.read(item, known))
                 kept.append(item)
-                if other := _other_patch(item, rows) if part.name == "torch" else "":
-                    warn(other)
+                # another patch release may answer
+                if part.name == "torch" and not (_RANGE.fullmatch(item) or versions.is_range(item)):
+                    other = _patch(item, known)[1]
+                    warn(other) if other else None
             except UnknownName as error:
-                warn(f"{error}{_within(rows.profile)}")
+                profile = known.dataset.profile
+                within = "" if profile == NEWEST else f" with packages {PROFILE_WORDS.get(profile, profile)}"
+                warn(f"{error}{within}")
         if kept:
-            values[part.name] = tuple(name for name in part.known(rows) if name in found)
+            values[part.name] = tuple(name for name in part.known(known) if name in found)
             address[part.name] = ",".join(kept)
         elif items:
-            missing[part.name] = near(part.name, items[0], part.known(rows))
+            missing[part.name] = near(part.name, items[0], part.known(known))
         if part.name == PROFILE:
-            rows = rows.under("".join(values.get(PROFILE, ())[-1:]) or NEWEST)
+            known = Inventory.of(known.dataset.of("".join(values.get(PROFILE, ())[-1:]) or NEWEST))
     return Setting(values, address, missing)
 
 
@@ -127,38 +126,24 @@ def near(name: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
     """The known values nearest to one that nobody knows: releases and opsets on both sides, else names."""
     try:
         if name in RELEASES or name.endswith("opset"):
-            return tuple(versions.neighbours(versions.parse(asked), filter(_is_version, known)))
+            return tuple(versions.neighbours(versions.parse(asked), (text for text in known if text[:1].isdigit())))
     except UnknownName:
         pass
     return tuple(names.nearest(asked, known))
 
 
-def _is_version(text: str) -> bool:
-    return text[:1].isdigit()
+def _patch(item: str, known: Inventory) -> tuple[str, str]:
+    return versions.resolve_told(item, known.torch)
 
 
-def _other_patch(item: str, rows: Rows) -> str:
-    """What is said of a release for which another of its minor version answers; empty for all else."""
-    return "" if _RANGE.fullmatch(item) or versions.is_range(item) else _patch(item, rows)[1]
-
-
-def _patch(item: str, rows: Rows) -> tuple[str, str]:
-    return versions.resolve_told(item, rows.torch)
-
-
-def _within(profile: str) -> str:
-    """The packages with which something is not known, where they are not the newest."""
-    return "" if profile == NEWEST else f" with packages {PROFILE_WORDS.get(profile, profile)}"
-
-
-def _torch(item: str, rows: Rows) -> Sequence[str]:
+def _torch(item: str, known: Inventory) -> Sequence[str]:
     """``2.8.0``, ``2.8`` (its newest), ``2.8.1`` (the nearest of its minor version), ``1.13..2.15``, ``2.0..``."""
-    if item in rows.torch:
+    if item in known.torch:
         return (item,)
     span = _RANGE.fullmatch(item)
     if not span:
-        return versions.resolve_each(item, rows.torch) if versions.is_range(item) else (_patch(item, rows)[0],)
-    found = [torch for torch in rows.torch if _is_between(torch, span["low"], span["high"])]
+        return versions.resolve_each(item, known.torch) if versions.is_range(item) else (_patch(item, known)[0],)
+    found = [torch for torch in known.torch if _is_between(torch, span["low"], span["high"])]
     if not found:
         raise UnknownName(f"no torch release within {item} has been measured")
     return found
@@ -172,49 +157,48 @@ def _is_between(torch: str, low: str, high: str) -> bool:
     return above and (ends is None or version <= ends or version.release[: len(ends.release)] == ends.release)
 
 
-def _opset(item: str, rows: Rows) -> Sequence[str]:
+def _opset(item: str, known: Inventory) -> Sequence[str]:
     """``14``, ``9-14``, ``9..14``, ``>=11``, ``default``."""
     span = _RANGE.fullmatch(item)
     if span and span["low"].isdigit() and span["high"].isdigit():
         item = f"{span['low']}-{span['high']}"
-    found = opsets((item,), rows.opsets)
-    if not found:
-        raise UnknownName(f"opset {item} has not been measured (measured are {', '.join(map(str, rows.opsets))})")
+    found = require_opsets((item,), known.opsets)
     return [DEFAULT_OPSET if opset is None else str(opset) for opset in found]
 
 
-def _exporter(item: str, _: Rows) -> Sequence[str]:
-    """``trace``, ``torchscript-trace``, ``TorchScript`` (traced and scripted)."""
-    return exporter_names((item,))
-
-
-def _runtime(item: str, rows: Rows) -> Sequence[str]:
+def _runtime(item: str, known: Inventory) -> Sequence[str]:
     """``onnxruntime==1.20``, ``ort1.20``, ``openvino``."""
-    found = _find(rows, item)
+    found = find_runtime(known.runtimes, item, None, [])
     return (f"{found.name}=={found.version}",)
 
 
-def _find(rows: Rows, text: str) -> Runtime:
-    return find_runtime([*rows.runtimes, *rows.own_runtimes.values()], text, None, [])
-
-
-def _runtimes(rows: Rows) -> Sequence[str]:
-    return list(dict.fromkeys(f"{one.name}=={one.version}" for one in rows.runtimes))[::-1]
-
-
-def _profile(item: str, rows: Rows) -> Sequence[str]:
-    return (names.require("profile", item, rows.profiles),)
+def _runtimes(known: Inventory) -> Sequence[str]:
+    return list(dict.fromkeys(f"{one.name}=={one.version}" for one in known.runtimes))[::-1]
 
 
 PARTS = (
-    SettingPart("torch", "My torch", "all, or 2.0..2.15", "combo", lambda rows: rows.torch, _torch),
+    SettingPart("torch", "My torch", "all, or 2.0..2.15", "combo", lambda known: known.torch, _torch),
     SettingPart(
-        "opset", "My opset", "all, or 14..18", "combo", lambda rows: [*map(str, rows.opsets), DEFAULT_OPSET], _opset
+        "opset", "My opset", "all, or 14..18", "combo", lambda known: [*map(str, known.opsets), DEFAULT_OPSET], _opset
     ),
-    SettingPart("exporter", "My exporter", "", "pills", lambda _: EXPORTERS, _exporter, EXPORTER_SHORT),
+    SettingPart(
+        "exporter",
+        "My exporter",
+        "",
+        "pills",
+        lambda _: EXPORTERS,
+        lambda item, _: exporter_names((item,)),
+        EXPORTER_SHORT,
+    ),
     SettingPart("runtime", "My runtime", "as installed", "select", _runtimes, _runtime),
     SettingPart(
-        PROFILE, "My packages", "the newest", "select", lambda rows: rows.profiles[1:], _profile, PROFILE_WORDS
+        PROFILE,
+        "My packages",
+        "the newest",
+        "select",
+        lambda known: known.dataset.profiles()[1:],
+        lambda item, known: (names.require("profile", item, known.dataset.profiles()),),
+        PROFILE_WORDS,
     ),
 )
 NAMES = tuple(part.name for part in PARTS)

@@ -1,15 +1,11 @@
-"""Files that a reader saves from a page; tables are CSV, which spreadsheets and pandas read."""
+"""Files that a reader saves from a page."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-#: signs that make a formula of what they begin
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+from caniexport.render.plain import rows_as_csv
 
 
 @dataclass(frozen=True)
@@ -22,24 +18,4 @@ class File:
 
 def table_file(name: str, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[object]]]) -> File:
     """Return a table as a CSV file of this name, without its suffix."""
-    return File(f"{name}.csv", lambda: as_csv([dict(zip(columns, row, strict=True)) for row in rows()], columns))
-
-
-def as_csv(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> str:
-    """Rows as CSV, with these ``columns`` first and every other that a row has."""
-    text = io.StringIO()
-    names = dict.fromkeys((*columns, *(name for row in rows for name in row)))
-    writer = csv.DictWriter(text, list(names), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
-    return text.getvalue()
-
-
-def joined(values: Iterable[str]) -> str:
-    """Several values in one place of a table."""
-    return "; ".join(values)
-
-
-def _plain(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula is marked as text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return File(f"{name}.csv", lambda: rows_as_csv([dict(zip(columns, row, strict=True)) for row in rows()], columns))

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from markupsafe import Markup
 
 from caniexport import names
-from caniexport.answers.select import Rows
+from caniexport.answers.inventory import Inventory
 from caniexport.model.case import PLAIN
 from caniexport.operators import spellings
 from caniexport.pages.form import Form
@@ -30,14 +30,13 @@ def unfound(form: Form, kept: Kept, page: str, what: str, query: str) -> Markup:
 
 def nearest_names(kept: Kept, query: str) -> Sequence[str]:
     """The known names most like each name in the text, those that are the most like theirs first."""
-    known = _known(kept.rows())
+    known = _known(Inventory.of(kept))
     near = [names.nearest(part, known) for part in _NAME.findall(query)]
     together = (name for nth in zip_longest(*near) for name in nth if name)
     return list(dict.fromkeys(together))[:_SHOWN]
 
 
-def _known(rows: Rows) -> list[str]:
-    entries = rows.catalogue.values()
-    named = [name for entry in entries for name in (entry.case, entry.theme, entry.variant)]
-    every = dict.fromkeys((*named, *spellings(op for entry in entries for op in entry.ops)))
+def _known(known: Inventory) -> list[str]:
+    named = [name for entry in known.catalogue.values() for name in (entry.case, entry.theme, entry.variant)]
+    every = dict.fromkeys((*named, *spellings(known.ops)))
     return [name for name in every if name and name != PLAIN]

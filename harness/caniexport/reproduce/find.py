@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from caniexport.answers.cell import most_telling, packages_at
 from caniexport.answers.filters import Filters
-from caniexport.answers.select import load, select
+from caniexport.answers.scope import select
 from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
@@ -40,18 +40,13 @@ def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Fi
     """
     if not filters.variants and not any("/" in case for case in filters.cases):
         filters = replace(filters, variants=(PLAIN,))
-    selection = select(load(dataset), filters)
+    selection = select(dataset, filters)
     if len(selection.catalogue) != 1:
         several = ", ".join("/".join(key) for key in list(selection.catalogue)[:5])
         raise UnknownName(f"one cell is shown at a time, and these are {len(selection.catalogue)} variants ({several})")
     ((key, entry),) = selection.catalogue.items()
     statuses = {"status": tuple(status.value for status in selection.statuses)} if selection.statuses else {}
-    where = {
-        **{name: tuple(values) for name, values in selection.where().items()},
-        "case": (entry.case,),
-        "variant": (entry.variant,),
-        **statuses,
-    }
+    where = {**selection.where, "case": (entry.case,), "variant": (entry.variant,), **statuses}
     row, cells = most_telling(dataset, where)
     name = "/".join(key)
     if row is None:

@@ -20,7 +20,6 @@ from caniexport.model.errors import StoreError
 from caniexport.store import digests, files, sql, summary
 from caniexport.store.cells_query import CellsQuery
 from caniexport.store.declared import gather
-from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.frames import to_frame
 from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
@@ -191,53 +190,27 @@ class Dataset:
         return self._replays.grouped(by, measures, where or {})
 
     def select(
-        self,
-        wanted: Sequence[str],
-        where: sql.Where | None = None,
-        *,
-        runtimes: bool = False,
-        on: On | None = None,
+        self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
     ) -> list[tuple[Any, ...]]:
         """One row per cell as plain values: the ``wanted`` columns of ``CELLS``, ``origin`` too if asked for.
 
         ``where`` names the values taken of some columns (``None`` among them takes null). Where a cell was measured
-        on several versions of a runtime the local, then the newest row is used, unless ``runtimes`` asks for all;
-        ``on`` asks how each ends on one runtime (:mod:`caniexport.store.elsewhere`). ``measured_at`` is in microseconds
-        UTC. Rows of quarantined runs are left out.
+        on several versions of a runtime the local, then the newest row is used, unless ``runtimes`` asks for all.
+        ``measured_at`` is in microseconds UTC. Rows of quarantined runs are left out.
         """
-        return self._cells.cells(wanted, where or {}, runtimes=runtimes, on=on)
-
-    def frame(self, where: sql.Where, *, runtimes: bool = False, on: On | None = None) -> pd.DataFrame:
-        """The same rows as a frame, with all of their columns and ``origin``."""
-        return to_frame(self._cells.table(columns_of("cells"), where, runtimes=runtimes, on=on))
-
-    def runtimes(self) -> list[Runtime]:
-        """The releases of runtimes that ran files of the corpus."""
-        columns = ("runtime", "runtime_version", "provider")
-        cells = self.counted(columns, {})
-        runs = self.run_groups((*columns, "corpus"), {"files": 'count("case")'})
-        files_of_cells = [row[:3] for row in runs if row[3] not in ("onnx-node", "probe") and row[4]]
-        return [Runtime(*row) for row in dict.fromkeys([*cells, *files_of_cells]) if None not in row]
+        return self._cells.cells(wanted, where or {}, runtimes=runtimes)
 
     def grouped(
-        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None, *, on: On | None = None
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``)."""
-        return self._cells.grouped_cells(by, measures, where or {}, on)
+        return self._cells.grouped_cells(by, measures, where or {})
 
-    def kept_groups(
-        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
-    ) -> list[tuple[Any, ...]]:
-        """The same of all cells, worked out once for a state of the files; the filters are on the columns ``by``."""
-        return self._cells.kept_groups(by, measures, where or {})
-
-    def counted(
-        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
-    ) -> list[tuple[Any, ...]]:
+    def counted(self, by: Sequence[str], measures: Mapping[str, str]) -> list[tuple[Any, ...]]:
         """The same about all cells, at once: measures over :data:`~caniexport.store.cells_query.COUNTED_BY` and the
         number of ``cells``, in which a cell counts once for each version of a runtime that it was measured on.
         """
-        return self._cells.counted(by, measures, where or {})
+        return self._cells.counted(by, measures)
 
     def distinct(self, by: Sequence[str], where: sql.Where | None = None) -> list[tuple[Any, ...]]:
         """The values of columns of cells that occur beside each other, on whatever version of a runtime."""
@@ -263,7 +236,7 @@ class Dataset:
 
     def leave_out_damaged(self) -> bool:
         """Leave out the files of cells and replays that cannot be read to their end; whether there was one."""
-        return self._cells.leave_out_damaged()
+        return any([self._cells.leave_out_damaged(), self._replays.leave_out_damaged()])
 
     def _fresh(self, table: str) -> Iterable[dict[str, Any]]:
         """Rows of a table that are in no parquet file yet."""
@@ -294,7 +267,7 @@ class Dataset:
         settled = not (self._journalled["cells"] or self._journalled["runs"])
         paths = [path for part in self._parts_of("cells") for path in part.paths.values()]
         written = WrittenSummary(paths, summary.folder() if settled else None)
-        return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, self._replays, written)
+        return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, written)
 
     @cached_property
     def _replays(self) -> Query:

@@ -160,6 +160,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def listed(values: Iterable[Any]) -> str:
+    """Values as SQL lists them behind ``IN``: ``('a', 14)``; none of them is null."""
+    return f"({', '.join(str(item) if isinstance(item, int) else literal(item) for item in values) or 'NULL'})"
+
+
 def name(column: str) -> str:
     """A column as SQL writes it: ``case`` is also a word of the language."""
     return f'"{column}"'

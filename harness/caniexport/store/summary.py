@@ -1,9 +1,9 @@
 """The written summary: what answers about the whole dataset look at, as small files in the user's cache folder.
 
-Every answer needs to know which releases, exporters, opsets and runtimes there are, and those about many cases how each
-cell ended: folding a million cells takes a third of a second, and a command begins anew each time. Both are written
-when they are first asked for, under everything they depend on: the query, and path, size, times and inode of every
-parquet file of the dataset. They are about half a megabyte in all. ``CANIEXPORT_CACHE`` names the folder in which
+Every answer needs to know which releases, exporters, opsets, runtimes and variants there are: counting a million cells
+takes a third of a second, and a command begins anew each time. It is written when it is first asked for, under
+everything it depends on: the query, and path, size, times and inode of every parquet file of the dataset.
+It is less than half a megabyte in all. ``CANIEXPORT_CACHE`` names the folder in which
 ``caniexport/`` is made for them; empty, nothing is written.
 
 Nothing rests on it: where a file is not what was written, or cannot be, the dataset's own files answer.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from caniexport import versions
 from caniexport.home import NEWEST
@@ -16,6 +16,7 @@ from caniexport.store import sql
 if TYPE_CHECKING:
     from caniexport.store.dataset import Dataset
 
+Found = TypeVar("Found")
 #: tables of answers that are kept at once: more than one answer makes
 _NUMBERS = itertools.cycle(range(64))
 
@@ -28,7 +29,7 @@ class Views:
         self._lock = threading.Lock()
         self._profiles = dict.fromkeys((NEWEST, dataset.profile))
         self._cursor = sql.connection().cursor()
-        self._make()
+        self._attempt(self._make)
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
@@ -44,14 +45,16 @@ class Views:
         Raises :class:`StoreError` where the query fails and every file can be read.
         """
         with self._lock:
-            try:
-                found: list[tuple[Any, ...]] = self._cursor.execute(query, list(values)).fetchall()
-            except sql.error() as error:
-                if not self.dataset.leave_out_damaged():
-                    raise sql.unanswered(error) from error
-                self._make()
-                found = self._cursor.execute(query, list(values)).fetchall()
-            return found
+            return self._attempt(lambda: self._cursor.execute(query, list(values)).fetchall())
+
+    def _attempt(self, step: Callable[[], Found]) -> Found:
+        try:
+            return step()
+        except sql.error() as error:
+            if not self.dataset.leave_out_damaged():
+                raise sql.unanswered(error) from error
+            self._make()
+            return step()
 
     def keep(self, query: str) -> str:
         """The name of a table with the rows of a query, for further queries of the same answer."""
@@ -71,7 +74,7 @@ class Views:
             return False
         with self._lock:
             self._profiles[profile] = None
-            self._make()
+            self._attempt(self._make)
         return True
 
     def _make(self) -> None:

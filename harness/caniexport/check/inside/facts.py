@@ -8,7 +8,7 @@ Runs inside an environment: Python 3.7 and numpy.
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 #: bytes of a file that is loaded once more to see what it gives
 _SMALL = 1 << 28
@@ -37,7 +37,8 @@ def file_facts(
     try:
         ignored = {name: _telling(place, sets, outputs) for place, name in _ignored(model, names, sets[0])}
         found.update({"ignores": ignored} if ignored else {})
-        twice = sorted({item.name for item in model.graph.input} & _given_by(model.graph) & set(names))
+        made = {name for node in model.graph.node for name in node.output}
+        twice = sorted({item.name for item in model.graph.input} & made & set(names))
         found.update({"twice": twice} if twice else {})
         if given < len(sets) and model.ByteSize() < _SMALL:
             wrong = _wrong(model, names, sets, given, outputs, tolerance)
@@ -66,11 +67,6 @@ def _taken_by(graph: Any) -> Iterator[str]:
             for inner in [attribute.g] if attribute.HasField("g") else list(attribute.graphs):
                 yield from _taken_by(inner)
                 yield from (item.name for item in inner.output)
-
-
-def _given_by(graph: Any) -> Set[str]:
-    """The names of what the nodes of a graph give."""
-    return {name for node in graph.node for name in node.output}
 
 
 def _telling(place: int, sets: Sequence[_Inputs], outputs: Callable[[_Inputs], List[Any]]) -> Optional[int]:

@@ -256,7 +256,7 @@ def _other_sizes(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator
     sizes = _sizes(given, axes)
     if not sizes:
         return
-    ways = [{label: wanted(size) for label, size in sizes.items()} for wanted in (_odd, _double, _next)]
+    ways = [{label: wanted(size) for label, size in sizes.items()} for wanted in (_odd, _double, lambda size: size + 1)]
     ones = [dict.fromkeys(sizes, 1)]
     apart = [[{label: other} for other in (1, _odd(size), _double(size))] for label, size in sizes.items()]
     for each in (ways, ones, *(apart if len(sizes) > 1 else ())):
@@ -288,10 +288,6 @@ def _odd(size: int) -> int:
 
 def _double(size: int) -> int:
     return 2 * size
-
-
-def _next(size: int) -> int:
-    return size + 1
 
 
 def _sizes(given: Arguments, axes: Axes) -> Dict[str, int]:

@@ -21,7 +21,6 @@ from caniexport.answers.scope import Scope
 from caniexport.answers.upgrade import ladder
 from caniexport.home.data_package import read_version
 from caniexport.model.rows import SCHEMA_VERSION
-from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 
 #: raised when something of it is renamed or removed, which makes a new folder beside this one
@@ -81,7 +80,7 @@ def badge_address(case: str) -> str:
 
 def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     """Every other file by its address below the folder of this version."""
-    cases = overview.cases(kept)
+    cases = kept.inventory.documented
     ops = sorted({name for entry in cases for name in entry.ops})
     yield "index.json", _index(kept, [entry.case for entry in cases], ops)
     for entry in cases:
@@ -90,7 +89,7 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
         yield op_address(name), _answer(f"op {name}", as_json(op(kept, name)))
     if Samples.of(kept).operators:
         yield "operators.json", _answer("op", as_json(op(kept)))
-    for release in kept.rows().torch:
+    for release in kept.inventory.torch:
         found = as_json(ladder(kept, {"torch": release}, Scope()))
         yield torch_address(release), _answer(f"upgrade --from {release}", found)
 
@@ -102,18 +101,18 @@ def _answer(command: str, answer: object) -> dict[str, Any]:
 def _index(kept: Kept, cases: Iterable[str], ops: Iterable[str]) -> dict[str, Any]:
     """What there is: the dataset, and the address of every answer."""
     version = read_version(homes.find().published)
-    rows = kept.rows()
+    newest = max((row["measured_at"] for row in kept.environment_records() if row["measured_at"]), default=None)
     return {
         "api": VERSION,
         "dataset": {
             "version": str(version) if version else None,
             "contract": SCHEMA_VERSION,
-            "cells": rows.count,
-            "newest": rows.measured_at,
+            "cells": kept.inventory.count(),
+            "newest": newest,
         },
         "cases": _addresses(cases, case_address),
         "ops": _addresses(ops, op_address),
-        "torch": _addresses(rows.torch, torch_address),
+        "torch": _addresses(kept.inventory.torch, torch_address),
         "schema": SCHEMA,
     }
 

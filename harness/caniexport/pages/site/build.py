@@ -20,12 +20,11 @@ from pagefind_bin import get_executable
 
 from caniexport.model.errors import CaniexportError
 from caniexport.names import some
-from caniexport.pages import overview
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads
 from caniexport.pages.site.paths import FEED, upgrade_file
-from caniexport.pages.site.writer import SEARCH, TABLES, PageWriter
+from caniexport.pages.site.writer import PageWriter
 from caniexport.pages.views import alerts, upgrade
 from caniexport.pages.views.op import names_of_one
 from caniexport.store.views import Views
@@ -61,7 +60,7 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
 
     Raises :class:`CaniexportError` where the folder holds a file that no copy wrote, or nothing was measured.
     """
-    if not kept.rows().count and not kept.rows().environment:
+    if kept.inventory.is_empty:
         raise CaniexportError("nothing has been measured yet: there is nothing to copy")
     _refuse_others(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -117,21 +116,23 @@ class _Copy:
         self._pages = self._written = 0
         self._counting = Lock()
         self._folder = folder
-        rows = kept.rows()
-        local = rows.local
-        releases = f"{len(rows.torch)} torch releases, {rows.torch[0]} to {rows.torch[-1]}" if rows.torch else "none"
+        known = kept.inventory
+        local = known.local
+        releases = (
+            f"{len(known.torch)} torch releases, {known.torch[0]} to {known.torch[-1]}" if known.torch else "none"
+        )
         own = f", {local:,} of them measured on one machine and not published" if local else ""
-        self._stamp = f"Copied from {rows.count:,} measured cells of {releases}{own}."
+        self._stamp = f"Copied from {known.count():,} measured cells of {releases}{own}."
         self._writer = PageWriter(kept, folder, self._stamp, self._count)
 
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
-        cases = [entry.case for entry in overview.cases(self._kept)]
+        cases = [entry.case for entry in self._kept.inventory.documented]
         ops = sorted(self._kept.answer(names_of_one))
         upgrades = [upgrade_file(asked["from"], asked.get("profile", "")) for asked in upgrade.starts(self._kept)]
         parts = [*_parts("upgrades", upgrades), *_parts("operators", ops), *_parts("cases", cases)]
-        parts += _parts("releases", self._kept.rows().torch)
-        parts += _parts("themes", list(dict.fromkeys(entry.theme for entry in overview.cases(self._kept))))
+        parts += _parts("releases", self._kept.inventory.torch)
+        parts += _parts("themes", list(dict.fromkeys(entry.theme for entry in self._kept.inventory.documented)))
         self._pages = len(PAGES) + sum(len(part.names) for part in parts)
         self._say(f"writing the tables as files, then {self._pages} pages")
         with self._beside(parts) as written, ThreadPoolExecutor(1) as packing:
@@ -139,8 +140,8 @@ class _Copy:
             packed = self._assets(packing)
             for name in PAGES:
                 file = "index.html" if name == "search" else f"{name}.html"
-                self._writer.write_page(file, name, _ASKED.get(name, {}))
-            self._feed()
+                self._writer.write_page(file, name, {})
+            (self._folder / FEED).write_text(alerts.feed(self._kept), encoding="utf-8")
             api.write(self._kept, self._folder)
             for write in reversed(written):
                 write()
@@ -178,11 +179,8 @@ class _Copy:
         else:
             self._kept.add_problems(future.result())
 
-    def _feed(self) -> None:
-        (self._folder / FEED).write_text(alerts.feed(self._kept), encoding="utf-8")
-
     def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
-        for name in ("style.css", "plain.css", "icon.svg", *SEARCH, *TABLES):
+        for name in ("style.css", "plain.css", "icon.svg", "search.js", "tables.js"):
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
         return downloads.write(self._kept, self._folder / "data", packing)
@@ -207,16 +205,14 @@ class _Part:
 
     def write(self, writer: PageWriter) -> None:
         """Write them."""
-        if self.kind == "upgrades":
-            writer.write_upgrades(self.names)
-        elif self.kind == "cases":
-            writer.write_cases(self.names)
-        elif self.kind == "operators":
-            writer.write_operators(self.names)
-        elif self.kind == "themes":
-            writer.write_themes(self.names)
-        else:
-            writer.write_releases(self.names)
+        writes: Mapping[str, Callable[[Sequence[str]], None]] = {
+            "upgrades": writer.write_upgrades,
+            "cases": writer.write_cases,
+            "operators": writer.write_operators,
+            "themes": writer.write_themes,
+            "releases": writer.write_releases,
+        }
+        writes[self.kind](self.names)
 
 
 def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
@@ -247,9 +243,3 @@ def _write_part(part: _Part) -> tuple[str, ...]:
     kept, writer = _here[0]
     part.write(writer)
     return kept.problems
-
-
-#: what a page is asked for that has no filters: all that there is
-_ASKED: Mapping[str, Mapping[str, str]] = {
-    "workarounds": {"careful": "1"},
-}

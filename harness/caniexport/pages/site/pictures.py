@@ -85,7 +85,7 @@ def _newest_first(kept: Kept) -> dict[str, list[_File]]:
     for case, variant, exporter, torch, opset, bundle in kept.select(_COLUMNS, where):
         if bundle is not None and opset is not None:
             found.setdefault(case, []).append(_File(variant or PLAIN, exporter, torch, opset, bundle))
-    ranked = {torch: versions.parse(torch) for torch in kept.rows().torch}
+    ranked = {torch: versions.parse(torch) for torch in kept.inventory.torch}
     for files in found.values():
         files.sort(key=lambda file: (ranked[file.torch], file.opset), reverse=True)
         files.sort(key=lambda file: (file.variant != PLAIN, file.variant, _EXPORTERS.index(file.exporter)))

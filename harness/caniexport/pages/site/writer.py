@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
-from caniexport.answers.provider_runs import worse_elsewhere
-from caniexport.pages import links, overview
+from caniexport.pages import links
 from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import NAVIGATION, page
@@ -27,9 +26,6 @@ from caniexport.pages.site.pictures import Pictures
 from caniexport.pages.views import upgrade
 from caniexport.pages.views.op import names_of_one
 
-#: the script of the front page
-SEARCH = ("search.js",)
-TABLES = ("newest.js",)
 #: a picture of numbers in a page
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
@@ -62,11 +58,12 @@ class PageWriter:
             given |= self._front()
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
-            scripts: tuple[str, ...] = (*SEARCH, *TABLES) if is_front else TABLES
+            scripts = [*["search.js"] * is_front, "tables.js"]
             template = "file_front.html" if is_front else "file.html"
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         self._draw(_PICTURE.findall(text))
-        self._write(file, _shortened(text))
+        # a browser reads the same from a page without what HTML needs none of
+        self._write(file, _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text)))
 
     def write_upgrades(self, files: Collection[str]) -> None:
         """Write the pages of upgrades to the newest release that have these files."""
@@ -77,7 +74,6 @@ class PageWriter:
 
     def write_operators(self, ops: Iterable[str]) -> None:
         """The page of each operator, or the file that leads from another name of it to its page."""
-        self._read_ends()
         one = self._kept.answer(names_of_one)
         for op in ops:
             told = one[op][0] if op in one else op
@@ -90,8 +86,6 @@ class PageWriter:
 
     def write_cases(self, cases: Iterable[str]) -> None:
         """The page of each case, with the pictures of its graphs."""
-        cases = list(cases)
-        self._kept.read_cases(cases)
         self._pictures = self._pictures or Pictures(self._kept, self._folder)
         for case in cases:
             self.write_page(case_file(case), "case", {"case": case}, self._pictures.of(case, "../"))
@@ -107,15 +101,10 @@ class PageWriter:
         for theme in themes:
             self.write_page(theme_file(theme), "matrix", {"theme": theme})
 
-    def _read_ends(self) -> None:
-        """What runtimes and providers make of every case's files: a question for each case takes many times as long."""
-        every = [entry.case for entry in overview.cases(self._kept)]
-        worse_elsewhere(self._kept, every)
-
     def _front(self) -> dict[str, object]:
         return {
-            "entries": overview.cases(self._kept),
-            "found": self._kept.answer(overview.overview),
+            "entries": self._kept.inventory.documented,
+            "unmeasured": self._kept.inventory.unmeasured,
             "files": downloads.WHAT.items(),
         }
 
@@ -133,8 +122,3 @@ class PageWriter:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self._written()
-
-
-def _shortened(text: str) -> str:
-    """A page without what HTML needs none of: a browser reads the same from it."""
-    return _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from caniexport.audit import saved
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 
 
@@ -13,8 +12,7 @@ def page(form: Form, kept: Kept) -> Page:
     """The numbers, and what the signs mean."""
     body = render(
         "about.html",
-        rows=kept.rows(),
-        found=kept.answer(overview),
+        known=kept.inventory,
         audit=kept.answer(saved.last),
         is_readable=not kept.problems,
     )

@@ -31,12 +31,12 @@ def page(form: Form, kept: Kept) -> Page:
     found, (entries, noted) = _releases(kept), _noted()
     text = form.words("q", "Search", "case, workaround, text of the error").casefold().split()
     exporters = form.mine.of("exporter") or _EXPORTERS
-    form.choose_setting(kept.rows(), ("torch", "exporter"), _EXPORTERS)
+    form.choose_setting(kept.inventory, ("torch", "exporter"), _EXPORTERS)
     taken = replace(found, alerts=tuple(item for item in found.alerts if _is_taken(item, text, exporters)))
     about = ", ".join([*text, *(CALLS[name] for name in form.mine.of("exporter"))])
     answer = alerts_answer(of_releases(taken, form.mine.of("torch")), about)
     here = None
-    if kept.rows().local and not form.whole:
+    if kept.inventory.local and not form.whole:
         here = answered(kept.answer(_against_published, entries, noted, datetime.now(UTC).date()))
     body = render("alerts.html", whole=form.whole, body=answered(answer), here=here)
     return form.page(TITLE, _LEAD, body, folds=True, files=files_of("alerts", answer))

@@ -15,10 +15,9 @@ from caniexport import names, versions
 from caniexport.answers.case import case as answer_case
 from caniexport.answers.case import find
 from caniexport.answers.cell import NamedCase, Row, evidence, most_telling, rows_of
-from caniexport.answers.filters import Filters
+from caniexport.answers.filters import DEFAULT_OPSET, Filters, exporter_name
 from caniexport.answers.point import call_text
 from caniexport.answers.profile_differences import packages_beside
-from caniexport.answers.select import DEFAULT_OPSET, exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.home import NEWEST
 from caniexport.model import corpus
@@ -31,7 +30,6 @@ from caniexport.pages.answered import answered, files_of
 from caniexport.pages.evidence import Picture, picture
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import cases, overview
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE, PROFILE_WORDS
 from caniexport.pages.sheet import File
@@ -40,6 +38,8 @@ from caniexport.reproduce.find import reproduction
 from caniexport.store.views import Views
 
 _EXPORTERS = [member.value for member in Exporter]
+_MEASURED = """SELECT DISTINCT variant, exporter, opset FROM cells
+    WHERE "case" = $1 AND profile = $2 AND exporter IS NOT NULL"""
 
 
 @dataclass(frozen=True)
@@ -96,21 +96,27 @@ def page(form: Form, kept: Kept) -> Page:
         case = find(Views.of(kept), name).case
     except UnknownName:
         return _listing(form, kept)
-    kept, newest = _with_packages(form, kept), kept.of(NEWEST)
-    known = {entry.variant: entry for entry in kept.rows().entries(case)}
+    newest, named_profile = kept.of(NEWEST), form.one_of(PROFILE, kept.profiles(), "packages")
+    kept = kept.of(named_profile or kept.profile)
+    known = {variant: entry for (name, variant), entry in kept.inventory.catalogue.items() if name == case}
     about = known.get(PLAIN) or next(iter(known.values()), None)
-    measured = kept.cells_of(case)
+    measured = Views.of(kept).fetch(_MEASURED, [case, kept.profile])
     given: dict[str, Any] = {"case": case, "about": about, "grid": None, "open": None, "missing": ""}
     variant = PLAIN
     if measured and not form.whole:
-        exporters = [one for one in _EXPORTERS if any(cell.exporter == one for cell in measured)]
-        variants = [one for one in known if any(cell.variant == one for cell in measured)] or [PLAIN]
+        exporters = [one for one in _EXPORTERS if any(exporter == one for _, exporter, _ in measured)]
+        variants = [one for one in known if any(variant == one for variant, _, _ in measured)] or [PLAIN]
         variant = form.tabs("variant", "Variant", variants, PLAIN, {PLAIN: "original"})
-        given |= _chosen(form, kept, NamedCase(case, variant), exporters)
+        opsets = sorted({opset for named, _, opset in measured if named == variant and opset is not None})
+        given |= _chosen(form, kept, NamedCase(case, variant), exporters, opsets)
     answer = kept.answer(answer_case, NamedCase(case, variant).text)
     other = PERIOD if kept.profile == NEWEST else kept.profile
     beside = newest.answer(packages_beside, case, other)
-    given["answer"] = answered(replace(answer, tables=(*answer.tables, *([beside] if beside.rows else []))))
+    # the heading has the title
+    tables = [
+        replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
+    ]
+    given["answer"] = answered(replace(answer, tables=(*tables, *([beside] if beside.rows else []))))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
@@ -126,22 +132,24 @@ def _described(kept: Kept) -> dict[str, dict[str, Any]]:
     return {row["case"]: row for row in kept.records("cases") if row["variant"] == PLAIN}
 
 
-def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str]) -> dict[str, Any]:
+def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opsets: list[int]) -> dict[str, Any]:
     """The grid of a variant by one exporter, and the cell that the address or the reader's setting opens; of what both
     leave open the newest that fails.
     """
-    measured = [cell for cell in kept.cells_of(named.case) if cell.variant == named.variant]
-    torch = form.one_of("torch", kept.rows().torch, "torch release")
-    opset = form.one_of("opset", [*{str(cell.opset): "" for cell in measured if cell.opset is not None}, DEFAULT_OPSET])
+    torch = form.one_of("torch", kept.inventory.torch, "torch release")
+    opset = form.one_of("opset", [*map(str, opsets), DEFAULT_OPSET])
     asked = exporter_name(form.asked.get("exporter", ""))
-    mine = (
-        [torch] if torch else form.mine.of("torch")[-1:],
-        [opset] if opset else form.mine.of("opset")[-1:],
-        [asked] if asked in exporters else form.mine.of("exporter"),
-    )
-    where: dict[str, list[Any]] = {"case": [named.case], "variant": [named.variant]}
-    for column, values in zip(("torch", "opset", "exporter"), mine, strict=True):
-        where |= {column: [_number(value) if column == "opset" else value for value in values]} if values else {}
+    opsets_asked = [opset] if opset else form.mine.of("opset")[-1:]
+    chosen = {
+        "torch": [torch] if torch else form.mine.of("torch")[-1:],
+        "opset": [int(text) if text.isdigit() else None for text in opsets_asked],
+        "exporter": [asked] if asked in exporters else form.mine.of("exporter"),
+    }
+    where = {
+        "case": [named.case],
+        "variant": [named.variant],
+        **{name: given for name, given in chosen.items() if given},
+    }
     row, _ = most_telling(kept, where)
     exporter = form.tabs("exporter", "Exporter", exporters, row["exporter"] if row else exporters[0], EXPORTER_SHORT)
     mine_profile = form.mine.profile
@@ -165,10 +173,6 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str]) -> d
     return {"grid": grid, "open": Open(answered(evidence(kept, row, where_text)), picture(kept, row), script)}
 
 
-def _number(opset: str) -> int | None:
-    return int(opset) if opset.isdigit() else None
-
-
 def _call(row: Row) -> str:
     opset = "" if row["opset"] is None else f", opset_version={row['opset']}"
     return (
@@ -176,18 +180,13 @@ def _call(row: Row) -> str:
     )
 
 
-def _with_packages(form: Form, kept: Kept) -> Kept:
-    """The dataset of the packages that the address names for its cell, else of the reader's own."""
-    return kept.of(form.one_of(PROFILE, kept.rows().profiles, "packages") or kept.profile)
-
-
 def _listing(form: Form, kept: Kept) -> Page:
-    entries, asked = cases(kept), form.text("case")
+    entries, asked = kept.inventory.documented, form.text("case")
     known = [entry.case for entry in entries]
     form.select("case", "Case", known, text="choose one", width=420, linked=True)
-    found = kept.answer(overview)
-    body = render("cases.html", entries=entries, found=found, near=names.nearest(asked, known) if asked else ())
-    return form.page("Cases", f"Each is one documented failure with its fixes. {found.told}", body)
+    near = names.nearest(asked, known) if asked else ()
+    body = render("cases.html", entries=entries, unmeasured=kept.inventory.unmeasured, near=near)
+    return form.page("Cases", f"Each is one documented failure with its fixes. {kept.inventory.cases_text}", body)
 
 
 def _script(kept: Kept, row: Row) -> tuple[str, bool]:

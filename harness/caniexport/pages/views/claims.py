@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Table
 from caniexport.answers.documents import JudgedClaim, all_claims, claims
 from caniexport.answers.filters import Filters
+from caniexport.model.case import PLAIN
+from caniexport.names import plural
 from caniexport.pages import looks
+from caniexport.pages.answered import answered
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -19,8 +21,8 @@ _LEAD = (
     "what is not measured cannot be here, for the reason given."
 )
 #: what differs from its source first
-_ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
-#: rows that are a table of their own where nothing is searched for
+_ORDER = ("not-reproduced", "partly", "reproduced", "not-measured", "pending")
+#: rows of an outcome that are shown where nothing is searched for
 _FEW = 60
 _COLUMNS = (
     *("outcome", "why not", "the source says", "about", "source", "what was measured"),
@@ -39,12 +41,40 @@ def page(form: Form, kept: Kept) -> Page:
     source = form.select("source", "Source", sorted({claim.source for claim in known}), text="all sources")
     outcomes = form.pills("outcome", "Outcome", list(looks.CLAIM))
     found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
-    shown = [claim for claim in found.claims if _has(claim, query)]
-    shown.sort(key=lambda claim: _ORDER.get(claim.outcome, 0))
-    seen = Counter(word for claim in shown for word in (claim.outcome, claim.why_not) if word)
-    folds = len(shown) > _FEW and not query and not outcomes
-    body = render("claims.html", claims=shown, seen=seen, with_case=True, folds=folds)
-    return form.page(_TITLE, _LEAD, body, folds=True, files=(table_file("claims", _COLUMNS, lambda: map(_row, shown)),))
+    by_outcome = {name: [claim for claim in found.claims if claim.outcome == name] for name in _ORDER}
+    shown = {name: [claim for claim in mine if _has(claim, query)] for name, mine in by_outcome.items()}
+    every = [claim for mine in shown.values() for claim in mine]
+    counts = [f"{len(mine)} {name}" for name, mine in shown.items() if mine]
+    said = f"{plural(len(every), 'claim')}: {', '.join(counts)}." if every else "No claim passes these filters."
+    folds = len(every) > _FEW and not query and not outcomes
+    columns = ("why", "the source says", "with", "about", "source", "what was measured", "case")
+    tables = tuple(
+        Table(f"{name}: {looks.CLAIM[name].meaning}", columns, tuple(map(_cells, mine)), 0 if folds else len(mine))
+        for name, mine in shown.items()
+    )
+    file = table_file("claims", _COLUMNS, lambda: map(_row, every))
+    body = answered(Answer(said, AnswerOutcome.LISTED, tables))
+    return form.page(_TITLE, _LEAD, body, folds=True, files=(file,))
+
+
+def _cells(claim: JudgedClaim) -> tuple[Cell, ...]:
+    """A claim as a row, which leads to the first cell that it is about."""
+    where = ("torch", "case", "variant", "exporter", "opset")
+    cell = dict(zip(where, (claim.cells[0] if claim.cells else "").split("/"), strict=False))
+    there = {name: value for name, value in cell.items() if value not in ("-", PLAIN)}
+    link = Link("show the cell", "case", there) if len(cell) == len(where) and cell["torch"] != "-" else ""
+    variant = claim.variant if claim.variant != PLAIN else ""
+    why = looks.CLAIM[claim.why_not].name if claim.why_not else ""
+    measured: Cell = (claim.reason, link) if link else claim.reason
+    return (
+        why,
+        claim.says,
+        variant,
+        claim.versions,
+        claim.source,
+        measured,
+        Link(claim.case, "case", {"case": claim.case}),
+    )
 
 
 def _row(claim: JudgedClaim) -> tuple[object, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from caniexport.answers.answer import Answer
 from caniexport.answers.declared import Agreement, declared
 from caniexport.answers.samples import EXPORTERS
 from caniexport.pages.answered import answered, files_of
@@ -16,18 +15,15 @@ _LEAD = "The operators that each exporter registers, as each environment lists t
 
 def page(form: Form, kept: Kept) -> Page:
     """The operators that the filters take."""
-    if not kept.rows().torch:
+    if not kept.inventory.torch:
         form.take(*form.asked)
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     agreements = {item.name.lower().replace("_", "-"): item for item in Agreement}
     query = form.words("q", "Search", "operator or case")
     wanted = form.pills("is", "Show", list(agreements), shown={name: item.value for name, item in agreements.items()})
-    form.choose_setting(kept.rows(), ("torch", "exporter"), EXPORTERS)
+    form.choose_setting(kept.inventory, ("torch", "exporter"), EXPORTERS)
     exporters = tuple(name for name in form.mine.of("exporter") if name in EXPORTERS) or EXPORTERS
-    asked = (form.mine.one("torch"), exporters, tuple(agreements[name] for name in wanted) or tuple(Agreement), query)
-    found = kept.answer(_ask, *asked)
+    chosen = tuple(agreements[name] for name in wanted) or tuple(Agreement)
+    asked = (form.mine.one("torch"), exporters, (), chosen, query)
+    found = kept.answer(declared, *asked)
     return form.page(_TITLE, _LEAD, answered(found), folds=True, files=files_of("declared", found))
-
-
-def _ask(kept: Kept, torch: str, exporters: tuple[str, ...], agreements: tuple[Agreement, ...], words: str) -> Answer:
-    return declared(kept, torch, exporters, (), agreements, words)

@@ -13,7 +13,6 @@ from caniexport.answers.point import Points
 from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.signs import word
 from caniexport.answers.table import CALLS, By, TableLines, table, works
-from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
@@ -38,23 +37,23 @@ _MANY = 100
 
 def page(form: Form, kept: Kept) -> Page:
     """The table that is asked for."""
-    rows = kept.rows()
+    known = kept.inventory
     narrowed = form.text("theme") or form.text("q")
-    many = len({case for case, _ in rows.catalogue}) >= _MANY
+    many = len({case for case, _ in known.catalogue}) >= _MANY
     query = form.words("q", "Search", "pooling, grid_sample, any words", width=420)
     lines = TableLines(
         form.tabs("rows", "Rows", list(TableLines), TableLines.THEMES if many and not narrowed else TableLines.CASES)
     )
     by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
-    entries = [entry for entry in rows.catalogue.values() if entry.theme and entry.corpus != CANARY]
-    theme = form.select("theme", "Theme", list(dict.fromkeys(entry.theme for entry in entries)), text="all themes")
-    provider = form.one_of("provider", rows.providers)
-    if len(rows.providers) > 1:
-        provider = form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER)
+    themes = dict.fromkeys(entry.theme for entry in known.documented if entry.theme)
+    theme = form.select("theme", "Theme", list(themes), text="all themes")
+    provider = form.one_of("provider", known.providers)
+    if len(known.providers) > 1:
+        provider = form.select("provider", "Provider", known.providers, text="all providers", shown=looks.PROVIDER)
     statuses = {status.value: word(status) for status in Status}
     status = form.select("status", "Status", list(statuses), text="any status", shown=statuses)
     fixes = form.switch("fixes", "Show the workarounds")
-    form.choose_setting(rows)
+    form.choose_setting(known)
     cases = find_cases(kept, kept.answer(FullText), query) if query else ()
     files: tuple[File, ...] = ()
     if query and not cases:

@@ -18,7 +18,6 @@ from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.answered import answered, files_of
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import cases
 from caniexport.pages.render import render
 from caniexport.pages.views import workarounds
 from caniexport.pages.views.matrix import ask
@@ -34,11 +33,11 @@ def page(form: Form, kept: Kept) -> Page:
     name, samples = form.text("op").strip(), Samples.of(kept)
     torch = form.mine.one("torch")
     torch = torch if torch in samples.releases else ""
-    if not name or (found := _known(form, kept, name, torch)) is None:
+    if not name or (found := _known(kept, name, torch)) is None:
         return _list(form, kept, samples, torch)
-    form.choose_setting(kept.rows())
+    form.choose_setting(kept.inventory)
     body, files = answered(found), files_of("op", found)
-    if operator_key(name) in operator_keys(item for entry in cases(kept) for item in entry.ops):
+    if operator_key(name) in operator_keys(kept.inventory.ops):
         asked = replace(form.mine.filters(), ops=(name,))
         table = kept.answer(ask, asked, By.TORCH, TableLines.CASES, form.mine.one("runtime"))
         files += files_of("op-cases", table)
@@ -51,17 +50,11 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(name, lead, body, back=True, folds=True, files=files)
 
 
-def ask_op(kept: Kept, name: str, asked: OperatorFilters) -> Answer:
-    """The answer about an operator, or the list of them, as pages keep it."""
-    return op(kept, name, asked)
-
-
-def _known(form: Form, kept: Kept, name: str, torch: str) -> Answer | None:
-    """What is known of an operator; ``None`` where nothing is, which the form then says."""
+def _known(kept: Kept, name: str, torch: str) -> Answer | None:
+    """What is known of an operator; ``None`` where nothing is."""
     try:
-        return kept.answer(ask_op, name, OperatorFilters(torch=torch))
-    except UnknownName as error:
-        form.warnings.append(str(error))
+        return kept.answer(op, name, OperatorFilters(torch=torch))
+    except UnknownName:
         return None
 
 
@@ -71,15 +64,16 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
     known = samples.views.fetch("SELECT DISTINCT dtype FROM samples WHERE calls > 0 ORDER BY dtype")
     dtypes = [ALL_DTYPES, *(dtype for (dtype,) in known)]
     dtype = form.select("dtype", "Dtype", dtypes, text="the first of each operator")
-    form.choose_setting(kept.rows(), ("torch", "exporter"), EXPORTERS)
+    form.choose_setting(kept.inventory, ("torch", "exporter"), EXPORTERS)
     wanted = form.text("op").strip()
     near = names.nearest(wanted, kept.answer(names_of_one)) if wanted else ()
+    form.warnings += [f"unknown operator {wanted!r}"] * bool(wanted)
     meant = render("near.html", near=near, page="op", parameter="op")
     if not samples.releases:
         return form.page("Operators", _LIST, meant)
     statuses = frozenset({Status(status)} if status else ())
     asked = OperatorFilters(torch=torch, exporters=form.mine.of("exporter"), dtype=dtype, statuses=statuses)
-    found = kept.answer(ask_op, "", asked)
+    found = kept.answer(op, "", asked)
     return form.page("Operators", _LIST, meant + answered(found), folds=True, files=files_of("operators", found))
 
 
@@ -87,7 +81,7 @@ def names_of_one(kept: Kept) -> dict[str, tuple[str, ...]]:
     """The names of one operator, by each of them: aten's own first, then ONNX's. They have the same page."""
     alike: dict[object, list[str]] = {}
     samples = Samples.of(kept)
-    named = {op for item in cases(kept) for op in item.ops}
+    named = {op for item in kept.inventory.documented for op in item.ops}
     for name in sorted(named.union(samples.operators), key=_rank_name):
         try:
             meant = samples.named(name)[:1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from caniexport import home as homes
 from caniexport import versions
 from caniexport.alerts.answer import alerts_answer
 from caniexport.alerts.comparison import Run, between, runs
-from caniexport.answers.agreement import agreement
-from caniexport.answers.provider_runs import elsewhere, provider_runs
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Message, Table
+from caniexport.answers.provider_runs import elsewhere
+from caniexport.answers.runtimes import on_provider, runtimes_agree
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
+from caniexport.names import plural
 from caniexport.pages import live
 from caniexport.pages.answered import answered
-from caniexport.pages.charts import HeatCell, heat_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -35,76 +36,76 @@ _UNJUDGED = {
     "published": "or no verdict was kept when they were published",
     "local": "for they were measured on this machine and the gate has not looked at them yet",
 }
-#: a row of environments: what it is of, its packages, its cells, what the gate said of it
-_Environment = tuple[str, dict[str, str], list[str], Mapping[str, Any]]
 
 
 def page(form: Form, kept: Kept) -> Page:
     """The runs, and what differs between the two that are asked for."""
-    found = kept.environment_records()
-    exporting = sorted((row for row in found if row["torch"]), key=_newest, reverse=True)
-    running = sorted((row for row in found if not row["torch"]), key=_runtime)
+    found = environments(kept.environment_records(), kept.inventory.notes)
     pair = None if form.whole else _pair(form, kept)
-    compared = answered(alerts_answer(kept.answer(between, *pair[:2]))) if pair else None
-    left_out = [row for row in found if row["quarantined"]]
-    above = render(
-        "runs_above.html",
-        left_out=left_out,
-        runs=len(found),
-        passed=sum(row["gate"] == GOOD for row in found),
-        unjudged=[(_count_unjudged(found, origin), why) for origin, why in _UNJUDGED.items()],
-        notes=kept.rows().notes,
-        pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
-        whole=form.whole,
-    )
     body = render(
         "runs.html",
         whole=form.whole,
-        compared=compared,
-        rows=found,
-        differing=[(row["torch"], *_parted(name)) for row in found for name in row.get("differing") or ()],
-        tables=(
-            ("Environments that export", ("torch", "build", *_COLUMNS), _told(exporting, "torch")),
-            ("Runtimes that run the same files", ("runtime", *_COLUMNS), _told(running, "release")),
-        ),
+        pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
+        compared=answered(alerts_answer(kept.answer(between, *pair[:2]))) if pair else None,
         audit=kept.answer(saved.last),
-        agreement=kept.answer(_agreement),
-        elsewhere=kept.answer(_elsewhere),
+        runtimes=[answered(answer, heading) for heading, answer in _of_runtimes(kept)],
     )
-    return form.page("Runs and environments", _LEAD, body, above, is_live=True, folds=True)
+    return form.page("Runs and environments", _LEAD, body, answered(found), is_live=True, folds=True)
 
 
-def _count_unjudged(found: Iterable[Mapping[str, Any]], origin: str) -> int:
-    return sum(row["gate"] is None and row["origin"] == origin for row in found)
+def environments(found: Sequence[Mapping[str, Any]], said: Iterable[str] = ()) -> Answer:
+    """The runs of a dataset: which are left out, how often measuring again gave another row, what was installed."""
+    by_time = sorted((row for row in found if row["torch"]), key=lambda row: row["measured_at"] or "", reverse=True)
+    exporting = sorted(by_time, key=lambda row: versions.parse(row["torch"]), reverse=True)
+    running = sorted((row for row in found if not row["torch"]), key=_runtime)
+    left_out = tuple(
+        (row["torch"] or row["release"], row["run_id"], _time(row), row["gate"] or "it has not been judged")
+        for row in found
+        if row["quarantined"]
+    )
+    differing = tuple((row["torch"], *_parted(name)) for row in found for name in row.get("differing") or ())
+    passed = sum(row["gate"] == GOOD for row in found)
+    counts = {where: sum(row["gate"] is None and row["origin"] == where for row in found) for where in _UNJUDGED}
+    unjudged = [f"Not judged: {counts[where]}, {why}." for where, why in _UNJUDGED.items() if counts[where]]
+    tables = (
+        Table("left out", ("torch", "run", "measured (UTC)", "why"), left_out, shown=20),
+        Table(
+            "cells that differed when they were measured again", ("torch", "cell", "what was different"), differing, 0
+        ),
+        Table("environments that export", ("torch", "build", *_COLUMNS), _rows_of(exporting, "torch"), 0),
+        Table("runtimes that run the same files", ("runtime", *_COLUMNS), _rows_of(running, "release"), 0),
+    )
+    notes = (
+        *unjudged,
+        *(["Rows of runs that were not judged are used."] if unjudged else []),
+        _false_alarms(found),
+        *said,
+    )
+    verdict = (
+        f"{'' if left_out else 'None is left out: '}{passed} of {plural(len(found), 'run')} passed the gate's checks."
+    )
+    return Answer(verdict, AnswerOutcome.LISTED, tables, notes)
 
 
-def _agreement(kept: Kept) -> Markup:
-    """The share of the files that two runtimes have run on which both end alike: a picture, and its numbers."""
-    found = agreement(kept)
-    names = list(dict.fromkeys(one for one, _ in found))
-    if len(names) < 2:
-        return Markup()
-    caption = "Of the files that two runtimes have run, the share on which both work or both do not, in per cent"
-    shares = {pair: f"{100 * alike / both:.0f}" if both else "·" for pair, (alike, both) in found.items()}
-    cells = [HeatCell(one, other, said, *_shade(said)) for (one, other), said in shares.items()]
-    picture = heat_chart(cells, names, names, caption)
-    return render("agreement.html", picture=picture, names=names, shares=shares, found=found, caption=caption)
+def _false_alarms(found: Iterable[Mapping[str, Any]]) -> str:
+    """How often a cell measured a second time, alone or in the opposite order, gave another row."""
+    twice = [row for row in found if row["repeated"]]
+    cells, differing = (sum(row["repeated"] for row in twice), sum(len(row["differing"] or ()) for row in twice))
+    if not cells:
+        return "No run of the dataset was measured a second time yet."
+    return (
+        f"False alarms: {differing / cells:.2%}, {differing:,} of {cells:,} cells of {plural(len(twice), 'run')} that "
+        "were measured twice, the second time alone or in the opposite order, gave another row."
+    )
 
 
-def _elsewhere(kept: Kept) -> Markup:
-    """What each provider beside the CPU's does with the files that torch exported."""
-    found = [runs for name in elsewhere(kept) for runs in provider_runs(kept, name)]
-    return render("provider_runs.html", found=found, asked="")
-
-
-def _shade(said: str) -> tuple[str, str]:
-    """The colour of a share, from orange to blue, and of its words."""
-    if not said.isdigit():
-        return "#00000000", "#68747b"
-    blue = max(0.0, (int(said) - 50) / 50)
-    low, high = (251, 220, 192), (170, 208, 240)
-    mixed = (round(one + blue * (other - one)) for one, other in zip(low, high, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed), "#14191d"
+def _of_runtimes(kept: Kept) -> Iterator[tuple[str, Answer]]:
+    """What each provider beside the CPU's does with the files that torch exported; how far two runtimes agree."""
+    for name in elsewhere(kept):
+        yield f"The same files on {name}.", kept.answer(on_provider, name)
+    agreement = kept.answer(runtimes_agree)
+    if agreement.tables[0].rows:
+        yield "Agreement of runtimes.", agreement
 
 
 def progress(kept: Kept) -> Markup:
@@ -143,32 +144,35 @@ def _said(run: Run) -> str:
     return f"torch {torch}" + (f" · run {name}" if name else "") + f" · {cells:,} cells"
 
 
-def _newest(row: Mapping[str, Any]) -> tuple[Any, str]:
-    return versions.parse(row["torch"]), row["measured_at"] or ""
-
-
 def _runtime(row: Mapping[str, Any]) -> tuple[str, Any]:
     name, _, version = (row["release"] or "").partition("==")
     return name, versions.parse(version or "0")
 
 
-def _told(found: Iterable[Mapping[str, Any]], name: str) -> list[_Environment]:
-    """Environments with what was installed in each."""
-    rows = []
+def _rows_of(found: Iterable[Mapping[str, Any]], name: str) -> tuple[tuple[Cell, ...], ...]:
+    """Environments with what was installed in each: all of it behind the name."""
+    rows: list[tuple[Cell, ...]] = []
     for row in found:
         packages = json.loads(row["packages"] or "{}")
+        gate = "not judged" if row["gate"] is None else f"quarantined: {row['gate']}" if row["quarantined"] else "good"
         values = [
             *([row["torch_build"]] if row["torch"] else []),
             row["python"],
             *(packages.get(package) for package in _PACKAGES),
             row["platform"],
             row["gpu"] or row["cpu"],
-            str(row["measured_at"] or "")[:16].replace("T", " "),
+            _time(row),
             _rows(row),
             f"{row['run_id']} ({row['origin']})",
+            gate,
         ]
-        rows.append((row[name] or "-", dict(sorted(packages.items())), [value or "-" for value in values], row))
-    return rows
+        every = "\n".join(f"{package} {version}" for package, version in sorted(packages.items()))
+        rows.append((Message(row[name] or "-", every), *(value or "-" for value in values)))
+    return tuple(rows)
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    return str(row["measured_at"] or "")[:16].replace("T", " ")
 
 
 def _rows(row: Mapping[str, Any]) -> str:
@@ -178,10 +182,10 @@ def _rows(row: Mapping[str, Any]) -> str:
     return f"{int(row['rows']):,}{of}"
 
 
-def _parted(told: str) -> tuple[str, list[str]]:
+def _parted(told: str) -> tuple[str, str]:
     """The cell that gave another row, and what was different."""
     cell, _, changes = told.partition(": ")
-    return cell, changes.split("; ")
+    return cell, changes
 
 
 def _duration(seconds: float) -> str:

@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from caniexport.answers.answer import Answer
 from caniexport.answers.case import case as answer_case
-from caniexport.answers.filters import Filters
+from caniexport.answers.filters import DEFAULT_OPSET, Filters
+from caniexport.answers.op import op
 from caniexport.answers.operators import EVERY
 from caniexport.answers.samples import Samples
 from caniexport.answers.search import (
@@ -22,19 +23,16 @@ from caniexport.answers.search import (
     read_input,
     split_filters,
 )
-from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.answers.table import By, TableLines
 from caniexport.answers.why import why_error
 from caniexport.model.case import PLAIN
 from caniexport.pages.answered import answered
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
 from caniexport.pages.unfound import nearest_names
 from caniexport.pages.views import alerts, matrix, upgrade, workarounds
-from caniexport.pages.views.op import ask_op
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
 _LABEL = "A case, an operator, or your error"
@@ -64,16 +62,16 @@ def page(form: Form, kept: Kept) -> Page:
     """What is found of what is asked for, or what stands there before."""
     query = "" if form.whole else form.words("q", _LABEL, _EXAMPLE, width=990, longest=_LONGEST).strip()
     if not form.whole:
-        form.choose_setting(kept.of(form.mine.profile).rows())
-    body = _found(form, kept, query) if query else _start(form, kept.at(form.mine))
+        form.choose_setting(kept.of(form.mine.profile).inventory)
+    body = _found(form, kept, query) if query else _start(form, kept.of(form.mine.profile))
     return form.page(APP, _LEAD, body, about=(query[:_IN_A_TAB],), folds=bool(query), searches=True)
 
 
 def _start(form: Form, kept: Kept) -> Markup:
     asked = replace(form.mine.filters(), variants=(PLAIN,))
-    themes = kept.answer(matrix.ask, asked, By.TORCH, TableLines.THEMES, "")
+    themes = kept.answer(matrix.ask, asked, By.TORCH, TableLines.THEMES, form.mine.one("runtime"))
     examples = () if form.whole else _EXAMPLES
-    told = kept.answer(overview).told
+    told = kept.inventory.cases_text
     return render("front.html", examples=examples, questions=_QUESTIONS, told=told) + answered(themes)
 
 
@@ -85,27 +83,30 @@ def _point(mine: Setting) -> dict[str, str]:
 
 def _found(form: Form, kept: Kept, query: str) -> Markup:
     """What the text was read as, and what is known of it."""
-    chosen = kept.of(form.mine.profile)
-    read = read_input(chosen, query, ())
+    kept = kept.of(form.mine.profile)
+    read = read_input(kept, query, ())
     given = {"read": read, "questions": _QUESTIONS}
     if read.kind is InputKind.ERROR:
-        answer = why_error(chosen, read.text, _point(form.mine))
+        answer = why_error(kept, read.text, _point(form.mine))
         return answered(answer) + render("found_error.html", read=read)
-    kept = kept.at(form.mine)
     if read.kind is InputKind.WORDS:
         hits = find_hits(kept.answer(FullText), read.text)
         near = () if hits else nearest_names(kept, read.text)
         return render("found_words.html", **given, answer=answered(as_answer(hits)) if hits else "", near=near)
-    return render("found_name.html", **given, answers=[answered(answer) for answer in _of_name(kept, read)])
+    return render(
+        "found_name.html",
+        **given,
+        answers=[answered(answer) for answer in _of_name(kept, read, form.mine.one("runtime"))],
+    )
 
 
-def _of_name(kept: Kept, read: SearchInput) -> Iterator[Answer]:
+def _of_name(kept: Kept, read: SearchInput, runtime: str) -> Iterator[Answer]:
     """The answer about a case; that about an operator, and the table of its cases."""
     if read.kind is InputKind.CASE:
         yield kept.answer(answer_case, read.text)
         return
     if Samples.of(kept).called(read.text):
-        yield kept.answer(ask_op, read.text, EVERY)
+        yield kept.answer(op, read.text, EVERY)
     if read.cases:
         asked = Filters(cases=read.cases, variants=(PLAIN,))
-        yield kept.answer(matrix.ask, asked, By.TORCH, TableLines.CASES, "")
+        yield kept.answer(matrix.ask, asked, By.TORCH, TableLines.CASES, runtime)

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from markupsafe import Markup
 
 from caniexport.answers.answer import Answer
+from caniexport.answers.filters import exporter_name, exporter_names
 from caniexport.answers.model import upgrade_model
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.scope import scope
-from caniexport.answers.select import exporter_name, exporter_names
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import ladder, upgrade
 from caniexport.home import NEWEST
@@ -37,11 +37,11 @@ LONGEST = 4000
 
 def page(form: Form, kept: Kept) -> Page:
     """What changes between the two points that are asked for; how far to go where no target is."""
-    releases = list(kept.rows().torch)
+    releases = list(kept.inventory.torch)
     if not releases:
         form.take(*form.asked)
         return form.page(TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
-    opsets = [str(opset) for opset in kept.rows().opsets]
+    opsets = [str(opset) for opset in kept.inventory.opsets]
     written = form.file.point if form.file else {}
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):
@@ -56,7 +56,7 @@ def page(form: Form, kept: Kept) -> Page:
     form.bar()
     example = "aten::cross, GridSample; empty: every case"
     named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
-    form.choose_setting(kept.rows(), ("runtime", "profile"), apart=False)
+    form.choose_setting(kept.inventory, ("runtime", "profile"), apart=False)
     if not_known := undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     ops, unknown = _operators(kept, named)
@@ -82,7 +82,7 @@ def _asked_of(form: Form) -> set[str]:
 
 def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
     """The newest release with a reader's packages and the newest of all, or the two newest."""
-    releases, theirs = kept.rows().torch, kept.of(profile).rows().torch
+    releases, theirs = kept.inventory.torch, kept.of(profile).inventory.torch
     return releases[-2:] if profile == NEWEST else (*theirs[-1:], releases[-1])
 
 
@@ -160,7 +160,7 @@ def _packages(form: Form, kept: Kept, torch: str) -> dict[str, str]:
     profile = form.mine.profile
     if profile == NEWEST:
         return {}
-    if torch in kept.of(profile).rows().torch:
+    if torch in kept.of(profile).inventory.torch:
         return {"profile": profile}
     words = PROFILE_WORDS.get(profile, profile)
     form.warnings.append(f"torch {torch} was not measured with packages {words}: it is answered with the newest")
@@ -169,7 +169,7 @@ def _packages(form: Form, kept: Kept, torch: str) -> dict[str, str]:
 
 def starts(kept: Kept) -> list[dict[str, str]]:
     """Where a file's reader may come from, as addresses: each release, and with the packages of its time."""
-    releases = kept.rows().torch
-    theirs = kept.of(PERIOD).rows().torch if PERIOD in kept.profiles() else ()
+    releases = kept.inventory.torch
+    theirs = kept.of(PERIOD).inventory.torch if PERIOD in kept.profiles() else ()
     found = [{"from": torch, "profile": PERIOD} for torch in theirs if torch in releases]
     return [*({"from": torch} for torch in releases[:-1]), *found]

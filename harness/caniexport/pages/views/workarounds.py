@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from caniexport.answers.answer import Answer
 from caniexport.answers.scope import Scope, named
 from caniexport.answers.search import FullText, find_cases
@@ -26,7 +24,7 @@ _PARTS = ("torch", "opset", "exporter", "profile")
 def page(form: Form, kept: Kept) -> Page:
     """The workarounds of what is named, else of all."""
     query = form.words("q", "Search", "stack_rewrite, grid_sample, any words", width=420).strip()
-    form.choose_setting(kept.rows(), _PARTS)
+    form.choose_setting(kept.inventory, _PARTS)
     files: tuple[File, ...] = ()
     if not_known := undecided(form, "workarounds", _PARTS):
         body = not_known
@@ -53,8 +51,4 @@ def ask(form: Form, kept: Kept, asked: Scope) -> Answer:
     """The answer at the reader's release, opset and exporters."""
     opsets = [text for text in form.mine.of("opset") if text.isdigit()]
     opset = int(opsets[-1]) if opsets else None
-    return kept.answer(_ask, asked, "".join(form.mine.of("torch")[-1:]), opset, form.mine.of("exporter"))
-
-
-def _ask(kept: Kept, asked: Scope, torch: str, opset: int | None, exporters: Sequence[str]) -> Answer:
-    return workaround(kept, asked, torch, opset, exporters)
+    return kept.answer(workaround, asked, "".join(form.mine.of("torch")[-1:]), opset, form.mine.of("exporter"))
