@@ -337,7 +337,7 @@ def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
     """The cells that publish holds back and that a measurement apart can settle; where there is none, that is all."""
     from caniexport.gate.held_back import cells_to_settle
 
-    found = cells_to_settle(open_dataset(home), home.published, home.local)
+    found = cells_to_settle(home.published, home.local)
     wanted = set(asked) - {"all"}
     cells = frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
     if not cells:

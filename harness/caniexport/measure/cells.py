@@ -325,7 +325,7 @@ def _differing(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
 
 def _moved(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
     """The cells with another outcome than their published row has; none where the run's rows may not be used."""
-    from caniexport.gate.moved import moved_cells
+    from caniexport.gate.held_back import moved_cells
 
     if settled.problem:
         return []

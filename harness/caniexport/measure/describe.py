@@ -12,7 +12,6 @@ from caniexport.model.made_cases import MadeCase
 from caniexport.store import Dataset, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import dataset_lock
-from caniexport.store.schema import to_arrow
 
 if TYPE_CHECKING:
     from caniexport.home import Home
@@ -34,6 +33,6 @@ def describe(home: Home) -> None:
     sources = upstream.rows(corpus)
     home.local.mkdir(parents=True, exist_ok=True)
     with dataset_lock(home.local):
-        writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", case_rows(corpus, records)))
-        writer.write(home.local / "claims.parquet", "claims", to_arrow("claims", claims))
-        writer.write(home.local / "sources.parquet", "sources", to_arrow("sources", sources))
+        writer.write(home.local / "cases.parquet", "cases", case_rows(corpus, records))
+        writer.write(home.local / "claims.parquet", "claims", claims)
+        writer.write(home.local / "sources.parquet", "sources", sources)
