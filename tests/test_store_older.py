@@ -23,7 +23,7 @@ def write_older(path, table, rows, lacking):
     """A file as it was written before its table had the columns ``lacking``."""
     writer.write(path, table, rows)
     data = pq.read_table(path)
-    pq.write_table(data.drop_columns(list(lacking)), path)
+    pq.write_table(data.select([name for name in data.column_names if name not in lacking]), path)
 
 
 def older_cells(dataset, *rows):

@@ -141,7 +141,7 @@ class _Publication:
             tuple(dict.fromkeys(name for name, path in self._new if path)),
             tuple(name for name, path in self._new if not path),
             dict(promoted),
-            dropped,
+            dict(dropped),
             quarantined,
             held,
             _by_reason(doubtful),

@@ -153,7 +153,11 @@ def _newest(local: Path, table: str, paths: list[Path]) -> str:
     parts.append(f"SELECT * REPLACE (line + {sql.AFTER_FILES} AS line) FROM journalled")
     rows = f"SELECT *, 'local' AS origin FROM ({' UNION ALL BY NAME '.join(parts)})"
     environments = local / "environments.parquet"
-    if table not in WITH_FILES or not environments.is_file():
+    try:
+        if table not in WITH_FILES or not environments.is_file():
+            return taken(rows, table)
+        files.read(environments)
+    except files.DamagedFileError:  # readers report it; which runs were good is no longer known
         return taken(rows, table)
     bad = f"(SELECT env_id, run_id FROM {sql.files([environments])} WHERE gate <> '{GOOD}')"
     return " UNION ALL ".join(
