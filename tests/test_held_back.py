@@ -22,7 +22,6 @@ BEFORE = "90.0.0"
 HEAD = """
 import torch
 
-from caniexport.worker import process
 from caniexport.model.case import Case, fix
 from caniexport.model.tensors import f32
 
@@ -40,7 +39,7 @@ class Planted(Case):
         SEEN.append(1)
 """
 
-CALLS_US = HEAD + "        process.limit_memory()\n        return x\n"
+NAMES_US = HEAD + "        from caniexport.worker.process import not_there\n\n        return not_there\n"
 FAILS_ON_OLD = (
     HEAD + f"        if torch.__version__ == '{OLD}':\n            raise KeyError('only here')\n        return x + 1\n"
 )
@@ -112,8 +111,8 @@ def test_a_run_without_a_verdict_is_refused_until_another_run_of_its_environment
     assert home.cells(OLD, "results") == home.cells(OLD)
 
 
-def test_a_row_whose_error_names_a_function_of_ours_is_refused_until_the_cause_is_gone(home):
-    plant(home, CALLS_US)
+def test_a_row_whose_error_names_a_file_of_ours_is_refused_until_the_cause_is_gone(home):
+    plant(home, NAMES_US)
     measure(home)
 
     report = publish(home, code=1)
