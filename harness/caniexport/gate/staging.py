@@ -237,12 +237,13 @@ class Staging:
 
         A release that cannot be planned keeps its own.
         """
-        self.insert("variants", _variants(corpus))
+        cases = dict(corpus)
+        self.insert("variants", _variants(cases))
         for name in self.names:
             rows = self._rows("cells", [name])
             for torch, provider in self.fetch(f"SELECT DISTINCT torch, provider FROM ({rows}) WHERE torch IS NOT NULL"):
                 with contextlib.suppress(UnknownName):
-                    planned = plan.cells(corpus, releases.find(torch), provider)
+                    planned = plan.cells(cases, releases.find(torch), provider)
                     kinds = '("case" VARCHAR, variant VARCHAR, exporter VARCHAR, opset INTEGER)'
                     self.database.execute(f"CREATE OR REPLACE TABLE planned{kinds}")
                     self.insert("planned", [(cell.case, cell.variant, cell.exporter, cell.opset) for cell in planned])

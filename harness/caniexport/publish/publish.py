@@ -154,7 +154,7 @@ class _Publication:
 
         Only those of which a row was not measured again by a good run since.
         """
-        silent, held = 0, {}
+        silent, held = 0, dict[str, str]()
         for table, thing in _THING.items():
             query = f"FROM ({self._staging.measured(table, self._staging.names)}) WHERE is_local"
             silent += self._staging.fetch(f"SELECT count(*) FROM ({query}) WHERE NOT is_measured")[0][0]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from caniexport.model.errors import StoreError
+from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import files, sql, writer
 from caniexport.store.gates import GOOD
 from caniexport.store.journal_reader import Entries, journals, read_journal
@@ -151,7 +152,8 @@ def _newest(local: Path, table: str, paths: list[Path]) -> str:
     if paths:
         parts.append(f"SELECT * EXCLUDE filename RENAME (file_row_number AS line) FROM {sql.files(paths)}")
     parts.append(f"SELECT * REPLACE (line + {sql.AFTER_FILES} AS line) FROM journalled")
-    rows = f"SELECT *, 'local' AS origin FROM ({' UNION ALL BY NAME '.join(parts)})"
+    short = f" REPLACE (left(bundle, {BUNDLE_DIGITS}) AS bundle)" if table in WITH_FILES else ""
+    rows = f"SELECT *{short}, 'local' AS origin FROM ({' UNION ALL BY NAME '.join(parts)})"
     environments = local / "environments.parquet"
     try:
         if table not in WITH_FILES or not environments.is_file():
