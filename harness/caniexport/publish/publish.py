@@ -164,8 +164,10 @@ class _Publication:
                 f"is_good, line FROM ({query}) WHERE is_measured), bad AS (SELECT env_id, run_id, min(line) AS line "
                 f"FROM mine h WHERE NOT is_good AND NOT EXISTS "
                 f"(FROM mine g WHERE g.is_good AND g.measured_at >= h.measured_at AND {same}) GROUP BY ALL) "
-                "SELECT coalesce(if(regexp_matches(release, '^[0-9]'), 'torch ' || release, release), env_id, 'None'), "
-                "run_id, gate FROM bad LEFT JOIN local_environments USING (env_id, run_id) ORDER BY line"
+                "SELECT coalesce(if(regexp_matches(e.release, '^[0-9]'), 'torch ' || e.release, e.release), env_id, 'None'), "
+                "run_id, gate FROM bad LEFT JOIN local_environments USING (env_id, run_id) LEFT JOIN "
+                "(SELECT env_id, any_value(release) AS release FROM local_environments GROUP BY env_id) e USING (env_id) "
+                "ORDER BY line"
             )
             held |= {f"{release} (run {run})": word or _UNJUDGED for release, run, word in runs}
         return silent, held
@@ -175,11 +177,11 @@ class _Publication:
         database, staging = self._staging.database, self._staging
         database.execute(f"CREATE TABLE referred AS {_REFERRED}")
         database.execute(
-            "CREATE TABLE entered AS SELECT env_id, run_id, list_sort(list(DISTINCT code)) AS codes "
+            "CREATE TABLE entered AS SELECT env_id, run_id, list_sort(list(DISTINCT code) FILTER (code IS NOT NULL)) AS codes "
             "FROM (SELECT env_id, run_id, code FROM cells UNION SELECT env_id, run_id, code FROM runs) GROUP BY ALL"
         )
         environments = (
-            "SELECT e.* REPLACE (coalesce(nullif(i.codes, []), e.codes) AS codes) "
+            "SELECT e.* REPLACE (coalesce(i.codes, e.codes) AS codes) "
             "FROM environments e LEFT JOIN entered i USING (env_id, run_id)"
         )
         missing = "FROM referred ANTI JOIN messages USING (message_id) WHERE message_id IS NOT NULL"
