@@ -159,16 +159,18 @@ class _Publication:
             query = f"FROM ({self._staging.measured(table, self._staging.names)}) WHERE is_local"
             silent += self._staging.fetch(f"SELECT count(*) FROM ({query}) WHERE NOT is_measured")[0][0]
             same = " AND ".join(f"g.{sql.name(name)} IS NOT DISTINCT FROM h.{sql.name(name)}" for name in thing)
-            runs = self._staging.fetch(
-                f"WITH mine AS MATERIALIZED (SELECT {', '.join(map(sql.name, thing))}, env_id, run_id, measured_at, "
-                f"is_good, line FROM ({query}) WHERE is_measured), bad AS (SELECT env_id, run_id, min(line) AS line "
-                f"FROM mine h WHERE NOT is_good AND NOT EXISTS "
-                f"(FROM mine g WHERE g.is_good AND g.measured_at >= h.measured_at AND {same}) GROUP BY ALL) "
-                "SELECT coalesce(if(regexp_matches(e.release, '^[0-9]'), 'torch ' || e.release, e.release), env_id, 'None'), "
-                "run_id, gate FROM bad LEFT JOIN local_environments USING (env_id, run_id) LEFT JOIN "
-                "(SELECT env_id, any_value(release) AS release FROM local_environments GROUP BY env_id) e USING (env_id) "
-                "ORDER BY line"
-            )
+            runs = self._staging.fetch(f"""
+                WITH mine AS MATERIALIZED (
+                    SELECT {", ".join(map(sql.name, thing))}, env_id, run_id, measured_at, is_good, line
+                    FROM ({query}) WHERE is_measured
+                ), bad AS (
+                    SELECT env_id, run_id, min(line) AS line FROM mine h WHERE NOT is_good AND NOT EXISTS (
+                        FROM mine g WHERE g.is_good AND g.measured_at >= h.measured_at AND {same}
+                    ) GROUP BY ALL
+                ), named AS (SELECT env_id, any_value(release) AS name FROM local_environments GROUP BY env_id)
+                SELECT coalesce(if(regexp_matches(name, '^[0-9]'), 'torch ' || name, name), env_id, 'None'), run_id, gate
+                FROM bad LEFT JOIN local_environments USING (env_id, run_id) LEFT JOIN named USING (env_id)
+                ORDER BY line""")
             held |= {f"{release} (run {run})": word or _UNJUDGED for release, run, word in runs}
         return silent, held
 
@@ -177,7 +179,8 @@ class _Publication:
         database, staging = self._staging.database, self._staging
         database.execute(f"CREATE TABLE referred AS {_REFERRED}")
         database.execute(
-            "CREATE TABLE entered AS SELECT env_id, run_id, list_sort(list(DISTINCT code) FILTER (code IS NOT NULL)) AS codes "
+            "CREATE TABLE entered AS "
+            "SELECT env_id, run_id, list_sort(list(DISTINCT code) FILTER (code IS NOT NULL)) AS codes "
             "FROM (SELECT env_id, run_id, code FROM cells UNION SELECT env_id, run_id, code FROM runs) GROUP BY ALL"
         )
         environments = (
