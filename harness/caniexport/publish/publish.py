@@ -168,7 +168,7 @@ class _Publication:
                         FROM mine g WHERE g.is_good AND g.measured_at >= h.measured_at AND {same}
                     ) GROUP BY ALL
                 ), named AS (SELECT env_id, any_value(release) AS name FROM local_environments GROUP BY env_id)
-                SELECT coalesce(if(regexp_matches(name, '^[0-9]'), 'torch ' || name, name), env_id, 'None'), run_id, gate
+                SELECT coalesce(if(name SIMILAR TO '[0-9].*', 'torch ' || name, name), env_id, 'None'), run_id, gate
                 FROM bad LEFT JOIN local_environments USING (env_id, run_id) LEFT JOIN named USING (env_id)
                 ORDER BY line""")
             held |= {f"{release} (run {run})": word or _UNJUDGED for release, run, word in runs}
