@@ -202,6 +202,7 @@ def _publish_as(home, version):
     """The published rows of the newer release as those of another one, too."""
     rows = [{**row, "torch": version} for row in home.rows("results") if row["torch"] == NEW]
     path = home.folder / "results" / "cells" / writer.cells_file(version, "cpu")
+    (home.folder / "results" / "MANIFEST").unlink()
     writer.write(path, "cells", rows)
 
 

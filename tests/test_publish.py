@@ -628,6 +628,7 @@ def test_a_row_of_a_quarantined_run_goes_though_it_was_published_before(home):
     home.publish()
     (row,) = home.answers().records("environments")
     quarantined = [{**row, "gate": "quarantined: x"}]
+    (home.published / "MANIFEST").unlink()
     writer.write(home.published / "environments.parquet", "environments", quarantined)
 
     report = publish(home.local.with_name("empty"), home.published, home.corpus)
@@ -671,8 +672,9 @@ def test_what_was_seen_once_is_not_unseen_by_measuring_again(home):
     home.measure(home.cell(bundle=bundle))
     home.publish()
 
+    at = "2026-05-01T00:00:00Z"
     for _ in range(2):
-        home.measure(home.cell(bundle=bundle, **wrong))
+        home.measure(home.cell(bundle=bundle, measured_at=at, **wrong), run="run-2", at=at)
         home.publish()
 
         (row,) = home.answers().cells().to_dict("records")

@@ -16,7 +16,7 @@ from caniexport.model.rows import RUNS
 from caniexport.publish.publish import publish
 from caniexport.store import Dataset, writer
 
-SENTENCES = {rule.name: rule.sentence for rule in rules()}
+SENTENCES = {name: rule.sentence for name, rule in rules().items()}
 BUNDLE = "b" * 24
 NAMED = {"opset_effective": 9, "exporter_effective": "torchscript-trace"}
 FAILED = {"status": "fail", "stage": "load", "signature": "load|Fail|x"}
@@ -48,6 +48,7 @@ def replay(**changes):
 
 def write_replays(folder, *rows, gate="good", run="replays"):
     """Replays of a run as files of a dataset, beside the environments that it has."""
+    (folder / "MANIFEST").unlink(missing_ok=True)
     writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", rows)
     path = folder / "environments.parquet"
     known = [row for row in Dataset.open(folder, None).records("environments") if row["run_id"] != run]

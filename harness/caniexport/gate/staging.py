@@ -49,7 +49,6 @@ class Flaw(NamedTuple):
 
     line: int
     file: str
-    is_local: bool
     is_new: bool
     label: str
     rule: GateRule
@@ -226,7 +225,7 @@ class Staging:
         execute(f"CREATE VIEW other_runs AS {_relation('runs', runs)}")
         execute(f"CREATE VIEW cells_elsewhere AS {_relation('cells', sorted(cells))}")
         execute("CREATE TABLE gone(line BIGINT); CREATE TABLE unplanned(line BIGINT)")
-        execute("CREATE TABLE chosen(line BIGINT, file VARCHAR, is_local BOOLEAN, is_new BOOLEAN, outdated VARCHAR)")
+        execute("CREATE TABLE chosen(line BIGINT, file VARCHAR, is_new BOOLEAN, outdated VARCHAR)")
         execute("CREATE TABLE version(torch VARCHAR, n INTEGER)")
         execute(
             'CREATE TABLE variants("case" VARCHAR, variant VARCHAR, case_hash VARCHAR, asks BOOLEAN, dynamic BOOLEAN)'
@@ -256,7 +255,10 @@ class Staging:
                     )
 
     def _choose(self, names: Sequence[str]) -> None:
-        """Choose the rows of these files anew. Rows of one thing lie in one file."""
+        """Choose the rows of these files anew: rows of one thing lie in one file.
+
+        A local row that is published already, as it was measured, is no rival of itself.
+        """
         execute = self.database.execute
         execute("DELETE FROM chosen WHERE file IN (SELECT unnest($1::VARCHAR[]))", [list(names)])
         for name in names:
@@ -268,20 +270,20 @@ class Staging:
                 f"CREATE OR REPLACE TABLE rival AS SELECT {', '.join(map(sql.name, looked_at))}, line, file, is_local, "
                 f"if(is_local, 'local', 'published') AS origin FROM ({self._rows(table, [name])})"
             )
-            left = which_row.taken("FROM rival ANTI JOIN gone USING (line)", table, _ONE_EACH[table])
-            execute(f"CREATE OR REPLACE TABLE taken AS {left}")
+            same = " AND ".join(
+                f"p.{sql.name(column)} IS NOT DISTINCT FROM r.{sql.name(column)}" for column in identity
+            )
+            known = f"is_local AND EXISTS (FROM rival p WHERE NOT p.is_local AND {same})"
+            left = f"FROM rival r WHERE line NOT IN (FROM gone) AND NOT ({known})"
+            execute(f"CREATE OR REPLACE TABLE taken AS {which_row.taken(left, table, _ONE_EACH[table])}")
             newest = (
                 "LEFT JOIN (SELECT \"case\", variant, arg_max(coalesce(t.case_hash, ''), (coalesce(t.case_hash = "
                 "v.case_hash, false), coalesce(epoch_us(measured_at), 0), coalesce(t.case_hash, ''))) AS case_hash "
                 'FROM taken t LEFT JOIN variants v USING ("case", variant) GROUP BY ALL) newest USING ("case", variant)'
             )
-            same = " AND ".join(
-                f"p.{sql.name(column)} IS NOT DISTINCT FROM t.{sql.name(column)}" for column in identity
-            )
+            outdated = _OUTDATED[table] if self._is_current else "NULL"
             execute(
-                "INSERT INTO chosen SELECT line, file, is_local, "
-                f"is_local AND NOT EXISTS (FROM rival p WHERE NOT p.is_local AND {same}), "
-                f"{_OUTDATED[table] if self._is_current else 'NULL'} "
+                f"INSERT INTO chosen SELECT line, file, is_local, {outdated} "
                 f'FROM taken t LEFT JOIN variants v USING ("case", variant) {newest if code else ""}'
             )
         execute(resources.files("caniexport.gate").joinpath("staging.sql").read_text(encoding="utf-8"))

@@ -51,11 +51,11 @@ WITH compared AS (
 SELECT line, "row".*, seen AS unstable FROM repeated
 JOIN worst USING (bundle, "case", variant, runtime, runtime_version, provider, device) WHERE is_chosen;
 
--- Each row has line (its number among all), file (cells/….parquet), is_local, is_new (not published before), label (its
--- name) and place, which has all of these.
+-- Each row has line (its number among all), file (cells/….parquet), is_new (local, and not published before), label
+-- (its name) and place, which has all of these.
 CREATE OR REPLACE VIEW cells AS
     SELECT *, coalesce(apart, false) AND coalesce(attempts, 1) >= 2 AS is_settled,
-        {line: line, file: file, is_local: is_local, is_new: is_new, label: label} AS place
+        {line: line, file: file, is_new: is_new, label: label} AS place
     FROM (SELECT r.* REPLACE (if(m.line IS NULL, r.stage, m.stage) AS stage, if(m.line IS NULL, r.status, m.status) AS status, if(m.line IS NULL, r.signature, m.signature) AS signature,
             if(m.line IS NULL, r.message_id, m.message_id) AS message_id, if(m.line IS NULL, r.max_abs_error, m.max_abs_error) AS max_abs_error,
             if(m.line IS NULL, r.max_rel_error, m.max_rel_error) AS max_rel_error, if(m.line IS NULL, r.unstable, m.unstable) AS unstable), c.is_new,
@@ -65,7 +65,7 @@ CREATE OR REPLACE VIEW cells AS
         WHERE c.outdated IS NULL);
 
 CREATE OR REPLACE VIEW runs AS
-    SELECT *, {line: line, file: file, is_local: is_local, is_new: is_new, label: label} AS place
+    SELECT *, {line: line, file: file, is_new: is_new, label: label} AS place
     FROM (SELECT r.* REPLACE (if(m.line IS NULL, r.stage, m.stage) AS stage, if(m.line IS NULL, r.status, m.status) AS status, if(m.line IS NULL, r.signature, m.signature) AS signature,
             if(m.line IS NULL, r.message_id, m.message_id) AS message_id, if(m.line IS NULL, r.max_abs_error, m.max_abs_error) AS max_abs_error,
             if(m.line IS NULL, r.max_rel_error, m.max_rel_error) AS max_rel_error, if(m.line IS NULL, r.unstable, m.unstable) AS unstable), c.is_new,

@@ -128,7 +128,7 @@ class _Publication:
                 held.setdefault(flaw.rule.sentence, []).append(flaw.label)
             elif flaw.is_new:
                 dropped[f"a run of a file, and {flaw.rule.sentence}"] += 1
-            elif not flaw.is_local:
+            else:
                 dropped[f"published before, and {flaw.rule.sentence}"] += 1
         fetch = self._staging.fetch
         dropped.update(

@@ -31,7 +31,7 @@ _MANY = 64
 AFTER_FILES = 1 << 41
 
 #: memory of a database that is bounded
-_BOUND = "400MB"
+_BOUND = "600MB"
 
 #: what a row says happened: repetitions that differ are a word of their own, for whoever asks
 STATUS = "CASE WHEN len(unstable) > 0 THEN 'unstable' ELSE status END"
