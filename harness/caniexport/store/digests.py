@@ -48,7 +48,7 @@ def faults(folder: Path) -> list[str]:
     for name in sorted(listed.keys() | files.keys()):
         path = folder / name
         if name not in listed:
-            found.append(f"{path}: {NAME} does not name it, so nothing says whether it is whole")
+            found.append(f"{path}: {NAME} does not name it; remove it, or remove {NAME} to have it listed")
         elif name not in files:
             found.append(f"{path}: {NAME} names it, and it is not there; {restore(path)}")
         elif _line(name, path) != listed[name]:
