@@ -20,10 +20,10 @@ CREATE OR REPLACE MACRO seen(status, unstable) AS CASE
 CREATE OR REPLACE TABLE marks AS
 WITH compared AS (
     SELECT "case", variant, bundle, runtime, runtime_version, provider, device, stage, status, signature, message_id,
-        max_abs_error, max_rel_error, unstable, line, is_local FROM every_cells
+        max_abs_error, max_rel_error, unstable, file, line, is_local FROM every_cells
     UNION ALL
     SELECT "case", variant, bundle, runtime, runtime_version, provider, device, stage, status, signature, message_id,
-        max_abs_error, max_rel_error, unstable, line, is_local FROM every_runs WHERE session IS NULL
+        max_abs_error, max_rel_error, unstable, file, line, is_local FROM every_runs WHERE session IS NULL
 ), reached AS NOT MATERIALIZED (
     SELECT r.* REPLACE (coalesce(runtime_version, '') AS runtime_version, coalesce(device, '') AS device,
             coalesce(runtime, '') AS runtime, coalesce(provider, '') AS provider),
@@ -45,7 +45,7 @@ WITH compared AS (
             max_abs_error: if(isnan(max_abs_error), NULL, max_abs_error),
             max_rel_error: if(isnan(max_rel_error), NULL, max_rel_error)}
             ORDER BY list_position(['pass', 'degraded', 'unsupported', 'fail', 'timeout', 'oom', 'crash', 'mismatch'],
-                status) DESC, NOT is_chosen, line) AS "row"
+                status) DESC, NOT is_chosen, file, line) AS "row"
     FROM repeated GROUP BY ALL
 )
 SELECT line, "row".*, seen AS unstable FROM repeated
