@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -69,13 +70,13 @@ def enlarge(published: Path, home: Path, wanted: int) -> int:
     The last copy has as many of the cases as are needed, the same in every file.
     """
     (home / "cases").mkdir()
-    tables = {path.name: files.read(path, "cells") for path in files.cells_files(published)}
+    tables = {path.name: pq.read_table(path) for path in files.cells_files(published)}
     times = wanted / sum(table.num_rows for table in tables.values())
     many = {name: repeated(table, times) for name, table in tables.items()}
     for name, table in many.items():
-        writer.write(home / "results" / "cells" / name, "cells", table)
-    cases = repeated(files.read(published / "cases.parquet", "cases"), times)
-    writer.write(home / "results" / "cases.parquet", "cases", cases)
+        writer.write(home / "results" / "cells" / name, "cells", table.to_pylist())
+    cases = repeated(pq.read_table(published / "cases.parquet"), times)
+    writer.write(home / "results" / "cases.parquet", "cases", cases.to_pylist())
     for name in ("claims", "declared", "environments", "messages"):
         (home / "results" / f"{name}.parquet").write_bytes((published / f"{name}.parquet").read_bytes())
     # a run is of a file's content, and the same files stand for every copy

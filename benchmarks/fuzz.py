@@ -257,8 +257,9 @@ def make_home(folder: Path) -> Path:
 
 def _dataset(folder: Path, cases: set[str]) -> None:
     """The published rows of these cases, of three releases, with their texts."""
-    from caniexport.store import writer
-    from caniexport.store.files import read
+    import pyarrow.parquet as pq
+
+    from caniexport.store import digests, writer
 
     texts: set[str] = set()
     paths = sorted((ROOT / "results").rglob("*.parquet"), key=lambda path: path.stem == "messages")
@@ -266,14 +267,15 @@ def _dataset(folder: Path, cases: set[str]) -> None:
         table = path.parent.name if path.parent.name in ("cells", "runs") else path.stem
         if table == "cells" and not any(f"-{release}-" in path.name for release in RELEASES):
             continue
-        rows = read(path, table)
+        rows = pq.read_table(path)
         name, wanted = ("message_id", texts) if table == "messages" else ("case", cases)
         if name in rows.column_names:
             rows = rows.filter([value in wanted for value in rows.column(name).to_pylist()])
         if table in ("cells", "runs"):
             texts.update(value for value in rows.column("message_id").to_pylist() if value)
-        writer.write(folder / path.relative_to(ROOT / "results"), table, rows)
-    writer.list_files(folder)
+        writer.write(folder / path.relative_to(ROOT / "results"), table, rows.to_pylist())
+    with digests.rewriting(folder):
+        pass
 
 
 def _cases(home: Path) -> set[str]:

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from caniexport.store.merge import KEYS
+
 from caniexport.model.rows import SCHEMA_VERSION, TABLES
 from caniexport.pages.glossary import TERMS
-from caniexport.store.merge import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

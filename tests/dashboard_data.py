@@ -13,7 +13,6 @@ from caniexport.model.messages import signature
 from caniexport.model.rows import MEASURING_VERSION
 from caniexport.store import writer
 from caniexport.store.onnx_graph import Graph, Node
-from caniexport.store.schema import to_arrow
 
 RELEASES = ("1.10.2", "2.0.1", "2.8.0", "2.15.0")
 OPSETS = {"1.10.2": range(9, 16), "2.0.1": range(9, 18), "2.8.0": range(9, 21), "2.15.0": range(9, 21)}
@@ -88,7 +87,7 @@ def _write_period(results: Path) -> None:
 
 
 def _write(path: Path, table: str, rows: list[dict[str, Any]]) -> None:
-    writer.write(path, table, to_arrow(table, rows))
+    writer.write(path, table, rows)
 
 
 def _rows(torch: str, case: str, texts: dict[str, str]) -> list[dict[str, Any]]:

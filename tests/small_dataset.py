@@ -15,7 +15,6 @@ from caniexport.model.journal import Journal
 from caniexport.model.messages import signature
 from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import compact, writer
-from caniexport.store.schema import to_arrow
 
 #: release -> lowest and highest opset of the TorchScript exporter, its default, the dynamo exporter's, onnxruntime
 RELEASES = {
@@ -160,8 +159,8 @@ def write(
                 journal.cell(row, {str(message): TEXTS[str(message)]} if message else {})
             journal.environment(environment(torch, gate))
     compact(folder)
-    writer.write(folder / "cases.parquet", "cases", to_arrow("cases", cases()))
-    writer.write(folder / "claims.parquet", "claims", to_arrow("claims", claims()))
+    writer.write(folder / "cases.parquet", "cases", cases())
+    writer.write(folder / "claims.parquet", "claims", claims())
     return folder
 
 
@@ -196,4 +195,4 @@ def write_operators(home: Path) -> None:
     rows = [{**made, "exporter": exporter, **ended} for exporter, ended in ends.items()]
     (home / "cases" / "operators").mkdir(parents=True)
     (home / "cases" / "operators" / "operators.py").touch()
-    writer.write(home / "results" / "operators" / "operators.parquet", "operators", to_arrow("operators", rows))
+    writer.write(home / "results" / "operators" / "operators.parquet", "operators", rows)

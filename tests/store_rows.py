@@ -8,7 +8,6 @@ from pathlib import Path
 from caniexport.model.journal import Journal
 from caniexport.model.rows import CELLS, ENVIRONMENTS
 from caniexport.store import writer
-from caniexport.store.schema import to_arrow
 
 TEXT = "Exporting the operator cross to ONNX opset version 14 is not supported"
 
@@ -80,4 +79,4 @@ def write_cells(dataset, rows):
     for row in rows:
         by_file.setdefault(writer.cells_file(row["torch"], row["provider"]), []).append(row)
     for name, some in by_file.items():
-        writer.write(dataset / "cells" / name, "cells", to_arrow("cells", some))
+        writer.write(dataset / "cells" / name, "cells", some)

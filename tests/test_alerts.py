@@ -19,7 +19,6 @@ from caniexport.alerts import alert, expectations, known, webhook
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict
 from caniexport.store import Dataset, writer
-from caniexport.store.schema import to_arrow
 from caniexport.store.views import Views
 
 TORCH = "2.8.0"
@@ -356,8 +355,8 @@ def test_a_baseline_of_another_version_of_the_contract_is_refused(home):
     import pyarrow.parquet as pq
 
     path = home / "old" / "cells" / "torch-2.8.0-cpu.parquet"
-    path.parent.mkdir(parents=True)
-    pq.write_table(to_arrow("cells", []).replace_schema_metadata({b"caniexport_schema": b"99"}), path)
+    writer.write(path, "cells", [])
+    pq.write_table(pq.read_table(path).replace_schema_metadata({b"caniexport_schema": b"99"}), path)
 
     reply = run("--baseline", home / "old")
     assert reply.exit_code == 1
@@ -369,7 +368,7 @@ def test_nightlies_are_compared_with_the_night_before(tmp_path, monkeypatch):
     for folder, night, status in (("results", "20260101", "pass"), ("results-local", "20260102", "fail")):
         torch = f"2.16.0.dev{night}"
         row = {**measured(TORCH, "cross", "plain", "dynamo", 18, status, "x"), "torch": torch}
-        writer.write(tmp_path / folder / "cells" / f"torch-{torch}-cpu.parquet", "cells", to_arrow("cells", [row]))
+        writer.write(tmp_path / folder / "cells" / f"torch-{torch}-cpu.parquet", "cells", [row])
     monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
 
     assert {row["torch"] for row in kinds(data())["regressed"]} == {"nightly"}

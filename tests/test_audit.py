@@ -15,7 +15,6 @@ from caniexport.audit.judge import ScriptOutcome
 from caniexport.audit.run import ReleaseAudit
 from caniexport.pages.render import render
 from caniexport.store import Dataset, digests, writer
-from caniexport.store.schema import to_arrow
 
 pytestmark = pytest.mark.measures
 
@@ -44,7 +43,7 @@ def keep(home, *cases):
     for release in (OLD, NEW):
         rows = [row for row in home.rows("results") if row["torch"] == release and row["case"] in cases]
         path = home.folder / "results" / "cells" / f"torch-{release}-cpu.parquet"
-        writer.write(path, "cells", to_arrow("cells", rows))
+        writer.write(path, "cells", rows)
 
 
 def plant(home, release, chosen, **values):
@@ -54,7 +53,7 @@ def plant(home, release, chosen, **values):
     row = next(row for row in rows if chosen(row))
     before = dict(row)
     row.update(values)
-    writer.write(path, "cells", to_arrow("cells", rows))
+    writer.write(path, "cells", rows)
     return before
 
 
@@ -114,7 +113,7 @@ def test_the_last_audit_is_kept_in_the_dataset_and_shown(home):
     dataset = Dataset.open(home.folder / "results", None)
     kept = saved.last(dataset)
     assert dataset.problems == ()
-    assert "audit.parquet" in digests.read(home.folder / "results").holds
+    assert digests.faults(home.folder / "results") == []
     assert [(row["torch"], row["seed"]) for row in found] == [(OLD, 7), (NEW, 7)]
     assert (kept.seed, kept.releases, kept.agreeing) == (7, (OLD, NEW), kept.cells - 1)
     assert kept.cells == sum(row["cells"] for row in found)
@@ -132,7 +131,7 @@ def test_the_last_audit_is_kept_in_the_dataset_and_shown(home):
 
 def test_a_release_that_cannot_be_installed_is_said_and_the_others_are_audited(home):
     rows = [{**row, "torch": "93.0.0"} for row in home.rows("results") if row["torch"] == NEW][:5]
-    writer.write(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", to_arrow("cells", rows))
+    writer.write(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", rows)
 
     reply = home.caniexport("publish", "--audit", "40", "--seed", "3", code=1)
 

@@ -241,7 +241,6 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
 
     from caniexport.publish.publish import publish
     from caniexport.store import Dataset, writer
-    from caniexport.store.schema import to_arrow
 
     def row(bundle, corpus, day, status="pass"):
         return {
@@ -253,8 +252,8 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
     before = [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)]
     local = [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)]
     for side, mine in (("published", before), ("local", local)):
-        writer.write(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", to_arrow("runs", mine))
-        runs = to_arrow("environments", [environment(env_id="e", run_id="r")])
+        writer.write(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", mine)
+        runs = [environment(env_id="e", run_id="r")]
         writer.write(tmp_path / side / "environments.parquet", "environments", runs)
     publish(tmp_path / "local", tmp_path / "published", {})
     found = Dataset.open(tmp_path / "published", None).runs().to_dict("records")

@@ -17,7 +17,6 @@ from caniexport.model import corpus, plan, releases
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import DatabaseEntry, asked_opsets, read_entries
 from caniexport.store import writer
-from caniexport.store.schema import to_arrow
 from caniexport.worker import distinct
 from caniexport.worker.compare import compare
 
@@ -223,7 +222,7 @@ def test_an_audit_of_operators_makes_the_environment_of_the_release_for_its_loca
     row["case_hash"] = cases["op-add"].case_hash("float32-plain")
     path = tmp_path / "operators" / "cells" / "torch-2.13.0-cpu.parquet"
     path.parent.mkdir(parents=True)
-    writer.write(path, "cells", to_arrow("cells", [row]))
+    writer.write(path, "cells", [row])
     home = replace(homes.find(ROOT), local=tmp_path)
     (found,) = run.audit(run.AuditOptions(home, "operators", cells=5), print)
 

@@ -15,7 +15,6 @@ from caniexport.answers import onnx_ops
 from caniexport.cli import main
 from caniexport.operators import operator_key
 from caniexport.store import writer
-from caniexport.store.schema import to_arrow
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACE, DEFAULT = "torchscript-trace", ("default", None)
@@ -219,7 +218,7 @@ def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
     local = home / "results-local"
     plain = [row for row in cases() if row["variant"] == "plain"]
     more = [row | {"case": f"{row['case']}-{number}"} for row in plain for number in range(4)]
-    writer.write(local / "cases.parquet", "cases", to_arrow("cases", [*cases(), *more]))
+    writer.write(local / "cases.parquet", "cases", [*cases(), *more])
     calls = [(TRACE, 18), (TRACE, 20), ("default", None)]
     rows = [cell(torch, "cross", "plain", *call) for torch in ("2.8.0", "2.15.0") for call in calls]
     append(local, *(row | {"case": made["case"], "case_hash": made["case_hash"]} for made in more for row in rows))

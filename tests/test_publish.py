@@ -9,18 +9,17 @@ import pytest
 from onnx_bytes import MODEL, bundled, model, node
 from store_rows import TEXT, cell, environment, identities, write_cells, write_journal
 
-from caniexport.gate import held_back
-from caniexport.gate.own_names import own_name
+from caniexport.gate.rules import rules
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.journal import Journal
 from caniexport.publish.publish import publish
 from caniexport.store import Dataset, graphs, writer
 from caniexport.store.onnx_graph import of_model
-from caniexport.store.schema import to_arrow
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-OWN = "TypeError: override_again() got an unexpected keyword argument"
+OWN = "ImportError: cannot import name 'x' from 'caniexport.worker.cell'"
+SAYS = {name: rule.sentence for name, rule in rules().items()}
 
 CASE = """
 import torch
@@ -397,7 +396,7 @@ def test_publishing_stops_where_a_published_file_has_gone(home):
     before = home.bytes()
     home.measure(home.cell(opset=9), run="run-2")
 
-    with pytest.raises(StoreError, match=r"torch-2.8.0-cpu.parquet.*git checkout.*before publishing"):
+    with pytest.raises(StoreError, match=r"torch-2.8.0-cpu.parquet.*git checkout"):
         home.publish()
 
     assert home.bytes() == before
@@ -479,11 +478,9 @@ def statuses(home):
 @pytest.mark.parametrize(
     "text",
     [
-        "TypeError: _keep_overrides.<locals>.override_again() got an unexpected keyword argument 'safe'",
-        "TypeError: limit_memory() missing 1 required positional argument: 'mebibytes'",
-        "ImportError: cannot import name 'x' from 'caniexport.worker.cell'",
+        OWN,
         'Traceback (most recent call last):\n  File "api.py", line 1, in call\n    f()\n'
-        '  File "/a/harness/elsewhere/compare.py", line 9, in _compare_one\n    x\nKeyError: 3',
+        '  File "/a/caniexport/worker/compare.py", line 9, in _compare_one\n    x\nKeyError: 3',
     ],
 )
 def test_a_row_whose_error_names_the_measuring_code_is_held_back_and_the_rest_is_published(home, text):
@@ -492,7 +489,7 @@ def test_a_row_whose_error_names_the_measuring_code_is_held_back_and_the_rest_is
     report = home.publish()
 
     assert statuses(home) == [(14, "pass")]
-    assert report.held == {held_back.OURS: ["1.10.2/cross-no-symbolic/plain/torchscript-trace/9"]}
+    assert report.held == {SAYS["own-error"]: ["1.10.2/cross-no-symbolic/plain/torchscript-trace/9"]}
     assert not report.is_whole
 
 
@@ -501,7 +498,7 @@ def test_a_row_whose_error_names_the_measuring_code_is_held_back_and_the_rest_is
     [
         "RuntimeError: cell, export, compare and run are words of others too",
         "TypeError: normal() takes 4 positional arguments but 9 were given",
-        "%1 = aten::relu(%x)\nexporters.py(76): _torchscript\nzygote.py(244): _serve_forking\n# a graph",
+        "%1 = aten::relu(%x)\n/a/caniexport/worker/exporters.py(76): _torchscript\n# a graph",
         "TypeError: NamesAreNumbers.forward() got an unexpected keyword argument 'input_names'",
     ],
 )
@@ -512,15 +509,6 @@ def test_a_row_whose_error_is_of_others_is_published(home, text):
     assert statuses(home) == [(14, "fail")]
 
 
-def test_no_text_that_is_published_is_blamed_on_the_measuring_code_but_the_one_that_is():
-    texts = {row["message_id"]: row["text"] for row in Dataset.open(RESULTS, None).records("messages")}
-
-    blamed = [text for text in texts.values() if own_name(text)]
-
-    assert len(texts) > 10_000
-    assert all("override_again" in text for text in blamed)
-
-
 def test_a_variant_that_differed_when_it_was_measured_again_is_held_back_until_each_cell_is_settled(home):
     both = [home.cell(), home.cell(opset=9), home.cell(variant="rewrite")]
     found = ["cross-no-symbolic/plain/torchscript-trace/9: status pass, fail"]
@@ -529,11 +517,11 @@ def test_a_variant_that_differed_when_it_was_measured_again_is_held_back_until_e
     report = home.publish()
 
     assert home.answers().cells()["variant"].tolist() == ["rewrite"]
-    assert {reason: len(names) for reason, names in report.held.items()} == {held_back.DIFFERS: 2}
+    assert {reason: len(names) for reason, names in report.held.items()} == {SAYS["differs"]: 2}
 
     settled = {"apart": True, "attempts": 2, "measured_at": "2026-05-01T00:00:00Z"}
     home.measure(home.cell(opset=9, **settled), run="apart", at="2026-05-01T00:00:00Z")
-    assert {reason: len(names) for reason, names in home.publish().held.items()} == {held_back.DIFFERS: 1}
+    assert {reason: len(names) for reason, names in home.publish().held.items()} == {SAYS["differs"]: 1}
     assert len(home.answers().cells()) == 2
 
 
@@ -542,7 +530,7 @@ def test_measuring_the_variant_again_as_it_was_measured_does_not_get_it_in(home)
     home.measure(home.cell(code="a"), run="whole", repeated=500, differing=found, codes=["a"])
     later = {"measured_at": "2026-05-01T00:00:00Z"}
     home.measure(home.cell(code="a", **later), run="few", at="2026-05-01T00:00:00Z")
-    assert held_back.DIFFERS in home.publish().held
+    assert SAYS["differs"] in home.publish().held
 
     home.measure(
         home.cell(code="b", **later | {"measured_at": "2026-05-02T00:00:00Z"}), run="mended", at="2026-05-02T00:00:00Z"
@@ -568,7 +556,7 @@ def test_what_fails_in_one_release_alone_is_held_back_until_it_is_settled_and_th
 
     report = home.publish()
 
-    assert report.held == {held_back.IMPLAUSIBLE: ["1.10.2/cross-no-symbolic/plain/torchscript-trace/14"]}
+    assert report.held == {SAYS["implausible"]: ["1.10.2/cross-no-symbolic/plain/torchscript-trace/14"]}
     assert set(home.answers().cells()["status"]) == {"pass"}
 
     settled = {"apart": True, "attempts": 2, "measured_at": "2026-05-02T00:00:00Z"}
@@ -604,7 +592,7 @@ def test_another_outcome_than_was_published_is_held_back_where_nothing_else_has_
     report = home.publish()
 
     name = "1.10.2/cross-no-symbolic/plain/torchscript-trace/14"
-    assert report.held == ({held_back.MOVED: [name]} if held else {})
+    assert report.held == ({SAYS["moved"]: [name]} if held else {})
 
 
 def test_a_variant_that_is_unstable_anywhere_is_held_back_until_it_is_measured_apart_and_twice(home):
@@ -612,7 +600,7 @@ def test_a_variant_that_is_unstable_anywhere_is_held_back_until_it_is_measured_a
     home.measure(home.cell(torch="2.0.1"))
     name = "2.0.1/cross-no-symbolic/plain/torchscript-trace/14"
 
-    assert home.publish().held == {held_back.UNSTABLE: [name]}
+    assert home.publish().held == {SAYS["unstable"]: [name]}
 
     at = "2026-05-01T00:00:00Z"
     home.measure(home.cell(torch="2.0.1", apart=True, attempts=2, measured_at=at), run="apart", at=at)
@@ -623,16 +611,14 @@ def test_published_rows_that_are_known_to_be_false_go_and_doubtful_ones_stay_and
     home.measure(*between(home))
     write_cells(home.published, [{**row, "run_id": "gone"} for row in between(home)])
     write_cells(home.published, [home.cell(torch="2.0.1", status="fail", message_id="m", run_id="gone")])
-    writer.write(
-        home.published / "messages.parquet", "messages", to_arrow("messages", [{"message_id": "m", "text": OWN}])
-    )
+    writer.write(home.published / "messages.parquet", "messages", [{"message_id": "m", "text": OWN}])
 
     report = publish(home.local.with_name("empty"), home.published, home.corpus)
 
-    assert report.dropped == {f"published before, and {held_back.OURS}": 1}
+    assert report.dropped == {f"published before, and {SAYS['own-error']}": 1}
     assert {reason: len(names) for reason, names in report.doubtful.items()} == {
         "no verdict on its run was kept": 2,
-        held_back.IMPLAUSIBLE: 1,
+        SAYS["implausible"]: 1,
     }
     assert len(home.answers().cells()) == 3
 
@@ -641,12 +627,13 @@ def test_a_row_of_a_quarantined_run_goes_though_it_was_published_before(home):
     home.measure(home.cell())
     home.publish()
     (row,) = home.answers().records("environments")
-    quarantined = to_arrow("environments", [{**row, "gate": "quarantined: x"}])
+    quarantined = [{**row, "gate": "quarantined: x"}]
+    (home.published / "MANIFEST").unlink()
     writer.write(home.published / "environments.parquet", "environments", quarantined)
 
     report = publish(home.local.with_name("empty"), home.published, home.corpus)
 
-    assert report.dropped == {f"published before, and {held_back.QUARANTINED}": 1}
+    assert report.dropped == {f"published before, and {SAYS['quarantined']}": 1}
     assert home.answers().cells().empty
 
 
@@ -655,7 +642,7 @@ def test_check_says_what_would_be_held_back_and_writes_nothing(home):
 
     report = publish(home.local, home.published, home.corpus, write=False)
 
-    assert list(report.held) == [held_back.IMPLAUSIBLE]
+    assert list(report.held) == [SAYS["implausible"]]
     assert not home.published.exists()
 
 
@@ -685,8 +672,9 @@ def test_what_was_seen_once_is_not_unseen_by_measuring_again(home):
     home.measure(home.cell(bundle=bundle))
     home.publish()
 
+    at = "2026-05-01T00:00:00Z"
     for _ in range(2):
-        home.measure(home.cell(bundle=bundle, **wrong))
+        home.measure(home.cell(bundle=bundle, measured_at=at, **wrong), run="run-2", at=at)
         home.publish()
 
         (row,) = home.answers().cells().to_dict("records")

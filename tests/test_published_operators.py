@@ -21,7 +21,6 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 from caniexport.publish.operators import summarised
 from caniexport.store import Dataset, writer
-from caniexport.store.schema import to_arrow
 from caniexport.worker.opinfo import DTYPES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,7 +79,7 @@ def names(tmp_path_factory):
     folder = tmp_path_factory.mktemp("operators")
     cells = [(f"op-{entry.name}", "float32-plain", TRACE, 20, "done", "pass", None, None) for entry in ENTRIES]
     rows = list(summarised("2.15.0", dict.fromkeys(cells), []))
-    writer.write(folder / OPERATORS / "operators.parquet", "operators", to_arrow("operators", rows))
+    writer.write(folder / OPERATORS / "operators.parquet", "operators", rows)
     return Samples(Dataset.open(folder, None))
 
 

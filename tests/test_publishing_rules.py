@@ -10,14 +10,13 @@ import pytest
 from store_rows import cell, environment, write_cells
 from test_publish import CASE, Home
 
+from caniexport.gate.rules import rules
+from caniexport.gate.staging import Staging
 from caniexport.model.rows import RUNS
 from caniexport.publish.publish import publish
-from caniexport.publish.rules import rules
-from caniexport.publish.staging import Staging
 from caniexport.store import Dataset, writer
-from caniexport.store.schema import to_arrow
 
-SENTENCES = {rule.name: rule.sentence for rule in rules()}
+SENTENCES = {name: rule.sentence for name, rule in rules().items()}
 BUNDLE = "b" * 24
 NAMED = {"opset_effective": 9, "exporter_effective": "torchscript-trace"}
 FAILED = {"status": "fail", "stage": "load", "signature": "load|Fail|x"}
@@ -49,10 +48,11 @@ def replay(**changes):
 
 def write_replays(folder, *rows, gate="good", run="replays"):
     """Replays of a run as files of a dataset, beside the environments that it has."""
-    writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", to_arrow("runs", rows))
+    (folder / "MANIFEST").unlink(missing_ok=True)
+    writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", rows)
     path = folder / "environments.parquet"
     known = [row for row in Dataset.open(folder, None).records("environments") if row["run_id"] != run]
-    writer.write(path, "environments", to_arrow("environments", [*known, environment(run_id=run, gate=gate)]))
+    writer.write(path, "environments", [*known, environment(run_id=run, gate=gate)])
 
 
 def bare(home, **changes):
@@ -121,6 +121,7 @@ def test_a_published_cell_without_a_verdict_on_its_run_is_named_and_stays(home):
     home.measure(home.cell())
     home.publish()
     write_cells(home.published, [home.cell(torch="2.0.1", run_id="gone")])
+    (home.published / "MANIFEST").unlink()
 
     report = publish(home.local.with_name("empty"), home.published, home.corpus)
 
@@ -261,18 +262,11 @@ def test_no_further_published_row_breaks_a_rule(profile):
 def broken(profile):
     """How many published rows of a profile break each rule."""
     from caniexport.model import corpus
-    from caniexport.publish.publish import variants_of
 
     newest = ROOT / "results"
     folder = newest if profile == "newest" else newest / "profiles" / profile
-    others = [] if profile == "newest" else sorted((newest / "runs").glob("*.parquet"))
-    profiles = sorted(folder.glob("profiles/*/cells/*.parquet"))
-    with Staging.open(others, profiles) as staging:
-        for path in (*folder.glob("cells/*.parquet"), *folder.glob("runs/*.parquet")):
-            staging.keep(f"{path.parent.name}/{path.name}", path)
-        staging.register("environments", to_arrow("environments", Dataset.open(folder, None).records("environments")))
-        staging.mark({}, variants_of(corpus.load([ROOT / "cases"], stand_in=True)))
-        return {rule.name: len(staging.fetch(rule.query)) for rule in rules()}
+    with Staging.open(folder, folder / "no-local", corpus.load([ROOT / "cases"], stand_in=True)) as staging:
+        return {rule.name: len(staging.fetch(rule.query)) for rule in rules().values()}
 
 
 @pytest.mark.published

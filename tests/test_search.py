@@ -19,7 +19,6 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 from caniexport.store import Dataset, writer
 from caniexport.store.catalogue import case_rows
-from caniexport.store.schema import to_arrow
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,7 +42,7 @@ def with_corpus(tmp_path_factory):
     local = tmp_path_factory.mktemp("local")
     corpus = homes.find(ROOT).read_cases()
     rows = case_rows(corpus, dict.fromkeys(corpus, ()))
-    writer.write(local / "cases.parquet", "cases", to_arrow("cases", rows))
+    writer.write(local / "cases.parquet", "cases", rows)
     return Dataset.open(ROOT / "results", local)
 
 

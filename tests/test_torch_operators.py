@@ -13,7 +13,6 @@ from caniexport.model.made_cases import OPERATORS, DatabaseEntry
 from caniexport.model.status import Status
 from caniexport.publish.operators import summarised
 from caniexport.store import Dataset, writer
-from caniexport.store.schema import to_arrow
 
 TRACE, DYNAMO = "torchscript-trace", "dynamo"
 GRID = "op-nn.functional.grid_sample"
@@ -53,7 +52,7 @@ ENTRIES = [
 
 def write_samples(published, rows):
     """Write the sums of operator samples beside the rows of a dataset."""
-    writer.write(published / OPERATORS / "operators.parquet", "operators", to_arrow("operators", rows))
+    writer.write(published / OPERATORS / "operators.parquet", "operators", rows)
     return Dataset.open(published, None)
 
 

@@ -11,7 +11,6 @@ from caniexport.corpus import upstream as file
 from caniexport.model import corpus
 from caniexport.model.errors import CorpusError
 from caniexport.store import Dataset, writer
-from caniexport.store.schema import to_arrow
 
 HEAD = "source,kind,state,as_of,seen\n"
 CASE = '''
@@ -112,7 +111,7 @@ def states(tmp_path):
             for key, state in by_source.items()
         ]
         for table, told in (("cases", rows), ("claims", CLAIMS), ("sources", found)):
-            writer.write(folder / f"{table}.parquet", table, to_arrow(table, told))
+            writer.write(folder / f"{table}.parquet", table, told)
         return Dataset.open(folder, None)
 
     return opened

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import versions
 from caniexport.audit.run import ReleaseAudit
-from caniexport.store import Dataset, writer
-from caniexport.store.schema import to_arrow
+from caniexport.store import Dataset, digests, writer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,7 +44,8 @@ def rows(found: Sequence[ReleaseAudit]) -> list[dict[str, Any]]:
 
 def save(published: Path, found: Sequence[ReleaseAudit]) -> None:
     """Keep the result, durably, in the place of the one before."""
-    writer.write(published / "audit.parquet", "audit", to_arrow("audit", rows(found)))
+    with digests.rewriting(published):
+        writer.write(published / "audit.parquet", "audit", rows(found))
 
 
 def last(dataset: Dataset) -> LastAudit | None:

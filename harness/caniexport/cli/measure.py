@@ -315,7 +315,7 @@ def _held_back(home: Home, asked: Sequence[Release]) -> frozenset[str]:
     from caniexport.gate.held_back import cells_to_settle
 
     wanted = {release.torch for release in asked}
-    found = cells_to_settle(open_dataset(home), home.published, home.local)
+    found = cells_to_settle(home.published, home.local)
     cells = frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
     if not cells:
         output.echo("nothing is held back", err=True)

@@ -21,7 +21,7 @@ from caniexport.cli.options import (
     releases_option,
     workers_option,
 )
-from caniexport.gate.held_back import CELLS_TO_SETTLE
+from caniexport.gate.rules import rules
 from caniexport.home import Home, holds_dataset
 from caniexport.home.data_package import write_next_version
 from caniexport.model.made_cases import OPERATORS
@@ -39,6 +39,7 @@ _SHOWN = 3
 
 @click.command("publish")
 @click.option("--check", is_flag=True, help="Write nothing, only say what would be held back, and what is doubtful.")
+@click.option("--verify", is_flag=True, help="Write nothing, only hold every published file against MANIFEST.")
 @profile_option("The dataset that is published.")
 @corpus_option("Whose rows are published, or audited.")
 @click.option(
@@ -56,7 +57,15 @@ _SHOWN = 3
 @click.option("--save", is_flag=True, help="With --audit: keep the result in results/, where pages show the last one.")
 @json_option
 def command(
-    check: bool, profile: str, corpus: str, cells: int | None, seed: int | None, save: bool, as_json: bool, **asked: Any
+    check: bool,
+    verify: bool,
+    profile: str,
+    corpus: str,
+    cells: int | None,
+    seed: int | None,
+    save: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Promote the local rows of runs that passed the gate into results/.
 
@@ -70,6 +79,9 @@ def command(
         return
     refuse_unused({"--seed": seed is not None, "--save": save, "--release": bool(asked["releases"])}, "--audit")
     home = homes.find().of_corpus(corpus).of(profile)
+    if verify:
+        _verify(home, as_json)
+        return
     if corpus == OPERATORS:
         _publish_operators(home, not check, as_json)
         return
@@ -79,6 +91,18 @@ def command(
         write_next_version(found.published, datetime.now(UTC).date())
     output.report(report, _lines(report, check), as_json)
     if not report.is_whole or (check and report.doubtful):
+        click.get_current_context().exit(1)
+
+
+def _verify(home: Home, as_json: bool) -> None:
+    """Name every published file that is not what ``MANIFEST`` says; exit code 1 where there is one."""
+    from caniexport.store import digests
+
+    place = home.published / digests.NAME
+    missing = [] if place.is_file() else [f"{place}: not there; publishing was cut off, or there is no dataset"]
+    faults = [*missing, *digests.faults(home.published)]
+    output.report(faults, faults or [f"every file is what {place} says"], as_json)
+    if faults:
         click.get_current_context().exit(1)
 
 
@@ -125,8 +149,9 @@ def _lines(report: PublishReport, check: bool) -> Iterator[str]:
         yield f"{count} rows left out: {reason}"
     for run, gate in report.quarantined.items():
         yield f"{run} is held back: {gate}"
+    settled = {rule.sentence for rule in rules().values() if rule.settles}
     for reason, names in report.held.items():
-        way_out = WAY_OUT if reason in CELLS_TO_SETTLE else BROKEN_RULE
+        way_out = WAY_OUT if reason in settled else BROKEN_RULE
         yield f"{_rows(names)} held back: {reason} ({way_out})"
     for reason, names in report.doubtful.items():
         yield f"{_rows(names)} published, and doubtful: {reason}"

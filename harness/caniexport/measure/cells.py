@@ -7,8 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from caniexport.gate.held_back import differing_variants
-from caniexport.gate.moved import moved_cells
+from caniexport.gate.held_back import differing_variants, moved_cells
 from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
 from caniexport.measure.apart import settle_apart

@@ -9,7 +9,6 @@ from caniexport.model.made_cases import MadeCase
 from caniexport.store import Dataset, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import dataset_lock
-from caniexport.store.schema import to_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +36,7 @@ def describe(home: Home, corpus: Mapping[str, LoadedCase]) -> None:
     home.local.mkdir(parents=True, exist_ok=True)
     with dataset_lock(home.local):
         if rows or (home.local / "cases.parquet").exists():
-            writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", rows))
+            writer.write(home.local / "cases.parquet", "cases", rows)
         for table in ("claims", "sources"):  # older versions of this program judged them here
             if (home.local / f"{table}.parquet").exists():
-                writer.write(home.local / f"{table}.parquet", table, to_arrow(table, []))
+                writer.write(home.local / f"{table}.parquet", table, [])

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from caniexport.corpus.operator_table import read_entries, table_path
 from caniexport.model.made_cases import OF_PYTHON, OPERATORS, numbers
 from caniexport.model.status import WORKS, Stage, Status
-from caniexport.store import Dataset, files, writer
-from caniexport.store.schema import to_arrow
+from caniexport.store import Dataset, digests, writer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from caniexport.home import Home
     from caniexport.model.made_cases import DatabaseEntry
 
@@ -54,10 +51,11 @@ def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
     measured = sorted((str(torch) for (torch,) in dataset.distinct(("torch",), {"corpus": (OPERATORS,)})), key=numbers)
     fresh = {release: list(summarised(release, _cells(dataset, release), entries)) for release in measured}
     path = home.published / f"{NAME}.parquet"
-    rows = [row for row in _published(path) if row["torch"] not in fresh]
+    rows = [row for row in Dataset.open(home.published, None).records(NAME) if row["torch"] not in fresh]
     rows += [row for found in fresh.values() for row in found]
     if write and rows:
-        writer.write(path, NAME, to_arrow(NAME, rows))
+        with digests.rewriting(home.published):
+            writer.write(path, NAME, rows)
     size = path.stat().st_size if path.is_file() else 0
     counts = {release: sum(row["torch"] == release for row in rows) for release in {row["torch"] for row in rows}}
     return OperatorsReport(dict(sorted(counts.items(), key=lambda item: numbers(item[0]))), size, dataset.problems)
@@ -119,8 +117,3 @@ def _judged(calls: Sequence[CallRow]) -> dict[str, Any]:
 
 def _cells(dataset: Dataset, release: str) -> list[tuple[Any, ...]]:
     return dataset.select(_COLUMNS, {"torch": (release,), "corpus": (OPERATORS,)})
-
-
-def _published(path: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = files.read(path, NAME).to_pylist() if path.is_file() else []
-    return rows

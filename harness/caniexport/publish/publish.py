@@ -1,50 +1,50 @@
 """Promotion of local rows into the published dataset: gated, deterministic, and nothing else touched.
 
 A file of cells or replays is written only when its rows change, so that a release that was not measured again keeps its
-bytes. Texts and environments go first and are trimmed last: wherever publishing is cut off, every published row has its
-own. What may not be published, and why, is in :mod:`caniexport.gate.held_back`.
+bytes. Everything is made before the first file is replaced. Texts and environments go first and are trimmed last:
+wherever publishing is cut off, every published row has its own. What may not be published, and why, is in
+``gate/gate.sql``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport.corpus import replays, upstream
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
-from caniexport.home import PROFILES
+from caniexport.gate.staging import Flaw, Staging
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
-from caniexport.model.status import MEASURED, FixKind
-from caniexport.publish.current import CurrentCorpus
-from caniexport.publish.promotion import Promotion, promote
-from caniexport.publish.staging import Staging
-from caniexport.store import digests, files, graphs, sql, writer
+from caniexport.store import digests, files, graphs, sql, which_row, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import compact, dataset_lock
 from caniexport.store.declared import gather
-from caniexport.store.gates import GOOD, Gates, mask
 from caniexport.store.journal_reader import journals
-from caniexport.store.merge import in_order, newest
-from caniexport.store.parts import WITH_FILES
-from caniexport.store.schema import schema, to_arrow
-from caniexport.store.shortening import shortened
-from caniexport.store.which_row import CELL
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from caniexport.store.schema import columns, normalise
 
 _UNJUDGED = "not judged: the run did not finish; measure its release again"
 _SILENT = "nothing was measured (invalid, skipped, not run, or a release that cannot be entered)"
 #: what a row is about, in whatever environment and on whatever version of a runtime
-_THING = {"cells": CELL, "runs": ("bundle", "session", "runtime", "runtime_version", "provider")}
-_RUN = ("env_id", "run_id")
-#: rows of a claim's columns, as SQL
-_OF_CLAIMS = ", ".join(map(sql.name, COLUMNS))
+_THING = {"cells": which_row.CELL, "runs": ("bundle", "session", "runtime", "runtime_version", "provider")}
+#: two digits say what a time on one machine can say; further ones are noise, which does not compress
+_SECONDS = ", ".join(
+    f"format('{{:.2g}}', {name}::DOUBLE)::FLOAT AS {name}" for name in ("seconds_export", "seconds_load", "seconds_run")
+)
+#: tables that rows of several files refer to, and by which column
+_SHARED = {"messages": "message_id", "environments": "run_id"}
+#: the texts that published rows refer to
+_REFERRED = (
+    "SELECT message_id FROM cells UNION SELECT message_id FROM runs "
+    "UNION SELECT unnest([warning_id, checker_id]) FROM cells"
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class PublishReport:
     promoted     rows taken from the local dataset, by file
     dropped      published and local rows left out, by reason
     quarantined  runs left out: ``release (run)`` and the gate's word, or that nobody judged them
-    held         local rows held back, by reason: labels as :class:`caniexport.publish.staging.Staging` makes them
+    held         local rows held back, by reason: as :class:`caniexport.gate.staging.Flaw` names them
     doubtful     published rows that stay, though nothing shows that they are right, or they break a rule: the same
     unstable     rows of files that one runtime does not always answer alike
     problems     files and lines that could not be read
@@ -87,303 +87,223 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase], *, w
     its rows.
     """
     compacted = compact(local)
-    with dataset_lock(local), Staging.open(_other_replays(published), _cells_elsewhere(published)) as staging:
-        publication = _Publication(local, published, corpus, write, staging)
-        publication.problems += compacted.problems
-        publication.run()
-    return publication.report()
-
-
-def _other_replays(published: Path) -> list[Path]:
-    """The files of replays of ``newest``, for another profile: they are of the same bundles."""
-    of_profile = published.parent.name == PROFILES
-    return sorted((published.parent.parent / "runs").glob("*.parquet")) if of_profile else []
-
-
-def _cells_elsewhere(published: Path) -> list[Path]:
-    """The published cells of the other profiles."""
-    root = published.parent.parent if published.parent.name == PROFILES else published
-    files = (*root.glob("cells/*.parquet"), *root.glob(f"{PROFILES}/*/cells/*.parquet"))
-    return sorted(path for path in files if path.parent.parent != published)
+    for fault in digests.faults(published):
+        raise StoreError(fault)
+    with (
+        dataset_lock(local),
+        tempfile.TemporaryDirectory(prefix="caniexport-publish-") as made,
+        Staging.open(published, local, corpus) as staging,
+    ):
+        return _Publication(local, published, corpus, staging, Path(made)).run(compacted.problems, write)
 
 
 class _Publication:
-    """One promotion, step by step; what it did is gathered on the way."""
+    """One promotion, step by step."""
 
     def __init__(
-        self, local: Path, published: Path, corpus: Mapping[str, LoadedCase], write: bool, staging: Staging
+        self, local: Path, published: Path, corpus: Mapping[str, LoadedCase], staging: Staging, made: Path
     ) -> None:
-        self._writes = write
-        self._staging = staging
-        self.problems: list[str] = []
         self._local = local
         self._published = published
         self._corpus = corpus
         self._documents = read_documents(corpus)
-        self._sources = to_arrow("sources", upstream.rows(corpus))
-        self._current = CurrentCorpus(corpus)
-        self._environments = {side: self._table(side, "environments") for side in (local, published)}
-        self._gates = Gates(self._environments[local].to_pylist())
-        self._written: list[str] = []
-        self._removed: list[str] = []
-        self._silent: dict[str, int] = {}
-        self._quarantined: dict[str, str] = {}
-        self._found = Promotion()
+        self._staging = staging
+        self._made = made
+        #: the files to be written, in their order: where the new one lies, ``None`` for one that goes
+        self._new: list[tuple[str, Path | None]] = []
 
-    def run(self) -> None:
-        """Read everything, then write: a dataset that cannot be read is not half rewritten."""
-        for sentence in digests.missing(self._published):
-            raise StoreError(f"{sentence} before publishing")
-        self.problems += [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
-        texts = newest("messages", [self._table(side, "messages") for side in (self._published, self._local)])
-        self._found = self._promote(_texts(texts))
-        if not self._writes:
-            return
-        environments = self._judged_environments()
-        for table, every in (("messages", texts), ("environments", environments)):
-            before = self._table(self._published, table)
-            self._write(f"{table}.parquet", table, self._referenced(table, every, also=before))
-        for table in WITH_FILES:
-            for name in self._staging.names(table):
-                if self._staging.is_changed(name, self._published / name):
-                    self._put(name, table, self._staging.rows(name))
-        messages = self._referenced("messages", texts)
-        self._note_missing(messages)
-        self._write("messages.parquet", "messages", messages)
-        self._write("environments.parquet", "environments", self._referenced("environments", environments))
-        self._write_rest(_texts(messages))
-        self.problems += writer.list_files(self._published)
-
-    def report(self) -> PublishReport:
-        """What :meth:`run` did."""
-        silent = sum(self._silent.values())
+    def run(self, known: tuple[str, ...], write: bool) -> PublishReport:
+        """Judge the rows, make every file that changes, then replace them."""
+        unfinished = [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
+        problems = [*known, *unfinished, *self._staging.problems]
+        silent, quarantined = self._left_out()
+        gone, doubtful = self._staging.settle()
+        if write:
+            problems += self._make()
+            self._replace()
+        dropped = Counter({_SILENT: silent} if silent else {})
+        held: dict[str, list[str]] = {}
+        for flaw in gone:
+            if flaw.is_new and not (flaw.file.startswith("runs/") and flaw.rule.name == "own-error"):
+                held.setdefault(flaw.rule.sentence, []).append(flaw.label)
+            elif flaw.is_new:
+                dropped[f"a run of a file, and {flaw.rule.sentence}"] += 1
+            else:
+                dropped[f"published before, and {flaw.rule.sentence}"] += 1
+        fetch = self._staging.fetch
+        dropped.update(
+            dict(fetch("SELECT outdated, count(*) FROM chosen WHERE outdated IS NOT NULL GROUP BY ALL ORDER BY ALL"))
+        )
+        promoted = fetch(
+            "SELECT file, count(*) FROM chosen WHERE is_new AND outdated IS NULL GROUP BY ALL ORDER BY ALL"
+        )
         return PublishReport(
-            tuple(dict.fromkeys(self._written)),
-            tuple(self._removed),
-            self._found.promoted,
-            {**({_SILENT: silent} if silent else {}), **self._found.dropped},
-            self._quarantined,
-            self._found.held,
-            self._found.doubtful,
-            self._found.unstable,
-            tuple(dict.fromkeys(self.problems)),
+            tuple(dict.fromkeys(name for name, path in self._new if path)),
+            tuple(name for name, path in self._new if not path),
+            dict(promoted),
+            dict(dropped),
+            quarantined,
+            held,
+            _by_reason(doubtful),
+            fetch("SELECT count(*) FROM marks")[0][0],
+            tuple(dict.fromkeys(problems)),
         )
 
-    def _promote(self, texts: Mapping[str, str]) -> Promotion:
-        """Stage the rows that each file of cells and replays is to have."""
-        environments = newest("environments", [self._environments[self._published], self._environments[self._local]])
-        paths = {name: self._published / name for table in WITH_FILES for name in self._names(table)}
-        return promote(
-            paths,
-            self._sides,
-            self._current.rows,
-            environments,
-            texts,
-            variants_of(self._corpus),
-            self._staging,
-        )
+    def _left_out(self) -> tuple[int, dict[str, str]]:
+        """How many local rows say nothing; the runs that the gate has not passed, with its word.
 
-    def _names(self, table: str) -> list[str]:
-        """The files of a table that either side has."""
-        folders = [side / table for side in (self._published, self._local)]
-        return sorted({f"{table}/{path.name}" for folder in folders for path in folder.glob("*.parquet")})
-
-    def _sides(self, name: str) -> tuple[pa.Table, pa.Table]:
-        """The published rows of a file, and the local ones that may take their place."""
-        table = name.partition("/")[0]
-        before = self._table(self._published, table, name)
-        good = self._good(name, table, self._table(self._local, table, name))
-        return (shortened(before), shortened(good)) if table == "cells" and good.num_rows else (before, good)
-
-    def _good(self, name: str, table: str, rows: pa.Table) -> pa.Table:
-        """Rows that say something and whose run the gate has passed; the others are noted.
-
-        Environment cases install packages of their own and have no run for the gate to judge.
+        Only those of which a row was not measured again by a good run since.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        silent, held = 0, dict[str, str]()
+        for table, thing in _THING.items():
+            query = f"FROM ({self._staging.measured(table, self._staging.names)}) WHERE is_local"
+            silent += self._staging.fetch(f"SELECT count(*) FROM ({query}) WHERE NOT is_measured")[0][0]
+            same = " AND ".join(f"g.{sql.name(name)} IS NOT DISTINCT FROM h.{sql.name(name)}" for name in thing)
+            runs = self._staging.fetch(f"""
+                WITH mine AS MATERIALIZED (
+                    SELECT {", ".join(map(sql.name, thing))}, env_id, run_id, measured_at, is_good, line
+                    FROM ({query}) WHERE is_measured
+                ), bad AS (
+                    SELECT env_id, run_id, min(line) AS line FROM mine h WHERE NOT is_good AND NOT EXISTS (
+                        FROM mine g WHERE g.is_good AND g.measured_at >= h.measured_at AND {same}
+                    ) GROUP BY ALL
+                ), named AS (SELECT env_id, any_value(release) AS name FROM local_environments GROUP BY env_id)
+                SELECT coalesce(if(name SIMILAR TO '[0-9].*', 'torch ' || name, name), env_id, 'None'), run_id, gate
+                FROM bad LEFT JOIN local_environments USING (env_id, run_id) LEFT JOIN named USING (env_id)
+                ORDER BY line""")
+            held |= {f"{release} (run {run})": word or _UNJUDGED for release, run, word in runs}
+        return silent, held
 
-        measured = pc.is_in(rows["status"], value_set=pa.array([status.value for status in MEASURED]))
-        speaking = rows.filter(pc.and_(measured, rows["case" if table == "cells" else "bundle"].is_valid()))
-        self._silent[name] = rows.num_rows - speaking.num_rows
-        bad = mask(speaking, lambda *run: self._gates.word(*run) != GOOD)
-        if bad is None:
-            return speaking
-        held = pc.and_(speaking["torch"].is_valid(), bad) if table == "cells" else bad
-        good = speaking.filter(pc.invert(held))
-        self._note_runs(table, speaking.filter(held), good)
-        return good
-
-    def _note_runs(self, table: str, held: pa.Table, good: pa.Table) -> None:
-        """Note the runs that are held back, as far as their rows were not measured again by a good one since."""
-        since: dict[tuple[Any, ...], Any] = {}
-        for thing, at in zip(_keys(good, _THING[table]), good["measured_at"].to_pylist(), strict=True):
-            since[thing] = max(since.get(thing, at), at)
-        rows = zip(_keys(held, _THING[table]), held["measured_at"].to_pylist(), _keys(held, _RUN), strict=True)
-        for env_id, run_id in dict.fromkeys(run for thing, at, run in rows if thing not in since or since[thing] < at):
-            word = self._gates.word(env_id, run_id)
-            self._quarantined[f"{self._release(env_id)} (run {run_id})"] = word or _UNJUDGED
-
-    def _release(self, env_id: str | None) -> str:
-        table = self._environments[self._local]
-        pairs = zip(table["env_id"].to_pylist(), table["release"].to_pylist(), strict=True)
-        found = next((release for known, release in pairs if known == env_id and release), None)
-        return f"torch {found}" if found and found[0].isdigit() else found or f"{env_id}"
-
-    def _judged_environments(self) -> pa.Table:
-        """The environment's row of each run that is published or was judged, with the measuring code of its rows."""
-        sides = [self._environments[side] for side in (self._published, self._local)]
-        known = newest("environments", sides).to_pylist()
-        codes: dict[tuple[str | None, str | None], set[str]] = {}
-        for env_id, run_id, code in self._distinct(("env_id", "run_id", "code")):
-            codes.setdefault((env_id, run_id), set()).add(code)
-        for row in known:
-            found = codes.get((row["env_id"], row["run_id"]), set()) - {None}
-            row["codes"] = sorted(found) if found else row["codes"]
-        return to_arrow("environments", known)
-
-    def _distinct(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """What these columns hold in the rows of cells and of replays."""
-        listed = ", ".join(names)
-        return self._staging.fetch(f"SELECT {listed} FROM cells UNION SELECT {listed} FROM runs")
-
-    def _texts_referred(self) -> set[str]:
-        ids = self._distinct(("message_id",))
-        ids += self._staging.fetch("SELECT DISTINCT unnest([warning_id, checker_id]) FROM cells")
-        return {text for (text,) in ids} - {None}
-
-    def _referenced(self, table: str, rows: pa.Table, also: pa.Table | None = None) -> pa.Table:
-        """The texts or environments that rows refer to, and those that ``also`` has."""
-        key = "message_id" if table == "messages" else "run_id"
-        ids = self._texts_referred() if table == "messages" else {run for (run,) in self._distinct(("run_id",))}
-        return rows.filter(_one_of(rows[key], ids | (set() if also is None else set(also[key].to_pylist()))))
-
-    def _write_rest(self, texts: Mapping[str, str]) -> None:
-        """The tables that are written anew from the corpus and the rows."""
+    def _make(self) -> list[str]:
+        """Make the files that change; sentences about what could not be read."""
+        database, staging = self._staging.database, self._staging
+        database.execute(f"CREATE TABLE referred AS {_REFERRED}")
+        database.execute(
+            "CREATE TABLE entered AS "
+            "SELECT env_id, run_id, list_sort(list(DISTINCT code) FILTER (code IS NOT NULL)) AS codes "
+            "FROM (SELECT env_id, run_id, code FROM cells UNION SELECT env_id, run_id, code FROM runs) GROUP BY ALL"
+        )
+        environments = (
+            "SELECT e.* REPLACE (coalesce(i.codes, e.codes) AS codes) "
+            "FROM environments e LEFT JOIN entered i USING (env_id, run_id)"
+        )
+        missing = "FROM referred ANTI JOIN messages USING (message_id) WHERE message_id IS NOT NULL"
+        ((lost,),) = staging.fetch(f"SELECT count(*) {missing}")
+        problems = [f"{lost} error texts that rows refer to are in neither dataset"] if lost else []
+        texts = "FROM messages WHERE message_id IN (FROM referred)"
+        judged = f"FROM ({environments}) WHERE run_id IN (SELECT run_id FROM entered)"
+        # those that published rows refer to until they are replaced
+        earlier = {name: f"(SELECT {name} FROM ({self._before(table)}))" for table, name in _SHARED.items()}
+        self._add("messages.parquet", "messages", f"{texts} OR message_id IN {earlier['message_id']}", "first")
+        self._add("environments.parquet", "environments", f"{judged} OR run_id IN {earlier['run_id']}", "first")
+        for name in staging.changed():
+            table = name.partition("/")[0]
+            path = self._made / name
+            self._new.append((name, path if staging.write(name, path, _SECONDS if table == "cells" else "") else None))
+        self._add("messages.parquet", "messages", texts)
+        self._add("environments.parquet", "environments", judged)
         records = {case: documented.records for case, documented in self._documents.items()}
-        self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus, records)))
-        self._write("sources.parquet", "sources", self._sources)
-        self._write("declared.parquet", "declared", self._declared())
-        self._write("graphs.parquet", "graphs", self._graphs())
-        self._write("claims.parquet", "claims", to_arrow("claims", self._claims(texts)))
+        self._add_rows("cases", case_rows(self._corpus, records))
+        self._add_rows("sources", upstream.rows(self._corpus))
+        sql.insert(database, "fresh_declared", "declared", list(gather(self._local, problems)))
+        declared = (
+            f"SELECT * FROM ({self._before('declared')}) WHERE release NOT IN (SELECT release FROM fresh_declared) "
+            "UNION ALL BY NAME SELECT * EXCLUDE line FROM fresh_declared"
+        )
+        self._add("declared.parquet", "declared", f"FROM ({declared}) WHERE release IN (SELECT torch FROM cells)")
+        self._add("graphs.parquet", "graphs", self._graphs(self._before("graphs"), problems))
+        self._add_rows("claims", list(self._claims(dict(staging.fetch(f"SELECT message_id, text FROM ({texts})")))))
+        return problems
+
+    def _before(self, table: str) -> str:
+        """The published rows of a table. Raises :class:`StoreError` where they cannot be read."""
+        path = self._published / f"{table}.parquet"
+        if not path.is_file():
+            return sql.empty(table)
+        try:
+            files.read(path)
+        except StoreError as error:
+            raise StoreError(f"{error}; restore it (git checkout) before publishing") from error
+        listed = f"SELECT * EXCLUDE (filename, file_row_number) FROM {sql.files([path])}"
+        return f"SELECT * FROM ({sql.empty(table)}) UNION ALL BY NAME {listed}"
+
+    def _add_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
+        sql.insert(self._staging.database, "given", table, [normalise(table, row) for row in rows])
+        self._add(f"{table}.parquet", table, "SELECT * EXCLUDE line FROM given")
+
+    def _add(self, name: str, table: str, query: str, folder: str = "") -> None:
+        """Make a file unless it has these rows already; of graphs there is none without rows."""
+        path, database = self._published / name, self._staging.database
+        listed = ", ".join(map(sql.name, columns(table)))
+        wanted, have = (f"SELECT {listed} FROM ({rows})" for rows in (query, self._before(table)))
+        differs = f"SELECT 1 FROM (({wanted} EXCEPT ALL {have}) UNION ALL ({have} EXCEPT ALL {wanted})) LIMIT 1"
+        is_empty = table == "graphs" and not self._staging.fetch(f"SELECT 1 FROM ({query}) LIMIT 1")
+        if is_empty:
+            self._new += [(name, None)] if path.is_file() else []
+        elif not path.is_file() or self._staging.fetch(differs):
+            made = self._made / folder / name
+            writer.copy(database, query, made, table)
+            self._new.append((name, made))
+
+    def _replace(self) -> None:
+        """Replace the files that change, and write ``MANIFEST``."""
+        with digests.rewriting(self._published):
+            for name, made in self._new:
+                path = self._published / name
+                if made is None:
+                    writer.guarded(path, path.unlink)
+                else:
+                    writer.replace_file(path, made.read_bytes())
 
     def _claims(self, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The claims as they are judged by the rows, those of one case after the other."""
-        entered = 'SELECT torch FROM cells WHERE "case" IS NOT NULL AND torch IS NOT NULL'
-        barred = self._staging.fetch(
-            f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NULL AND torch NOT IN ({entered})'
-        )
-        rows = self._staging.stream(
-            f'SELECT {_OF_CLAIMS} FROM cells WHERE "case" IS NOT NULL ORDER BY "case", file, line'
-        )
-        left, naming = dict(self._corpus), set(naming_a_runtime(self._documents))
-        self._staging.keep_replays(naming)
-        for case, group in itertools.groupby(rows, key=lambda row: row[COLUMNS.index("case")]):
-            if case in left:
-                cells = [dict(zip(COLUMNS, row, strict=True)) for row in (*barred, *group)]
+        naming, left = set(naming_a_runtime(self._documents)), dict(self._corpus)
+        self._keep_replays(naming)
+        with contextlib.closing(self._staging.database.cursor()) as cursor:
+            cursor.execute(f'SELECT {", ".join(map(sql.name, COLUMNS))} FROM cells ORDER BY "case", line')
+            rows = itertools.chain.from_iterable(iter(lambda: cursor.fetchmany(4096), []))
+            for case, group in itertools.groupby(rows, key=lambda row: row[COLUMNS.index("case")]):
+                cells = [dict(zip(COLUMNS, row, strict=True)) for row in group]
                 runs = self._replays(case) if case in naming else []
                 yield from adjudicate({case: left.pop(case)}, self._documents, cells, texts, runs)
-        yield from adjudicate(left, self._documents, [dict(zip(COLUMNS, row, strict=True)) for row in barred], texts)
+        yield from adjudicate(left, self._documents, [], texts)
+
+    def _keep_replays(self, cases: Collection[str]) -> None:
+        """Make the table ``replays_of``: for each case (``of``) the runs of its files, one on each release."""
+        execute = self._staging.database.execute
+        names = "(SELECT unnest($1::VARCHAR[]))"
+        query = f'CREATE TABLE file_of AS SELECT DISTINCT "case" AS of, bundle FROM cells WHERE "case" IN {names}'
+        execute(query, [sorted(cases)])
+        rows = "SELECT *, '' AS origin FROM runs SEMI JOIN file_of USING (bundle)"
+        taken = which_row.taken(rows, "runs", which_row.REPLAY)
+        execute(f"CREATE TABLE replays_of AS SELECT r.*, of FROM ({taken}) r JOIN file_of USING (bundle)")
 
     def _replays(self, case: str) -> list[dict[str, Any]]:
         """The runs of a case's files, one on each release of a runtime."""
-        rows = self._staging.fetch(
-            f"SELECT {', '.join(replays.COLUMNS)} FROM replays_of WHERE of = ? ORDER BY line", [case]
+        query = f"SELECT {', '.join(replays.COLUMNS)} FROM replays_of WHERE of = ? ORDER BY line"
+        return [dict(zip(replays.COLUMNS, row, strict=True)) for row in self._staging.fetch(query, [case])]
+
+    def _graphs(self, before: str, problems: list[str]) -> str:
+        """The graphs of files to be drawn: those published before, and those whose bundles lie in the local dataset.
+
+        Of each variant, exporter and release the highest opset's is drawn: pictures of all would be a third of the
+        dataset, and those of one variant look alike.
+        """
+        database = self._staging.database
+        database.execute(
+            "CREATE TABLE drawn AS SELECT DISTINCT arg_max(bundle, (coalesce(opset, 0), bundle)) AS bundle "
+            'FROM cells WHERE bundle IS NOT NULL GROUP BY file, "case", variant, exporter'
         )
-        return [dict(zip(replays.COLUMNS, row, strict=True)) for row in rows]
-
-    def _declared(self) -> pa.Table:
-        """The tables of the published releases; a newly read one takes the place of that release's older one."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        fresh = to_arrow("declared", gather(self._local, self.problems))
-        before = self._table(self._published, "declared")
-        kept = before.filter(pc.invert(_one_of(before["release"], set(fresh["release"].to_pylist()))))
-        both = pa.concat_tables([kept, fresh])
-        torches = self._staging.fetch("SELECT DISTINCT torch FROM cells")
-        return both.filter(_one_of(both["release"], {torch for (torch,) in torches}))
-
-    def _graphs(self) -> pa.Table:
-        """The graphs of files to be drawn: those published before, and those whose bundles lie in the local dataset."""
-        import pyarrow as pa
-
-        rows = self._staging.stream(f"SELECT {', '.join(map(sql.name, graphs.DRAWN))}, file FROM cells ORDER BY file")
-        wanted: set[str] = set()
-        for _, group in itertools.groupby(rows, key=lambda row: row[-1]):
-            wanted |= graphs.drawn(dict(zip(graphs.DRAWN, row[:-1], strict=True)) for row in group)
-        before = self._table(self._published, "graphs")
-        kept = before.filter(_one_of(before["bundle"], wanted))
-        fresh, problems = graphs.gathered(self._local, wanted - set(kept["bundle"].to_pylist()))
-        self.problems += problems
-        return pa.concat_tables([kept, to_arrow("graphs", fresh)])
-
-    def _note_missing(self, messages: pa.Table) -> None:
-        missing = len(self._texts_referred() - set(messages["message_id"].to_pylist()))
-        if missing:
-            self.problems.append(f"{missing} error texts that rows refer to are in neither dataset")
-
-    def _table(self, side: Path, table: str, name: str = "") -> pa.Table:
-        """A whole file, empty where there is none. What cannot be read locally is a problem; published, an error."""
-        path = side / (name or f"{table}.parquet")
-        if not path.is_file():
-            return schema(table).empty_table()
-        try:
-            return files.read(path, table)
-        except StoreError as error:
-            if side == self._published:
-                raise StoreError(f"{error}; restore it (git checkout) before publishing") from error
-            self.problems.append(str(error))
-            return schema(table).empty_table()
-
-    def _write(self, name: str, table: str, rows: pa.Table) -> None:
-        """Write a file unless it has these rows already; one without rows goes, apart from the whole tables."""
-        path = self._published / name
-        if rows.num_rows or table != "graphs":
-            same = path.is_file() and _same_rows(files.read(path, table), rows, table)
-        else:
-            same = not path.is_file()
-        if not same:
-            self._put(name, table, rows)
-
-    def _put(self, name: str, table: str, rows: pa.Table) -> None:
-        path = self._published / name
-        if table in (*WITH_FILES, "graphs") and not rows.num_rows:
-            writer.remove(path)
-            self._removed.append(name)
-            return
-        writer.write(path, table, rows)
-        self._written.append(name)
+        new = self._staging.fetch(f"FROM drawn ANTI JOIN ({before}) USING (bundle)")
+        rows, damaged = graphs.gathered(self._local, (bundle for (bundle,) in new))
+        problems += damaged
+        sql.insert(database, "new_graphs", "graphs", rows)
+        kept = f"SELECT * FROM ({before}) SEMI JOIN drawn USING (bundle)"
+        return f"{kept} UNION ALL BY NAME SELECT * EXCLUDE line FROM new_graphs"
 
 
-def variants_of(corpus: Mapping[str, LoadedCase]) -> list[dict[str, Any]]:
-    """Of each variant whether its session has options of its own, and whether it has dynamic axes."""
-    return [
-        {
-            "case": case,
-            "variant": name,
-            "asks": variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION,
-            "dynamic": bool(variant.dynamic),
-        }
-        for case, loaded in corpus.items()
-        for name, variant in loaded.variants.items()
-    ]
-
-
-def _texts(messages: pa.Table) -> dict[str, str]:
-    return dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
-
-
-def _one_of(column: pa.ChunkedArray, values: Iterable[str | None]) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.is_in(column, value_set=pa.array(sorted(item for item in values if item is not None), pa.string()))
-
-
-def _same_rows(have: pa.Table, want: pa.Table, table: str) -> bool:
-    return bool(in_order(table, have).equals(in_order(table, want)))
-
-
-def _keys(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    return zip(*(rows[name].to_pylist() for name in names), strict=True)
+def _by_reason(flaws: Iterable[Flaw]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for flaw in sorted(flaws, key=lambda flaw: (flaw.rule.sentence, flaw.label)):
+        found.setdefault(flaw.rule.sentence, []).append(flaw.label)
+    return found

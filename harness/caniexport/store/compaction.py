@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from caniexport.model.errors import StoreError
-from caniexport.store import files, writer
-from caniexport.store.gates import Gates, mask
+from caniexport.model.rows import BUNDLE_DIGITS
+from caniexport.store import files, sql, writer
+from caniexport.store.gates import GOOD
 from caniexport.store.journal_reader import Entries, journals, read_journal
-from caniexport.store.merge import newest
-from caniexport.store.schema import from_normalised
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from caniexport.store.parts import WITH_FILES
+from caniexport.store.which_row import taken
 
 #: seconds that a compaction waits for another one
 PATIENCE = 300.0
@@ -55,7 +53,6 @@ def compact(local: Path) -> CompactReport:
         if not finished:
             return CompactReport()
         written, problems = _merge(local, list(finished.values()))
-        problems += writer.list_files(local)
         _remove(local, finished)
     return CompactReport(
         len(finished),
@@ -119,61 +116,67 @@ def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]
     """Write messages and environments first, so that no cell is ever without them."""
     written: list[Path] = []
     problems: list[str] = []
-    for path, table, rows in _targets(local, finished):
-        before, problem = _before(path, table)
-        problems += problem
-        data = writer.encode(table, _newest(local, table, [*before, rows]))
-        if not path.is_file() or path.read_bytes() != data:
-            writer.put(path, data)
-            written.append(path)
+    with closing(sql.bounded()) as database:
+        for path, table, rows in _targets(finished):
+            whole = [local / path] if _is_whole(local / path, problems) else []
+            sql.insert(database, "journalled", table, rows)
+            if writer.copy(database, _newest(local, table, whole), local / path, table):
+                written.append(local / path)
     return written, problems
 
 
-def _newest(local: Path, table: str, parts: list[pa.Table]) -> pa.Table:
-    """One row per identity, one more where a run in quarantine has it too: it must not cost the good one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    path = local / "environments.parquet"
-    if table not in ("cells", "runs") or not path.is_file():
-        return newest(table, parts)
-    try:
-        gates = Gates(files.read(path, "environments").to_pylist())
-    except files.DamagedFileError:  # readers report it; which runs were good is no longer known
-        return newest(table, parts)
-    whole = pa.concat_tables(parts)
-    bad = mask(whole, gates.quarantined)
-    if bad is None:
-        return newest(table, [whole])
-    return pa.concat_tables([newest(table, [whole.filter(side)]) for side in (pc.invert(bad), bad)])
-
-
-def _targets(local: Path, finished: list[Entries]) -> Iterator[tuple[Path, str, pa.Table]]:
+def _targets(finished: list[Entries]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    """The files that journals have rows for, with the table and the rows of each."""
     every = Entries()
     for entries in finished:
         every.add(entries)
     if every.messages:
-        texts = [{"message_id": key, "text": text} for key, text in every.messages.items()]
-        yield local / "messages.parquet", "messages", from_normalised("messages", texts)
+        yield (
+            "messages.parquet",
+            "messages",
+            [{"message_id": key, "text": text} for key, text in every.messages.items()],
+        )
     if every.environments:
-        yield local / "environments.parquet", "environments", from_normalised("environments", every.environments)
+        yield "environments.parquet", "environments", every.environments
     by_file: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for table, found in (("cells", every.cells), ("runs", every.runs)):
         for row in found:
             by_file.setdefault((table, writer.file_name(table, row)), []).append(row)
     for (table, name), rows in sorted(by_file.items()):
-        yield local / table / name, table, from_normalised(table, rows)
+        yield f"{table}/{name}", table, rows
 
 
-def _before(path: Path, table: str) -> tuple[list[pa.Table], list[str]]:
-    """The rows that are in the file already; a damaged file is put aside, and said so."""
-    if not path.is_file():
-        return [], []
+def _newest(local: Path, table: str, paths: list[Path]) -> str:
+    """One row per identity, one more where a run in quarantine has it too: it must not cost the good one."""
+    parts = [f"SELECT *, -1::BIGINT AS line FROM ({sql.empty(table)}) WHERE false"]
+    if paths:
+        parts.append(f"SELECT * EXCLUDE filename RENAME (file_row_number AS line) FROM {sql.files(paths)}")
+    parts.append(f"SELECT * REPLACE (line + {sql.AFTER_FILES} AS line) FROM journalled")
+    short = f" REPLACE (left(bundle, {BUNDLE_DIGITS}) AS bundle)" if table in WITH_FILES else ""
+    rows = f"SELECT *{short}, 'local' AS origin FROM ({' UNION ALL BY NAME '.join(parts)})"
+    environments = local / "environments.parquet"
     try:
-        return [files.read(path, table)], []
+        if table not in WITH_FILES or not environments.is_file():
+            return taken(rows, table)
+        files.read(environments)
+    except files.DamagedFileError:  # readers report it; which runs were good is no longer known
+        return taken(rows, table)
+    bad = f"(SELECT env_id, run_id FROM {sql.files([environments])} WHERE gate <> '{GOOD}')"
+    return " UNION ALL ".join(
+        taken(f"FROM ({rows}) {join} JOIN {bad} USING (env_id, run_id)", table) for join in ("ANTI", "SEMI")
+    )
+
+
+def _is_whole(path: Path, problems: list[str]) -> bool:
+    """Whether there is a file that can be read; a damaged one is put aside, and said so."""
+    if not path.is_file():
+        return False
+    try:
+        files.read(path)
     except files.DamagedFileError as error:
-        aside = _put_aside(path)
-        return [], [f"{error}; put aside as {aside.name}"]
+        problems.append(f"{error}; put aside as {_put_aside(path).name}")
+        return False
+    return True
 
 
 def _remove(local: Path, finished: dict[Path, Entries]) -> None:
@@ -195,7 +198,5 @@ def _put_aside(path: Path) -> Path:
 
 
 def _rename(path: Path, aside: Path) -> None:
-    if path.suffix == ".parquet":
-        writer.forget(path)
     path.rename(aside)
     writer.sync_folder(path.parent)

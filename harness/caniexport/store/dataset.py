@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any, Self
 from caniexport import names
 from caniexport.home import NEWEST, PROFILES, holds_dataset
 from caniexport.model.errors import StoreError
-from caniexport.store import digests, files, sql, summary
+from caniexport.store import files, sql, summary
 from caniexport.store.cells_query import CellsQuery
 from caniexport.store.declared import gather
-from caniexport.store.frames import to_frame
+from caniexport.store.frames import rows_frame, to_frame
 from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
-from caniexport.store.merge import in_order
-from caniexport.store.parts import Part, find_parts, leave_out_damaged
+from caniexport.store.parts import Part, find_parts
 from caniexport.store.query import Query
 from caniexport.store.schema import columns as columns_of
-from caniexport.store.schema import to_arrow
 from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import REPLAY
 
@@ -49,11 +47,9 @@ class Dataset:
         self._texts = journals.messages
         self._journalled = {"cells": journals.cells, "runs": journals.runs, "environments": journals.environments}
         for folder in folders.values():
-            self._problems += [*files.put_aside(folder), *digests.told(folder)]
+            self._problems += files.put_aside(folder)
         self._parts: dict[str, list[Part]] = {}
         self._records: dict[str, Query] = {}
-        #: tables whose files without a line in MANIFEST have been read to their end
-        self._looked_through: set[str] = set()
         self._parts_of("cells")
         #: what readers of this dataset keep beside it, by their own names
         self.beside: dict[str, Any] = {}
@@ -120,7 +116,7 @@ class Dataset:
         return {origin: folder / PROFILES / profile for origin, folder in self._around.items()}
 
     def _parts_of(self, table: str) -> list[Part]:
-        """The parts of a table, found when they are first asked for: each file is then held against ``MANIFEST``."""
+        """The parts of a table, found when they are first asked for."""
         if table not in self._parts:
             self._parts[table] = find_parts(table, self._folders, self._fresh(table), self._problems)
         return self._parts[table]
@@ -168,10 +164,6 @@ class Dataset:
 
     def _frame(self, table: str, columns: Sequence[str] | None, where: sql.Where) -> pd.DataFrame:
         wanted = _known(table, columns)
-        if table not in self._looked_through:
-            self._looked_through.add(table)
-            unlisted = {path for home in self._folders.values() for path in digests.unlisted(home)}
-            leave_out_damaged(self._parts_of(table), self._problems, unlisted)
         query = Query(table, self._parts_of(table), self._quarantined, self._problems, stored=True)
         return to_frame(query.arrow(wanted, where))
 
@@ -312,7 +304,7 @@ class Dataset:
 
     def _records_frame(self, table: str) -> pd.DataFrame:
         """The rows of :meth:`records` as a frame, in the order of the table's file."""
-        return to_frame(in_order(table, to_arrow(table, self.records(table))))
+        return rows_frame(table, self.records(table))
 
     def message(self, message_id: str) -> str | None:
         """The text of an error or warning; ``None`` where the dataset does not have it."""

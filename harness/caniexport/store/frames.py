@@ -1,12 +1,43 @@
-"""Arrow to pandas: strings as objects with ``None``, whole numbers as nullable integers, lists as lists."""
+"""Rows as pandas frames: strings as objects with ``None``, whole numbers as nullable integers, lists as lists."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from caniexport.model.rows import TABLES
+from caniexport.store.writer import ORDER
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+
+@cache
+def schema(table: str) -> pa.Schema:
+    """The arrow schema of a table of the row contract."""
+    import pyarrow as pa
+
+    types: dict[str, pa.DataType] = {
+        "string": pa.string(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "float32": pa.float32(),
+        "float64": pa.float64(),
+        "bool": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "list<string>": pa.list_(pa.string()),
+    }
+    return pa.schema([pa.field(column.name, types[column.type]) for column in TABLES[table]])
+
+
+def rows_frame(table: str, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of a table as a frame, in the order of its file."""
+    import pyarrow as pa
+
+    every = pa.Table.from_pylist(list(rows), schema=schema(table))
+    return to_frame(every.sort_by([(name, "ascending") for name in ORDER[table]]))
 
 
 def to_frame(rows: pa.Table) -> pd.DataFrame:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from typing import Any
 
 GOOD = "good"
 #: whether the rows of the run (env_id, run_id) may not be used
@@ -34,24 +31,3 @@ class Gates:
     def quarantined(self, env_id: str | None, run_id: str | None) -> bool:
         """Whether the run has been judged, and not as good."""
         return self.word(env_id, run_id) not in (None, GOOD)
-
-
-def mask(rows: pa.Table, wanted: Callable[[str | None, str | None], bool]) -> pa.ChunkedArray | None:
-    """True for the rows whose environment and run are ``wanted``; ``None`` where no row's are."""
-    import pyarrow.compute as pc
-
-    keys = rows.select(["env_id", "run_id"]).unify_dictionaries()
-    pairs = keys.group_by(["env_id", "run_id"]).aggregate([]).to_pylist()
-    found = None
-    for pair in pairs:
-        if wanted(pair["env_id"], pair["run_id"]):
-            hit = pc.and_(_equals(rows, "env_id", pair["env_id"]), _equals(rows, "run_id", pair["run_id"]))
-            found = hit if found is None else pc.or_(found, hit)
-    return found
-
-
-def _equals(rows: pa.Table, name: str, value: str | None) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
-    column = rows.column(name)
-    return column.is_null() if value is None else pc.equal(column, value).fill_null(False)

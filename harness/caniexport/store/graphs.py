@@ -18,8 +18,6 @@ from caniexport.store.onnx_graph import Graph, of_model
 if TYPE_CHECKING:
     from caniexport.store.dataset import Dataset
 
-#: the columns of cells that :func:`drawn` looks at
-DRAWN = ("case", "variant", "exporter", "opset", "bundle")
 _NAME = re.compile(f"[0-9a-f]{{{BUNDLE_DIGITS}}}")
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from caniexport.model.errors import StoreError
 from caniexport.store import files
-from caniexport.store.schema import from_normalised
 from caniexport.store.writer import file_name
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: tables of which a dataset has several files
 WITH_FILES = ("cells", "runs")
@@ -27,7 +24,7 @@ class Part:
     table: str
     name: str
     paths: dict[str, Path] = field(default_factory=dict)
-    fresh: pa.Table | None = None
+    fresh: list[dict[str, Any]] | None = None
 
     @property
     def alone(self) -> bool:
@@ -66,21 +63,19 @@ def find_parts(
         name = file_name(table, row) if table in WITH_FILES else f"{table}.parquet"
         by_name.setdefault(name, []).append(row)
     for name, rows in by_name.items():
-        parts.setdefault(name, Part(table, name)).fresh = from_normalised(table, rows)
+        parts.setdefault(name, Part(table, name)).fresh = rows
     return [parts[name] for name in sorted(parts)]
 
 
-def leave_out_damaged(parts: Sequence[Part], problems: list[str], only: Collection[Path] | None = None) -> bool:
-    """Leave out the files that cannot be read to their end, and tell ``problems``; whether there was one.
-
-    ``only`` these are looked at, if any are named.
-    """
+def leave_out_damaged(parts: Sequence[Part], problems: list[str]) -> bool:
+    """Leave out the files that cannot be read to their end, and tell ``problems``; whether there was one."""
     found = False
     for part in parts:
         for origin, path in list(part.paths.items()):
-            problem = files.fault(path, part.table) if only is None or path in only else ""
-            if problem:
-                problems.append(problem)
+            try:
+                files.read(path)
+            except StoreError as error:
+                problems.append(str(error))
                 del part.paths[origin]
                 found = True
     return found

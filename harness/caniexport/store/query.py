@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import parts as dataset_parts
 from caniexport.store import sql, which_row
+from caniexport.store.frames import schema
 from caniexport.store.parts import WITH_FILES
-from caniexport.store.schema import columns, schema
+from caniexport.store.schema import columns
 from caniexport.store.which_row import KEYS
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ ORDER = {
 _NUMBERS = itertools.count()
 #: where the rows of each origin begin among the lines of all
 _FIRST_LINE = {"published": 0, "local": 1 << 40}
-_JOURNALLED = 1 << 41
 
 Found = TypeVar("Found")
 #: makes the text of a relation and its values
@@ -180,7 +180,7 @@ class Query:
             for origin, some in by_origin.items()
         ]
         found += [
-            f"SELECT * REPLACE ({_JOURNALLED} + line AS line), 'local' AS origin FROM {self._journalled(part)}"
+            f"SELECT * REPLACE ({sql.AFTER_FILES} + line AS line), 'local' AS origin FROM {self._journalled(part)}"
             for part in parts
             if part.fresh is not None
         ]
@@ -190,7 +190,7 @@ class Query:
         """The table in DuckDB with the rows of a part that are still in journals, numbered in their order."""
         if part.name not in self._tables:
             table = self._tables[part.name] = f"journalled_{next(_NUMBERS)}"
-            sql.keep(table, part.fresh)
+            sql.insert(sql.connection().cursor(), table, part.table, part.fresh or [])
             weakref.finalize(self, sql.fetch, f"DROP TABLE {table}")
         return self._tables[part.name]
 

@@ -1,6 +1,5 @@
-"""The row contract as arrow schemas, and rows brought into it.
+"""Rows brought into the row contract, whose columns :mod:`caniexport.model.rows` names.
 
-:mod:`caniexport.model.rows` names the columns; this module is the only one that turns its type words into arrow types.
 Every file carries the contract's version under :data:`VERSION_KEY`; a file without it was not written by us.
 """
 
@@ -10,17 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport.model.errors import SchemaMismatch, StoreError
 from caniexport.model.rows import BUNDLE_DIGITS, SCHEMA_VERSION, TABLES
 from caniexport.model.status import Stage, Status
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 #: key of the file metadata that holds the version of the row contract
-VERSION_KEY = b"caniexport_schema"
+VERSION_KEY = "caniexport_schema"
 
 #: characters of a refused value that are shown
 _SHOWN = 80
@@ -36,38 +32,17 @@ def columns(table: str) -> tuple[str, ...]:
     return tuple(column.name for column in TABLES[table])
 
 
-@cache
-def schema(table: str) -> pa.Schema:
-    """The arrow schema of a table of the row contract (a key of ``rows.TABLES``)."""
-    import pyarrow as pa
-
-    types: dict[str, pa.DataType] = {
-        "string": pa.string(),
-        "int32": pa.int32(),
-        "int64": pa.int64(),
-        "float32": pa.float32(),
-        "float64": pa.float64(),
-        "bool": pa.bool_(),
-        "timestamp": pa.timestamp("us", tz="UTC"),
-        "list<string>": pa.list_(pa.string()),
-    }
-    fields = [pa.field(column.name, types[column.type]) for column in TABLES[table]]
-    return pa.schema(fields, metadata={VERSION_KEY: str(SCHEMA_VERSION).encode()})
-
-
-def check_version(metadata: Mapping[bytes, bytes] | None, name: str) -> None:
-    """Raise :class:`SchemaMismatch` unless the file called ``name`` was written under this row contract."""
-    written = (metadata or {}).get(VERSION_KEY)
+def check_version(written: str | None, name: str) -> None:
+    """Raise :class:`SchemaMismatch` unless the file called ``name`` was ``written`` under this row contract."""
     if written is None:
         raise SchemaMismatch(f"{name}: not written by caniexport (no version of the row contract in it)")
-    if written == str(SCHEMA_VERSION).encode():
+    if written == str(SCHEMA_VERSION):
         return
-    version = written.decode("utf-8", "replace")
-    newer = version.isdigit() and int(version) > SCHEMA_VERSION
+    newer = written.isdigit() and int(written) > SCHEMA_VERSION
     again = "remove it and measure its release again with `caniexport measure`"
     way = "a newer caniexport reads it" if newer else again
     raise SchemaMismatch(
-        f"{name}: written under version {version} of the row contract, this one is {SCHEMA_VERSION}; {way}"
+        f"{name}: written under version {written} of the row contract, this one is {SCHEMA_VERSION}; {way}"
     )
 
 
@@ -94,18 +69,6 @@ def shown(value: Any) -> str:
     """A value of somebody else's, short and on one line."""
     said = ascii(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
     return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
-
-
-def to_arrow(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows as an arrow table of the contract; each is normalised first."""
-    return from_normalised(table, [normalise(table, row) for row in rows])
-
-
-def from_normalised(table: str, rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows that :func:`normalise` gave, as an arrow table of the contract."""
-    import pyarrow as pa
-
-    return pa.Table.from_pylist(rows, schema=schema(table))
 
 
 @cache

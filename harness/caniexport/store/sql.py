@@ -27,8 +27,11 @@ Where = Mapping[str, Collection[Any]]
 #: so many values of a filter that they are given as a list: each placeholder is parsed by itself
 _MANY = 64
 
+#: above the numbers of the lines of a file: rows of journals are later ones
+AFTER_FILES = 1 << 41
+
 #: memory of a database that is bounded
-_BOUND = "256MB"
+_BOUND = "600MB"
 
 #: what a row says happened: repetitions that differ are a word of their own, for whoever asks
 STATUS = "CASE WHEN len(unstable) > 0 THEN 'unstable' ELSE status END"
@@ -54,12 +57,12 @@ def connection() -> duckdb.DuckDBPyConnection:
     return made
 
 
-def bounded(folder: Path) -> duckdb.DuckDBPyConnection:
-    """A database of its own that takes little memory: what does not fit goes to files in ``folder``."""
-    engine = importlib.import_module("duckdb")  # its Python layer reads arrow
-    settings = {"memory_limit": _BOUND, "temp_directory": str(folder / "spilled"), "threads": 2}
-    made: duckdb.DuckDBPyConnection = engine.connect(config=settings | {"preserve_insertion_order": False})
-    made.execute("SET enable_progress_bar = false")
+def bounded(folder: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """A database of its own that takes little memory: what does not fit goes to files in ``folder``, if given."""
+    spilled = str(folder / "spilled") if folder else ""
+    settings = {"memory_limit": _BOUND, "temp_directory": spilled, "threads": 2, "preserve_insertion_order": False}
+    made: duckdb.DuckDBPyConnection = _engine().connect(config=settings)
+    made.execute("SET enable_progress_bar = false; SET autoinstall_known_extensions = false")
     return made
 
 
@@ -117,24 +120,15 @@ def files(paths: Iterable[Path]) -> str:
     return f"read_parquet([{listed}], union_by_name = true, filename = true, file_row_number = true)"
 
 
-def keep(table: str, rows: pa.Table) -> None:
-    """Make a table of arrow rows with the further column ``line``, which numbers them in their order."""
-    importlib.import_module("duckdb")  # arrow is read by its Python layer
-    cursor = connection().cursor()
-    cursor.register("incoming", rows)
-    cursor.execute(f"CREATE TABLE {table} AS SELECT *, row_number() OVER () AS line FROM incoming")
-    cursor.close()
-
-
-def fetch_of(rows: pa.Table, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query about the relation ``incoming``: these arrow rows with the column ``line``, their number."""
-    importlib.import_module("duckdb")  # arrow is read by its Python layer
-    cursor = connection().cursor()
-    try:
-        cursor.register("incoming", rows.append_column("line", [range(rows.num_rows)]))
-        return cursor.execute(query).fetchall()
-    finally:
-        cursor.close()
+def insert(cursor: duckdb.DuckDBPyConnection, into: str, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Make a table with these rows of a table of the row contract, and the column ``line``, which numbers them."""
+    listed = ", ".join(
+        f"unnest(${number}::{_TYPES[column.type]}[]) AS {name(column.name)}"
+        for number, column in enumerate(TABLES[table], start=1)
+    )
+    values = [[row.get(column.name) for row in rows] for column in TABLES[table]]
+    lines = f"unnest(range({len(rows)})) AS line"
+    cursor.execute(f"CREATE OR REPLACE TABLE {into} AS SELECT {listed}, {lines}", values)
 
 
 def none_of(runs: Iterable[tuple[str | None, str | None]]) -> str:

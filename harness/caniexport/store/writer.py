@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
+import filecmp
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import DiskFull, StoreError
-from caniexport.store import digests
-from caniexport.store.merge import in_order
-from caniexport.store.schema import schema
+from caniexport.model.rows import SCHEMA_VERSION
+from caniexport.store import sql
+from caniexport.store.schema import VERSION_KEY, columns, normalise
+from caniexport.store.which_row import KEYS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import duckdb
 
+#: the order of rows in a file: what is asked for together lies together
+ORDER: dict[str, tuple[str, ...]] = {
+    **KEYS,
+    "cells": ("case", "variant", "exporter", "opset", "torch", "runtime", "runtime_version", "provider"),
+    "runs": ("case", "variant", "bundle", "session", "runtime", "runtime_version", "provider", "device", "env_id"),
+}
 #: rows in a row group: small enough that one case of a release is one or two of them; runs are many, and each group
 #: names its bundles once
-ROW_GROUP = {"cells": 8192, "messages": 1024, "runs": 65536, "graphs": 1024}
+ROW_GROUP = {"runs": 65536, "messages": 2048, "graphs": 2048}
 _DEFAULT_ROW_GROUP = 8192
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -55,96 +62,77 @@ def _name(text: str) -> str:
     return text
 
 
-#: arrow's own copy of the schema is left out: it differs between arrow releases and says nothing new
-_WRITTEN: Any = {"compression": "zstd", "compression_level": 9, "store_schema": False, "write_page_checksum": True}
-
-
-def encode(table: str, rows: pa.Table) -> bytes:
-    """The parquet file of these rows, in the file's order whatever order they come in."""
-    import pyarrow.parquet as pq
-
-    fixed = in_order(table, rows.select(schema(table).names).cast(schema(table))).combine_chunks()
-    sink = io.BytesIO()
-    with pq.ParquetWriter(sink, fixed.schema, **_WRITTEN) as file:
-        file.write_table(fixed, row_group_size=ROW_GROUP.get(table, _DEFAULT_ROW_GROUP))
-        file.add_key_value_metadata(schema(table).metadata)
-    return sink.getvalue()
-
-
-def write(path: Path, table: str, rows: pa.Table) -> None:
-    """Write a table to ``path``, durable when this returns.
+def write(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows of a table to ``path``, durable when this returns.
 
     Raises :class:`DiskFull` or :class:`StoreError`; the file that was there before is then untouched.
     """
-    put(path, encode(table, rows))
+    with contextlib.closing(sql.bounded()) as database:
+        sql.insert(database, "given", table, [normalise(table, row) for row in rows])
+        copy(database, "FROM given", path, table)
 
 
-def put(path: Path, data: bytes) -> None:
-    """Write a file of a dataset and its line in ``MANIFEST``, if the dataset has one; whole whenever it is cut off."""
-    folder, name, content = digests.home(path), digests.name_of(path), digests.content_of(data)
-    manifest = digests.read(folder)
-    if manifest is not None:
-        _list(folder, manifest.expecting(name, content))
-    replace_file(path, data)
-    if manifest is not None:
-        _list(folder, manifest.holding(name, content))
+def copy(database: duckdb.DuckDBPyConnection, query: str, path: Path, table: str) -> bool:
+    """Write the rows of a query as :func:`write` does; false where the file has these bytes already."""
+    # a quarantined run may have a row of the same thing
+    order = dict.fromkeys((*ORDER[table], *(name for name in ("run_id", "measured_at") if name in columns(table))))
+    listed, ordered = (", ".join(map(sql.name, names)) for names in (columns(table), order))
+    rows = f"SELECT {listed} FROM ({query}) ORDER BY {ordered}"
+    options = (
+        "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 9, USE_TMP_FILE false, "
+        f"ROW_GROUP_SIZE {ROW_GROUP.get(table, _DEFAULT_ROW_GROUP)}, KV_METADATA {{{VERSION_KEY}: '{SCHEMA_VERSION}'}}"
+    )
 
-
-def remove(path: Path) -> None:
-    """Remove a file of a dataset, its line first. Raises :class:`StoreError`."""
-    forget(path)
-    guarded(path, path.unlink)
-
-
-def forget(path: Path) -> None:
-    """Take a file's line out of ``MANIFEST``."""
-    manifest = digests.read(digests.home(path))
-    if manifest is not None and manifest.takes(digests.name_of(path)):
-        _list(digests.home(path), manifest.holding(digests.name_of(path), None))
-
-
-def list_files(folder: Path) -> list[str]:
-    """Bring ``MANIFEST`` up to what is there: a line for each file that can be read, a sentence for each that cannot.
-
-    A line that a file has already stays: what a file was to hold is not asked of the file.
-    """
-    from caniexport.store import files
-
-    before = digests.read(folder)
-    manifest, problems = digests.settled(folder), []
-    for path in digests.without_line(folder, manifest):
+    def put(temporary: Path) -> None:
         try:
-            files.read(path, path.parent.name if path.parent != folder else path.stem)
-            content = digests.content_of(path.read_bytes())
-        except (StoreError, OSError) as error:
-            problems.append(str(error))
-        else:
-            manifest = (manifest or digests.Manifest()).holding(digests.name_of(path), content)
-    if manifest is not None and manifest != before:
-        _list(folder, manifest)
-    return problems
+            database.execute(f"COPY ({rows}) TO {sql.literal(str(temporary))} ({options})")
+        except sql.error() as error:
+            if os.strerror(errno.ENOSPC) in str(error):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+            raise StoreError(f"cannot write {path}: {str(error).strip().splitlines()[0]}") from error
 
-
-def _list(folder: Path, manifest: digests.Manifest) -> None:
-    replace_file(folder / digests.NAME, manifest.text().encode())
+    return _replace(path, put)
 
 
 def replace_file(path: Path, data: bytes) -> None:
     """Put ``data`` at ``path`` in one step, durably. Raises :class:`DiskFull` or :class:`StoreError`."""
+    _replace(path, lambda temporary: temporary.write_bytes(data))
+
+
+def _replace(path: Path, put: Callable[[Path], object]) -> bool:
+    """Let ``put`` write another file, and put it in the place of ``path``; false where it is the same."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
-    guarded(path, lambda: _replace(temporary, path, data), lambda: temporary.unlink(missing_ok=True))
-
-
-def guarded(path: Path, act: Callable[[], None], tidy: Callable[[], None] = lambda: None) -> None:
-    """Do ``act``; an error of the disk becomes one of ours, after ``tidy``."""
     try:
-        act()
-    except OSError as error:
+        with _disk_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            put(temporary)
+            if path.is_file() and filecmp.cmp(path, temporary, shallow=False):
+                return False
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            sync_folder(path.parent)
+            return True
+    finally:
         with contextlib.suppress(OSError):
-            tidy()
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """An error of the disk becomes one of ours."""
+    try:
+        yield
+    except OSError as error:
         if error.errno in _FULL:
             raise DiskFull(f"no space left to write {path}; everything written before is intact") from error
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def guarded(path: Path, act: Callable[[], None]) -> None:
+    """Do ``act``; an error of the disk becomes one of ours."""
+    with _disk_errors(path):
+        act()
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -163,13 +151,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _replace(temporary: Path, path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
