@@ -21,7 +21,7 @@ BEFORE = "90.0.0"
 HEAD = """
 import torch
 
-from caniexport.worker import process
+from caniexport.worker import isolate
 from caniexport.model.case import Case, fix
 from caniexport.model.tensors import f32
 
@@ -39,7 +39,7 @@ class Planted(Case):
         SEEN.append(1)
 """
 
-CALLS_US = HEAD + "        process.limit_memory()\n        return x\n"
+CALLS_US = HEAD + "        isolate.limit_memory()\n        return x\n"
 FAILS_ON_OLD = (
     HEAD + f"        if torch.__version__ == '{OLD}':\n            raise KeyError('only here')\n        return x + 1\n"
 )

@@ -21,9 +21,9 @@ from caniexport.reproduce import parts, stages
 from caniexport.reproduce.call import Call
 from caniexport.reproduce.source import VariantSource
 from caniexport.reproduce.values import WIDTH, docstring, is_drawn, metadata, pins, quoted, written
-from caniexport.worker.cell import _OPSET_REFUSED  # the words by which a row is called unsupported
 from caniexport.worker.compare import TOLERANCES, tolerance
 from caniexport.worker.envinfo import TEST_TOOLS
+from caniexport.worker.failures import OPSET_REFUSED
 
 #: what a person looks for first in the list of pins
 _FIRST = ("torch", "onnx", "onnxscript", "onnx-ir", "onnxruntime", "onnxruntime-gpu", "numpy", "protobuf")
@@ -162,7 +162,7 @@ def _constants(variant: Variant, call: Call, shown: ShownCell) -> str:
             f"MEASURED = {quoted(f'{shown.status} at {shown.stage}')}",
             f"ARGUMENTS = {written(call.arguments)}",
             f"TOLERANCES = {written(widths)}  # rtol, atol; other types are exact",
-            f'REFUSED = re.compile(r"{_OPSET_REFUSED.pattern}")',
+            f'REFUSED = re.compile(r"{OPSET_REFUSED.pattern}")',
         ]
     )
 

@@ -19,6 +19,7 @@ from caniexport.runner import one
 from caniexport.runner.adapters.base import Adapter
 from caniexport.runner.archive import Archive, ArchiveEntry
 from caniexport.runner.one import Ran, ReplayOutcome
+from caniexport.worker.failures import Ending
 
 #: rows that say nothing of a runtime: its CPU provider has nothing to add
 _SAYS_NOTHING = (Status.SKIP.value, Status.INVALID.value)
@@ -40,9 +41,9 @@ def compared(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: Ran) -> R
     return _with(ran.outcome, facts)
 
 
-def lost(so_far: ReplayOutcome, status: Status, text: str) -> ReplayOutcome:
+def lost(so_far: ReplayOutcome, ending: Ending, text: str) -> ReplayOutcome:
     """The outcome of a bundle whose file ended the process on the CPU provider."""
-    return _with(so_far, {"status": status.value, "signature": text[:_WORDS]})
+    return _with(so_far, {"status": ending.status.value, "signature": text[:_WORDS]})
 
 
 def _apart(entry: ArchiveEntry, ran: Ran, second: Ran) -> Dict[str, Any]:

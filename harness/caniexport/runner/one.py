@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
@@ -18,10 +17,9 @@ from caniexport.runner.agreement import agreed
 from caniexport.runner.archive import Archive, ArchiveEntry, BundleFiles, UnusableBundle
 from caniexport.runner.wire import Malformed
 from caniexport.worker import compare
+from caniexport.worker.failures import status_of
 
 Announce = Callable[[Stage], None]
-
-_OUT_OF_MEMORY = re.compile(r"not enough memory|bad_alloc|out of memory|Failed to allocate memory", re.IGNORECASE)
 
 
 class ReplayOutcome(NamedTuple):
@@ -132,9 +130,7 @@ class _At:
 
 
 def _status_of(error: BaseException) -> Status:
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
-        return Status.OOM
-    return Status.UNSUPPORTED if isinstance(error, Refused) else Status.FAIL
+    return Status.UNSUPPORTED if isinstance(error, Refused) else status_of(error)
 
 
 def _read(archive: Archive, entry: ArchiveEntry) -> BundleFiles:

@@ -19,8 +19,9 @@ from caniexport.model.plan import Cell
 from caniexport.worker import envinfo
 from caniexport.worker.cell import Outcome
 from caniexport.worker.cell_rows import CellRows, import_failed
+from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import die_with_parent
-from caniexport.worker.supervisor import Broken, Limits, Settings, Supervisor
+from caniexport.worker.supervisor import Broken, Settings, Supervisor
 
 
 def main() -> int:
