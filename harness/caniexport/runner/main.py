@@ -22,10 +22,10 @@ from caniexport.runner import adapters, chosen, own_runtime, report, supervise
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive, ArchiveEntry, session_text
 from caniexport.runner.expectations import Expectation, of_files
-from caniexport.runner.one import ReplayOutcome, ended
 from caniexport.runner.report import EndedFile
 from caniexport.worker import envinfo
 from caniexport.worker.codehash import replay_code_hash
+from caniexport.worker.failures import Outcome, fail
 from caniexport.worker.isolate import Limits
 
 #: days after which somebody looks again at what a written list expects
@@ -151,7 +151,7 @@ class _Run:
         environment = self._environment(Running("", ""))
         journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
-        outcome = ended(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
+        outcome = fail(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
         installed = envinfo.installed()
         version = next((installed[name] for name in self.adapter.packages if name in installed), "")
@@ -161,7 +161,7 @@ class _Run:
         return 1
 
     def _row(
-        self, entry: Optional[ArchiveEntry], outcome: ReplayOutcome, environment: Dict[str, Any], running: Running
+        self, entry: Optional[ArchiveEntry], outcome: Outcome, environment: Dict[str, Any], running: Running
     ) -> Dict[str, Any]:
         row: Dict[str, Any] = {
             "run_id": self.run_id,

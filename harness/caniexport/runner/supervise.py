@@ -23,8 +23,7 @@ from caniexport.model.status import Stage, Status
 from caniexport.runner import adapters, beside, one
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive
-from caniexport.runner.one import ReplayOutcome, ended
-from caniexport.worker.failures import Ending
+from caniexport.worker.failures import Ending, Outcome, fail
 from caniexport.worker.isolate import Child, Limits, Report, call, follow
 
 #: how a bundle ends that may have left the device unusable
@@ -54,7 +53,7 @@ class _Lane:
         self._settings = settings
         self.left = list(places)
         self.again: Optional[Ending] = None
-        self.so_far: Optional[ReplayOutcome] = None
+        self.so_far: Optional[Outcome] = None
         self._is_started = False
 
     def start(self) -> Child:
@@ -65,19 +64,19 @@ class _Lane:
             limits = limits._replace(seconds=limits.seconds * 2)
         return Child(lambda report: _serve(report, self._settings, places), limits)
 
-    def take(self, child: Child, message: Dict[str, Any]) -> Iterator[Tuple[int, ReplayOutcome]]:
+    def take(self, child: Child, message: Dict[str, Any]) -> Iterator[Tuple[int, Outcome]]:
         """Give the outcome that a message brings. Raises :class:`Unavailable`."""
         self._is_started = True
         if "text" in message:
             raise Unavailable(Stage(message["stage"]), message["text"])
         if "so_far" in message:
-            self.so_far = ReplayOutcome(**message["so_far"])
+            self.so_far = Outcome(**message["so_far"])
         elif "outcome" in message:
             self.again = self.so_far = None
             child.limits = self._settings.process_limits
-            yield self.left.pop(0), ReplayOutcome(**message["outcome"])
+            yield self.left.pop(0), Outcome(**message["outcome"])
 
-    def end(self, child: Child) -> Iterator[Tuple[int, ReplayOutcome]]:
+    def end(self, child: Child) -> Iterator[Tuple[int, Outcome]]:
         """Give the outcome of the bundle at which a process has ended, where it is the second time.
 
         Raises :class:`Unavailable` where it did not come as far.
@@ -95,7 +94,7 @@ class _Lane:
             kind, text = _describe(ending, child.limits)
             stage = Stage(child.stage or Stage.LOAD.value)
             described = describe(stage.value, kind, text, text[:_REASON])
-            outcome = ended(stage, ending.status, described) if so_far is None else beside.lost(so_far, ending, text)
+            outcome = fail(stage, ending.status, described) if so_far is None else beside.lost(so_far, ending, text)
             yield self.left.pop(0), outcome
 
 
@@ -110,7 +109,7 @@ def start(settings: ReplaySettings) -> Running:
     return Running(**found)
 
 
-def run(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterator[Tuple[int, ReplayOutcome]]:
+def run(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterator[Tuple[int, Outcome]]:
     """(place in the archive, outcome) for each of these entries, of so many processes side by side.
 
     Raises :class:`Unavailable` where the runtime cannot be started.

@@ -16,7 +16,7 @@ from caniexport.model.messages import describe, describe_exception, message_id, 
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Exporter, Stage, Status
 from caniexport.worker import compare, exporters, onnx_file, subject
-from caniexport.worker.failures import status_of
+from caniexport.worker.failures import Outcome, status_of
 from caniexport.worker.sharing import shared
 
 
@@ -28,13 +28,6 @@ class _Stop(Exception):
         self.stage = stage
         self.status = status
         self.described = described
-
-
-class Outcome(NamedTuple):
-    """What a cell adds to its row, and the texts its row refers to by id."""
-
-    row: Dict[str, Any]
-    messages: Dict[str, str]
 
 
 class Eager(NamedTuple):
@@ -243,7 +236,7 @@ class _Work:
     def _compare(self, truth: List[List[Any]], outputs: List[List[Any]]) -> None:
         variant = self.variant
         parts = [
-            _located(
+            compare.located(
                 index,
                 compare.compare(
                     want,
@@ -335,7 +328,7 @@ def _equivalence(variant: Variant, truth: List[List[Any]], outputs: List[List[An
     """The largest difference between a fix and the failing form; more than the tolerance ends the cell."""
     case = variant.case
     parts = [
-        _located(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
+        compare.located(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
         for index, (want, got) in enumerate(zip(truth, outputs))
     ]
     result = compare.worst(parts)
@@ -410,13 +403,6 @@ def _in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, s
     signature, _, text = describe_exception(stage.value, error)
     text = "input set {}: {}".format(index, text)
     return signature, message_id(text), text
-
-
-def _located(index: int, difference: compare.Difference) -> compare.Difference:
-    if not difference.problem:
-        return difference
-    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
-    return difference._replace(problem="\n".join(lines))
 
 
 @contextmanager

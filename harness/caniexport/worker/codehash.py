@@ -31,7 +31,7 @@ _CELLS = (
 _REPLAYS = (
     (_MODEL, ("messages",)),
     (_WORKER, ("compare", "failures", "isolate", "process_tree")),
-    (_RUNNER, ("agreement", "beside", "one", "supervise", "tensors", "wire")),
+    (_RUNNER, ("beside", "one", "supervise", "tensors", "wire")),
 )
 _ADAPTERS = "caniexport.runner.adapters"
 

@@ -1,13 +1,13 @@
-"""What a failure is: one classification for cells and replays, of an exception and of a process that ended."""
+"""How a cell or a replay ends: one outcome, and one classification of exceptions and of processes that ended."""
 
 from __future__ import annotations
 
 import re
 import signal
-from typing import NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from caniexport.model.messages import words
-from caniexport.model.status import Status
+from caniexport.model.status import Stage, Status
 
 #: the words by which an exporter refuses an opset
 OPSET_REFUSED = re.compile(
@@ -18,6 +18,20 @@ _OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|not enough memory|bad_alloc|out of memory|failed to allocate memory", re.IGNORECASE
 )
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
+
+
+class Outcome(NamedTuple):
+    """What a cell or a replay adds to its row, and the texts its row refers to by id."""
+
+    row: Dict[str, Any]
+    messages: Dict[str, str]
+
+
+def fail(stage: Stage, status: Status, described: Tuple[str, str, str], **columns: Any) -> Outcome:
+    """Return the outcome of what ends here; ``described`` as :func:`caniexport.model.messages.describe` gives it."""
+    signature, identifier, text = described
+    row = {"stage": stage.value, "status": status.value, "signature": signature, "message_id": identifier}
+    return Outcome(dict(row, **columns), {identifier: text})
 
 
 class Ending(NamedTuple):

@@ -26,8 +26,8 @@ from caniexport.model.errors import DiskFull, StoreError
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
 from caniexport.worker import envinfo
-from caniexport.worker.cell import Outcome
 from caniexport.worker.cell_rows import CellRows, import_failed, utc_now
+from caniexport.worker.failures import Outcome
 from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import die_with_parent
 from caniexport.worker.supervisor import Broken, Settings, Supervisor

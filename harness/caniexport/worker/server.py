@@ -25,7 +25,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, Sequence
 
 from caniexport.model import corpus as corpus_module
 from caniexport.model.case import Case
@@ -34,7 +34,7 @@ from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter, Stage, Status
 from caniexport.worker.cell import EagerResults, measure
 from caniexport.worker.exporters import torch_version
-from caniexport.worker.failures import describe_code
+from caniexport.worker.failures import Outcome, describe_code, fail
 from caniexport.worker.isolate import Child, Limits, Report, follow
 from caniexport.worker.process_tree import adopt_orphans, die_with_parent, end_children
 from caniexport.worker.warm import import_before_torch, prepare_opset, threads, warm
@@ -98,7 +98,7 @@ class _Server:
         # the first line says that it is ready
         if lines > len(cells):
             return True
-        self.say(json.dumps(_failed(child, limits)).encode("utf-8"))
+        self.say(json.dumps(_failed(child, limits)._asdict()).encode("utf-8"))
         return False
 
     def _work(self, report: Report, cells: Sequence[Cell], checks: bool) -> None:
@@ -117,7 +117,7 @@ class _Server:
             variants = self._loaded[cell.case].variants
             outcome = measure(cell, variants, lambda stage: report.begin(stage.value), self._bundles, known, checks)
             row = {name: value.item() if hasattr(value, "item") else value for name, value in outcome.row.items()}
-            report.send({"row": row, "messages": outcome.messages})
+            report.send(outcome._replace(row=row)._asdict())
 
 
 def main() -> int:
@@ -167,31 +167,22 @@ def _seed() -> None:
             seed(0)
 
 
-def _failed(child: Child, limits: Limits) -> Dict[str, Any]:
+def _failed(child: Child, limits: Limits) -> Outcome:
     """The outcome of the cell that a child was at when it ended."""
     ending = child.ending
     assert ending is not None
-    stage = child.stage or Stage.EAGER.value
-    texts: List[str] = []
+    stage = Stage(child.stage or Stage.EAGER.value)
     if ending.status is Status.TIMEOUT:
-        texts = ["still in stage {} after {:g} s".format(stage, limits.seconds)]
+        text = "still in stage {} after {:g} s".format(stage.value, limits.seconds)
     elif ending.status is Status.OOM:
-        texts = ["more than {} MiB in stage {}".format(limits.memory_mb, stage)]
+        text = "more than {} MiB in stage {}".format(limits.memory_mb, stage.value)
     elif ending.status is Status.INVALID:
-        texts = ["the measuring process was killed from outside in stage {}".format(stage)]
+        text = "the measuring process was killed from outside in stage {}".format(stage.value)
     else:
-        texts = ["{} in stage {}".format(describe_code(ending.code or 0), stage)]
+        text = "{} in stage {}".format(describe_code(ending.code or 0), stage.value)
     if ending.output:
-        texts += ["last output:", ending.output[-_OUTPUT:]]
-    signature, identifier, kept = describe(stage, ending.kind, "\n".join(texts))
-    row = {
-        "runtime": "onnxruntime",
-        "stage": stage,
-        "status": ending.status.value,
-        "signature": signature,
-        "message_id": identifier,
-    }
-    return {"row": row, "messages": {identifier: kept}}
+        text += "\nlast output:\n" + ending.output[-_OUTPUT:]
+    return fail(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 from caniexport.model.messages import describe
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Stage, Status
-from caniexport.worker.cell import Outcome
-from caniexport.worker.failures import describe_code, is_kill
+from caniexport.worker.failures import Outcome, describe_code, fail, is_kill
 from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import kill_group, kill_marked
 
@@ -180,7 +179,7 @@ class _ServerProcess:
                 break
             if "row" in message:
                 count += 1
-                yield Outcome(message["row"], message["messages"])
+                yield Outcome(**message)
             seconds = limits.seconds + _SILENT_SECONDS
         self.serves = message is not None
         if message is None and count < len(cells):
@@ -242,13 +241,6 @@ def _environment() -> Dict[str, str]:
 
 def _lost(text: str) -> Outcome:
     """The outcome of a cell whose server is gone: where it was is not known."""
-    stage = Stage.EAGER.value
-    signature, identifier, kept = describe(stage, "Killed", "{} in stage {}".format(text, stage))
-    row = {
-        "runtime": "onnxruntime",
-        "stage": stage,
-        "status": Status.INVALID.value,
-        "signature": signature,
-        "message_id": identifier,
-    }
-    return Outcome(row, {identifier: kept})
+    stage = Stage.EAGER
+    described = describe(stage.value, "Killed", "{} in stage {}".format(text, stage.value))
+    return fail(stage, Status.INVALID, described, runtime="onnxruntime")

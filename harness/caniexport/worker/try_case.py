@@ -13,8 +13,8 @@ from typing import FrozenSet, List
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import is_canary
-from caniexport.worker.cell import Outcome
 from caniexport.worker.envinfo import public, version_of
+from caniexport.worker.failures import Outcome
 from caniexport.worker.supervisor import Settings, Supervisor
 
 _COLUMNS = ("exporter_effective", "opset_effective", "ir_version", "ops", "facts")
