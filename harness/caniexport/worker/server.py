@@ -8,7 +8,7 @@ It reads a JSON request a line from standard input and writes JSON lines to what
     {"cells": [[...Cell fields...]], "limits": [60.0, 2048, 300.0], "apart": false, "checks": true}
 
     {"ready": true}  or  {"error": "..."}       once, when it is warm
-    {"ready": true}                             a child begins
+    {"ready": 9}                                a child begins with so many cells
     {"row": {...}, "messages": {...}}           a cell's outcome; no more follow one whose process has ended
     {"end": true}                               the request is served
 
@@ -75,38 +75,34 @@ class _Server:
         built = [prepare_opset(cell.exporter, cell.opset) for cell in cells if not self._arguments.cold]
         if any(built):
             _freeze()
-        is_apart = request["apart"] or self._arguments.cold or any(map(self._needs_own_process, cells))
-        for batch in [[cell] for cell in cells] if is_apart else [cells]:
-            if not self._measure(batch, limits, request["checks"]):
-                break
+        while cells:
+            taken = self._measure(cells, limits, request)
+            cells = cells[taken:] if taken else []
         self.say(b'{"end": true}')
 
-    def _needs_own_process(self, cell: Cell) -> bool:
-        variant = self._loaded[cell.case].variants[cell.variant]
-        is_scripted = variant.exporter(cell.exporter) == Exporter.SCRIPT.value
-        return is_scripted or variant.patch is not None or variant.prepare is not None
-
-    def _measure(self, cells: Sequence[Cell], limits: Limits, checks: bool) -> bool:
-        """Measure cells in one child; return whether each came to its end."""
-        child = Child(lambda report: self._work(report, cells, checks), limits)
-        lines = 0
+    def _measure(self, cells: Sequence[Cell], limits: Limits, request: Dict[str, Any]) -> int:
+        """Measure the first of these cells in one child; return how many, 0 where it ended before its last."""
+        child = Child(lambda report: self._work(report, cells, request), limits)
+        taken, rows = 0, -1
         for _, line in follow([child]):
             if line is not None:
-                lines += 1
+                taken = json.loads(line.decode("utf-8"))["ready"] if rows < 0 else taken
+                rows += 1
                 self.say(line)
         end_children()
-        # the first line says that it is ready
-        if lines > len(cells):
-            return True
+        if rows == taken:
+            return taken
         self.say(json.dumps(_failed(child, limits)._asdict()).encode("utf-8"))
-        return False
+        return 0
 
-    def _work(self, report: Report, cells: Sequence[Cell], checks: bool) -> None:
-        """Measure cells in this process, which is theirs."""
+    def _work(self, report: Report, cells: Sequence[Cell], request: Dict[str, Any]) -> None:
+        """Measure the cells in this process, which is theirs, or the first where each is to have its own."""
         os.close(self._results)
         if self._arguments.cold:
             self.prepare()
-        report.ready()
+        if request["apart"] or any(map(self._needs_own_process, cells)):
+            cells = cells[:1]
+        report.ready({"ready": len(cells)})
         known: EagerResults = {}
         for cell in cells:
             report.begin(Stage.EAGER.value)
@@ -115,9 +111,16 @@ class _Server:
                 # torch 2.4's dynamo_export takes what an earlier export left for its own, until that is collected
                 gc.collect()
             variants = self._loaded[cell.case].variants
-            outcome = measure(cell, variants, lambda stage: report.begin(stage.value), self._bundles, known, checks)
+            outcome = measure(
+                cell, variants, lambda stage: report.begin(stage.value), self._bundles, known, request["checks"]
+            )
             row = {name: value.item() if hasattr(value, "item") else value for name, value in outcome.row.items()}
             report.send(outcome._replace(row=row)._asdict())
+
+    def _needs_own_process(self, cell: Cell) -> bool:
+        variant = self._loaded[cell.case].variants[cell.variant]
+        is_scripted = variant.exporter(cell.exporter) == Exporter.SCRIPT.value
+        return is_scripted or variant.patch is not None or variant.prepare is not None
 
 
 def main() -> int:

@@ -166,7 +166,7 @@ class _ServerProcess:
     def measure(self, cells: Sequence[Cell], limits: Limits, is_apart: bool, checks: bool) -> Iterator[Outcome]:
         """Give the outcomes as they come, so that what is written then is not lost with the cells behind it."""
         request = {"cells": cells, "limits": limits, "apart": is_apart, "checks": checks}
-        count, seconds = 0, self._warm_seconds
+        count, expected = 0, 0
         try:
             assert self._process.stdin is not None
             self._process.stdin.write((json.dumps(request) + "\n").encode("utf-8"))
@@ -174,13 +174,15 @@ class _ServerProcess:
         except OSError:
             pass  # it is dead, as the first line that does not come says
         while True:
-            message = self._receive(seconds)
+            # what has no child yet may still be warming up
+            message = self._receive(limits.seconds + _SILENT_SECONDS if count < expected else self._warm_seconds)
             if message is None or "end" in message:
                 break
             if "row" in message:
                 count += 1
                 yield Outcome(**message)
-            seconds = limits.seconds + _SILENT_SECONDS
+            else:
+                expected = count + message["ready"]
         self.serves = message is not None
         if message is None and count < len(cells):
             how = "was killed from outside" if self._has_ended() else "does not answer"
@@ -226,7 +228,8 @@ def _environment() -> Dict[str, str]:
 
     onnxruntime 1.31 starts a telemetry thread when it is imported; measuring sends nothing anywhere. Torch 2.3 starts a
     pool for compiling kernels with the first captured program; no export compiles any. Torch's database of operators
-    draws samples in the order of sets: two processes have the same ones only if they hash alike.
+    draws samples in the order of sets: two processes have the same ones only if they hash alike. A fork of large pages
+    costs half of one of small ones.
     """
     environment = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
@@ -236,6 +239,7 @@ def _environment() -> Dict[str, str]:
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     environment["PYTHONHASHSEED"] = "0"
+    environment.setdefault("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
     return environment
 
 
