@@ -17,6 +17,8 @@ OPSET_REFUSED = re.compile(
 _OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|not enough memory|bad_alloc|out of memory|failed to allocate memory", re.IGNORECASE
 )
+#: the kind of an ending of a process that its parent ended for what it sent
+FOREIGN = "ForeignReply"
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
 
 
@@ -58,11 +60,13 @@ def status_of(error: BaseException, is_export: bool = False) -> Status:
 
 
 def ending_of(code: Optional[int], killed: Optional[Status], output: str = "") -> Ending:
-    """Return how a process ended that a limit ``killed`` (out of time, out of memory), or that ended by itself."""
+    """Return how a process ended that its parent ``killed`` (late, large, sent nonsense), or that ended by itself."""
     if killed is Status.TIMEOUT:
         return Ending(killed, "Timeout", code, output)
     if killed is Status.OOM:
         return Ending(killed, "OutOfMemory", code, output)
+    if killed is Status.CRASH:
+        return Ending(killed, FOREIGN, code, output)
     if code is None or is_kill(code):
         # no limit of ours: the machine's memory ran out, or somebody ended the process
         return Ending(Status.INVALID, "Killed", code, output)

@@ -5,8 +5,8 @@ of cells, each operator, each archive of files; nothing that the work leaves in 
 has a group of its own, ends with its parent, adopts what its descendants leave behind, and may allocate no more than
 its limit. :func:`follow` hands on what children send, kills one that is late or too large, and says how each ended.
 
-The code that is measured is trusted not to forge what it sends. It may crash, hang, exhaust memory, flood its output,
-fork, or close every descriptor.
+The code that is measured is trusted not to forge an outcome. It may crash, hang, exhaust memory, flood its output,
+fork, close every descriptor, or write nonsense to each.
 """
 
 from __future__ import annotations
@@ -121,8 +121,13 @@ class Child:
         """Descriptors on which something may arrive."""
         return self._pipes
 
+    @property
+    def is_killed(self) -> bool:
+        """Whether its parent has ended it."""
+        return self._killed is not None
+
     def kill(self, why: Optional[Status] = None) -> None:
-        """End it with its group; ``why`` is the limit that it passed."""
+        """End it with its group; ``why`` is the limit that it passed, ``CRASH`` for nonsense that it sent."""
         self._killed = why
         kill_group(self.pid)
         try:

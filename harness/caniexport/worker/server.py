@@ -34,7 +34,7 @@ from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter, Stage, Status
 from caniexport.worker.cell import EagerResults, measure
 from caniexport.worker.exporters import torch_version
-from caniexport.worker.failures import Outcome, describe_code, fail
+from caniexport.worker.failures import FOREIGN, Outcome, describe_code, fail
 from caniexport.worker.isolate import Child, Limits, Report, follow
 from caniexport.worker.process_tree import adopt_orphans, die_with_parent, end_children
 from caniexport.worker.warm import import_before_torch, prepare_opset, threads, warm
@@ -42,6 +42,7 @@ from caniexport.worker.warm import import_before_torch, prepare_opset, threads, 
 #: the end of its output that a message of a process that ended keeps
 _OUTPUT = 1500
 _COLD = "--cold"
+_OUTCOME = set(Outcome._fields)
 
 
 class _Server:
@@ -85,10 +86,17 @@ class _Server:
         child = Child(lambda report: self._work(report, cells, request), limits)
         taken, rows = 0, -1
         for _, line in follow([child]):
-            if line is not None:
-                taken = json.loads(line.decode("utf-8"))["ready"] if rows < 0 else taken
-                rows += 1
-                self.say(line)
+            if line is None or child.is_killed:
+                continue
+            message = _parse(line)
+            if rows < 0:
+                taken = message.get("ready", 0)
+            elif rows == taken or set(message) != _OUTCOME:
+                # something else has written to its pipe
+                child.kill(Status.CRASH)
+                continue
+            rows += 1
+            self.say(line)
         end_children()
         if rows == taken:
             return taken
@@ -170,11 +178,24 @@ def _seed() -> None:
             seed(0)
 
 
+def _parse(line: bytes) -> Dict[str, Any]:
+    """The message of a line, empty where it is none."""
+    try:
+        message = json.loads(line.decode("utf-8"))
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
 def _failed(child: Child, limits: Limits) -> Outcome:
     """The outcome of the cell that a child was at when it ended."""
     ending = child.ending
     assert ending is not None
     stage = Stage(child.stage or Stage.EAGER.value)
+    if ending.kind == FOREIGN:
+        # what it had reached by then is a matter of time, as is what it printed
+        stage, text = Stage.EAGER, "its process sent what was not asked for"
+        return fail(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
     if ending.status is Status.TIMEOUT:
         text = "still in stage {} after {:g} s".format(stage.value, limits.seconds)
     elif ending.status is Status.OOM:

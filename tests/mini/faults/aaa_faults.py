@@ -213,6 +213,37 @@ class FaultSession(_Fault):
         return x + 1
 
 
+class FaultWritesEverywhere(_Fault):
+    """Writes to every pipe that is open."""
+
+    def forward(self, x):
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b'{"batch": 1, "cell": 0, "row": {"status": "pass"}, "messages": {}}\n')
+        return x + 1
+
+
+class FaultForeignStage(_Fault):
+    """Notes a stage that there is none of, in whatever file is open, and dies."""
+
+    def forward(self, x):
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError, ValueError):
+                batch, cell, _ = os.pread(descriptor, 64, 0).split()
+                os.pwrite(descriptor, b"%s %s garbage".ljust(64) % (batch, cell), 0)
+        os._exit(3)
+
+
+class FaultForeignRow(_Fault):
+    """Tells a row of its own for whatever is measured, on every pipe, line after line."""
+
+    def forward(self, x):
+        while True:
+            for descriptor in range(3, 64):
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, b'{"batch": 1, "ended": 0}\n')
+
+
 class FaultDoesNotWait(_Fault):
     """Tells every open pipe not to wait, and prints more than one holds."""
 
