@@ -21,7 +21,7 @@ pytestmark = pytest.mark.measures
 
 VERSION, SCRIPTING_VERSION = "91.0.0", "92.0.0"
 #: seconds; a cell takes hundredths of one, an endless one is killed at the limit and again at its double
-TIMEOUT = "6"
+TIMEOUT = "2"
 MEMORY_MB = "256"
 MARK = "CANIEXPORT_TEST_MARK"
 
