@@ -66,7 +66,7 @@ def together(variant, case, name):
     """All of them in one process, which captures the program as often as a measured cell does."""
 
     def digests():
-        with sharing.shared((case, name)):
+        with sharing.shared(True):
             return json.dumps(
                 {
                     f"{case}/{name}/{exporter}/{opset}": digest(variant, case, exporter, opset)

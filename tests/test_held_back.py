@@ -39,7 +39,7 @@ class Planted(Case):
         SEEN.append(1)
 """
 
-NAMES_US = HEAD + "        from caniexport.worker.process import not_there\n\n        return not_there\n"
+NAMES_US = HEAD + "        from caniexport.worker.isolate import not_there\n\n        return not_there\n"
 FAILS_ON_OLD = (
     HEAD + f"        if torch.__version__ == '{OLD}':\n            raise KeyError('only here')\n        return x + 1\n"
 )

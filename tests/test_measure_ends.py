@@ -107,7 +107,7 @@ def test_a_measurement_that_is_ended_leaves_no_process_and_every_finished_row(ho
         said = "\n".join(command_lines(home))
         return all(
             word in said
-            for word in ("caniexport.machine.guard", "tox", "caniexport.worker.zygote", "sleep 600", "sleep 601")
+            for word in ("caniexport.machine.guard", "tox", "caniexport.worker.server", "sleep 600", "sleep 601")
         )
 
     wait_for(everyone_is_there, process)

@@ -1,4 +1,4 @@
-"""The whole pipeline without torch, from tox through zygote, journal, parquet, gate and publish to the answers.
+"""The whole pipeline without torch, from tox through server, journal, parquet, gate and publish to the answers.
 
 Two stand-in releases are measured through the project's own tox.ini, a third has no wheels. ``mini/expected.json`` says
 what every cell must be.

@@ -82,7 +82,7 @@ def only(cells, **filters):
 
 
 def test_no_text_names_a_function_or_a_frame_of_the_measuring_code(texts):
-    own = re.compile(r"override_again|_keep_overrides|\b(?:zygote|exporters|supervisor)\.py\b|harness[./]worker")
+    own = re.compile(r"override_again|_keep_overrides|\b(?:zygote|server|exporters|supervisor)\.py\b|harness[./]worker")
 
     assert [text for text in texts if own.search(text)] == []
 

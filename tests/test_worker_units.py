@@ -126,7 +126,7 @@ def test_a_call_stack_ends_where_the_measuring_process_begins():
     own = PACKAGE / "worker"
     text = (
         "no rule\n/lib/torch/onnx/utils.py(104): export\n"
-        f"{own}/exporters.py(131): _default\n{own}/zygote.py(290): <module>\n<frozen runpy>(88): _run_code\n)\nEmpty"
+        f"{own}/exporters.py(131): _default\n{own}/server.py(290): <module>\n<frozen runpy>(88): _run_code\n)\nEmpty"
     )
 
     assert tidy(text) == "no rule\nutils.py(104): export\n)\nEmpty"

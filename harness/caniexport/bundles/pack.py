@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import zipfile
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import versions
 from caniexport.bundles import probes
+from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.errors import CaniexportError
-from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.runner import CARRIED
 from caniexport.runner.archive import CELLS, CONTENTS, FORMAT, MANIFEST, Archive, ArchiveEntry, session_text
 from caniexport.runner.contents import Contents, contents
@@ -28,8 +27,10 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).resolve().parent.parent
 _MAIN = '''"""An archive of bundles that runs itself: python FILE --runtime onnxruntime -o DIR (or --help)."""
 
+import os
 import sys
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # numpy's library starts its threads when it is imported
 from caniexport.runner.main import run_itself
 
 sys.exit(run_itself())
@@ -150,13 +151,11 @@ def probe_entries() -> Iterator[tuple[ArchiveEntry, bytes]]:
 
 def make_bundle(files: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
     """A bundle's name and its zip file, as :func:`caniexport.worker.onnx_file.write_bundle` makes them."""
-    digest, buffer = hashlib.sha256(), io.BytesIO()
+    contents, buffer = list(files), io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files:
-            digest.update(f"{name}:{len(content)}\n".encode("ascii"))
-            digest.update(content)
+        for name, content in contents:
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return digest.hexdigest()[:BUNDLE_DIGITS], buffer.getvalue()
+    return hash_bundle(contents), buffer.getvalue()
 
 
 def archive_bytes(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 #: modules that the runner imports and an archive therefore carries, below ``caniexport``
 CARRIED = (
+    "model/bundlehash",
     "model/canaries",
     "model/casehash",
     "model/errors",
@@ -22,6 +23,7 @@ CARRIED = (
     "worker/codehash",
     "worker/compare",
     "worker/envinfo",
-    "worker/process",
+    "worker/failures",
+    "worker/isolate",
     "worker/process_tree",
 )

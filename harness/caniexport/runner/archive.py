@@ -14,7 +14,6 @@ line feed before the content.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -24,6 +23,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
+from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.errors import CaniexportError
 from caniexport.model.rows import BUNDLE_DIGITS, NAME
 from caniexport.runner.contents import Contents
@@ -184,22 +184,20 @@ def unpack(name: str, data: bytes) -> BundleFiles:
     """A bundle from its zip file. Raises :class:`UnusableBundle`, and what :mod:`zipfile` raises."""
     sets: Dict[int, Dict[str, Dict[int, bytes]]] = {}
     model: Optional[bytes] = None
-    digest = hashlib.sha256()
     with zipfile.ZipFile(io.BytesIO(data)) as files:
         members = [(info.filename, files.read(info)) for info in files.infolist()]
     for file, content in members:
         part = _FILE.fullmatch(file)
         if part is None:
             raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, file))
-        digest.update("{}:{}\n".format(file, len(content)).encode("ascii"))
-        digest.update(content)
         if part.group("kind") is None:
             model = content
         else:
             kinds = sets.setdefault(int(part.group("set")), {"input": {}, "output": {}})
             kinds[part.group("kind")][int(part.group("position"))] = content
-    if digest.hexdigest()[:BUNDLE_DIGITS] != name:
-        raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
+    found = hash_bundle(members)
+    if found != name:
+        raise UnusableBundle("bundle {}: its content is that of {}".format(name, found))
     if model is None:
         raise UnusableBundle("bundle {} has no model".format(name))
     ordered = [sets[number] for number in sorted(sets)]

@@ -18,19 +18,20 @@ from caniexport.model.status import Stage, Status
 from caniexport.runner import one
 from caniexport.runner.adapters.base import Adapter
 from caniexport.runner.archive import Archive, ArchiveEntry
-from caniexport.runner.one import Ran, ReplayOutcome
+from caniexport.runner.one import Ran
+from caniexport.worker.failures import Ending, Outcome
 
 #: rows that say nothing of a runtime: its CPU provider has nothing to add
 _SAYS_NOTHING = (Status.SKIP.value, Status.INVALID.value)
 _WORDS = 300
 
 
-def wanted(outcome: ReplayOutcome) -> bool:
+def wanted(outcome: Outcome) -> bool:
     """Whether the CPU provider is to be asked."""
     return outcome.row["status"] not in _SAYS_NOTHING
 
 
-def compared(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: Ran) -> ReplayOutcome:
+def compared(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: Ran) -> Outcome:
     """The outcome with the facts that the CPU provider ``cpu`` adds. Never raises."""
     second = one.run(cpu, archive, entry, _silent)
     row = second.outcome.row
@@ -40,9 +41,9 @@ def compared(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: Ran) -> R
     return _with(ran.outcome, facts)
 
 
-def lost(so_far: ReplayOutcome, status: Status, text: str) -> ReplayOutcome:
+def lost(so_far: Outcome, ending: Ending, text: str) -> Outcome:
     """The outcome of a bundle whose file ended the process on the CPU provider."""
-    return _with(so_far, {"status": status.value, "signature": text[:_WORDS]})
+    return _with(so_far, {"status": ending.status.value, "signature": text[:_WORDS]})
 
 
 def _apart(entry: ArchiveEntry, ran: Ran, second: Ran) -> Dict[str, Any]:
@@ -59,7 +60,7 @@ def _apart(entry: ArchiveEntry, ran: Ran, second: Ran) -> Dict[str, Any]:
     return facts
 
 
-def _with(outcome: ReplayOutcome, facts: Dict[str, Any]) -> ReplayOutcome:
+def _with(outcome: Outcome, facts: Dict[str, Any]) -> Outcome:
     return outcome._replace(row=dict(outcome.row, facts={"cpu": facts}))
 
 

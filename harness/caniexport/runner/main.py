@@ -8,27 +8,25 @@ import json
 import os
 import random
 import sys
-import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import describe
 from caniexport.model.printable import printable
 from caniexport.model.status import Status
-from caniexport.runner import adapters, chosen, own_runtime, report
+from caniexport.runner import adapters, chosen, own_runtime, report, supervise
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive, ArchiveEntry, session_text
 from caniexport.runner.expectations import Expectation, of_files
-from caniexport.runner.one import ReplayOutcome, ended
 from caniexport.runner.report import EndedFile
-from caniexport.runner.serve import serve
-from caniexport.runner.supervise import ReplaySettings, ReplaySupervisor, shares
 from caniexport.worker import envinfo
 from caniexport.worker.codehash import replay_code_hash
+from caniexport.worker.failures import Outcome, fail
+from caniexport.worker.isolate import Limits
 
 #: days after which somebody looks again at what a written list expects
 _REVIEW_DAYS = 182
@@ -42,13 +40,10 @@ def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
     use; whatever the rows say is a measurement, not an error, unless a list of expectations is given: then 1 where a
     file does not work that it does not expect, or where an entry of it does not hold.
     """
-    if arguments and arguments[0] == "serve":
-        return serve(list(arguments[1:]))
     options = _parser(program).parse_args(arguments)
     path = program or Path(options.archive)
     try:
-        run = _Run(options, Archive(path), path, program)
-        return run.go()
+        return _Run(options, Archive(path), path).go()
     except (UnknownName, CorpusError) as error:
         sys.stderr.write(printable("{}\n".format(error)))
         return 2
@@ -90,45 +85,39 @@ def _parser(program: Optional[Path]) -> argparse.ArgumentParser:
     return parser
 
 
-class _Counts(NamedTuple):
-    rows: "Counter[str]"
-    lock: Any
-
-
 class _Run:
     """One invocation: its environment's row first, then a row for each bundle."""
 
-    def __init__(self, options: argparse.Namespace, archive: Archive, path: Path, program: Optional[Path]) -> None:
+    def __init__(self, options: argparse.Namespace, archive: Archive, path: Path) -> None:
         self.options = options
         self.archive = archive
         self.adapter = adapters.find(options.runtime, options.provider)
         self.own = own_runtime.facts(options.runtime) if own_runtime.is_file(options.runtime) else {}
         self.expectations = _expectations(options.expectations)
         self.run_id = options.run_id or _run_id()
-        command = [sys.executable, str(program)] if program else [sys.executable, "-m", "caniexport.runner"]
-        self.settings = ReplaySettings(
-            command, path, options.runtime, self.adapter.provider, options.timeout, options.memory
-        )
-        self.counts = _Counts(Counter(), threading.Lock())
+        limits = Limits(options.timeout, options.memory)
+        self.settings = supervise.ReplaySettings(path, options.runtime, self.adapter.provider, limits)
+        self.counts: "Counter[str]" = Counter()
         self.ended: Dict[int, EndedFile] = {}
-        self.failures: List[BaseException] = []
 
     def go(self) -> int:
         places = chosen.places(self.archive, self._choice())
         with self._journal() as journal:
             try:
-                running = ReplaySupervisor(self.settings).start()
+                running = supervise.start(self.settings)
             except Unavailable as error:
                 return self._unavailable(journal, error)
             environment = self._environment(running)
             environment["planned"] = len(places)
             journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
             started = time.monotonic()
-            self._all(journal, places, environment, running)
-        seconds = time.monotonic() - started
-        if self.failures:
-            raise self.failures[0]
-        self._say(running, sum(self.counts.rows.values()), seconds)
+            for place, outcome in supervise.run(self.settings, places, self.options.workers):
+                row = self._row(self.archive.entries[place], outcome, environment, running)
+                journal.run(row, outcome.messages)
+                self.counts[row["status"]] += 1
+                text = outcome.messages.get(row.get("message_id") or "", "")
+                self.ended[place] = EndedFile(self.archive.entries[place], row, text)
+        self._say(running, time.monotonic() - started)
         return self._report(running)
 
     def _report(self, running: Running) -> int:
@@ -157,34 +146,12 @@ class _Run:
         sys.stdout.write(printable("\n".join(report.lines(found)) + "\n"))
         return 1 if found.stops else 0
 
-    def _all(self, journal: Journal, places: List[int], environment: Dict[str, Any], running: Running) -> None:
-        """Each worker has a supervisor and a share of the bundles; the journal takes one row at a time."""
-
-        def work(share: List[int]) -> None:
-            try:
-                with ReplaySupervisor(self.settings) as supervisor:
-                    for place, outcome in supervisor.run(share):
-                        row = self._row(self.archive.entries[place], outcome, environment, running)
-                        with self.counts.lock:
-                            journal.run(row, outcome.messages)
-                            self.counts.rows[row["status"]] += 1
-                            text = outcome.messages.get(row.get("message_id") or "", "")
-                            self.ended[place] = EndedFile(self.archive.entries[place], row, text)
-            except BaseException as error:  # told to the thread that waits
-                self.failures.append(error)
-
-        threads = [threading.Thread(target=work, args=(share,)) for share in shares(places, self.options.workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
     def _unavailable(self, journal: Journal, error: Unavailable) -> int:
         """One row for everything: nothing was run, and why."""
         environment = self._environment(Running("", ""))
         journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
-        outcome = ended(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
+        outcome = fail(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
         installed = envinfo.installed()
         version = next((installed[name] for name in self.adapter.packages if name in installed), "")
@@ -194,7 +161,7 @@ class _Run:
         return 1
 
     def _row(
-        self, entry: Optional[ArchiveEntry], outcome: ReplayOutcome, environment: Dict[str, Any], running: Running
+        self, entry: Optional[ArchiveEntry], outcome: Outcome, environment: Dict[str, Any], running: Running
     ) -> Dict[str, Any]:
         row: Dict[str, Any] = {
             "run_id": self.run_id,
@@ -226,9 +193,10 @@ class _Run:
         name = "{}-{}-{}".format(self.adapter.name, self.adapter.provider, self.run_id)
         return Journal(Path(self.options.output) / "journal", name)
 
-    def _say(self, running: Running, rows: int, seconds: float) -> None:
-        words = ["{} {}".format(self.counts.rows[status], status) for status in _COUNTED if self.counts.rows[status]]
+    def _say(self, running: Running, seconds: float) -> None:
+        words = ["{} {}".format(self.counts[status], status) for status in _COUNTED if self.counts[status]]
         where = "{} {} on {}".format(self.adapter.name, running.version, self.adapter.provider)
+        rows = sum(self.counts.values())
         sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, rows, seconds, ", ".join(words) or "-"))
 
 

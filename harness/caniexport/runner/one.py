@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
@@ -14,40 +13,24 @@ from caniexport.model.messages import describe, describe_exception, message_id, 
 from caniexport.model.status import Stage, Status
 from caniexport.runner import tensors
 from caniexport.runner.adapters.base import Adapter, AdapterSession, Given, Refused
-from caniexport.runner.agreement import agreed
 from caniexport.runner.archive import Archive, ArchiveEntry, BundleFiles, UnusableBundle
 from caniexport.runner.wire import Malformed
 from caniexport.worker import compare
+from caniexport.worker.failures import Outcome, fail, status_of
 
 Announce = Callable[[Stage], None]
-
-_OUT_OF_MEMORY = re.compile(r"not enough memory|bad_alloc|out of memory|Failed to allocate memory", re.IGNORECASE)
-
-
-class ReplayOutcome(NamedTuple):
-    """What a bundle adds to its row, and the texts its row refers to by id."""
-
-    row: Dict[str, Any]
-    messages: Dict[str, str]
 
 
 class _ReplayStop(Exception):
     def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
         super().__init__(described[2])
-        self.outcome = ended(stage, status, described)
-
-
-def ended(stage: Stage, status: Status, described: Tuple[str, str, str]) -> ReplayOutcome:
-    """A row that ends here; ``described`` as :func:`caniexport.model.messages.describe` gives it."""
-    signature, identifier, text = described
-    row = {"stage": stage.value, "status": status.value, "signature": signature, "message_id": identifier}
-    return ReplayOutcome(row, {identifier: text})
+        self.outcome = fail(stage, status, described)
 
 
 class Ran(NamedTuple):
     """A bundle's outcome, and its outputs for each input set where the provider asked for gave them."""
 
-    outcome: ReplayOutcome
+    outcome: Outcome
     outputs: Optional[List[List[Any]]]
 
 
@@ -69,7 +52,7 @@ def _run(
     announce: Announce,
     row: Dict[str, Any],
     outputs: List[List[Any]],
-) -> ReplayOutcome:
+) -> Outcome:
     """Fill ``row`` and ``outputs`` as far as it comes: whatever ends the bundle is raised as :class:`_ReplayStop`."""
     bundle = _read(archive, entry)
     inputs, expected = _tensors(bundle) if adapter.computes else (_readable(bundle), [])
@@ -89,8 +72,8 @@ def _run(
         if borrowed:
             raise _ReplayStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(borrowed)))
     if session.degraded:
-        return ended(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
-    return ReplayOutcome({"stage": Stage.DONE.value, "status": Status.PASS.value}, {})
+        return fail(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
+    return Outcome({"stage": Stage.DONE.value, "status": Status.PASS.value}, {})
 
 
 class _At:
@@ -132,9 +115,7 @@ class _At:
 
 
 def _status_of(error: BaseException) -> Status:
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
-        return Status.OOM
-    return Status.UNSUPPORTED if isinstance(error, Refused) else Status.FAIL
+    return Status.UNSUPPORTED if isinstance(error, Refused) else status_of(error)
 
 
 def _read(archive: Archive, entry: ArchiveEntry) -> BundleFiles:
@@ -227,8 +208,7 @@ def difference(
     ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type.
     """
     parts = [
-        agreed(want, got, entry.rtol, entry.atol)
-        or _located(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, who))
+        compare.located(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, who))
         for index, (want, got) in enumerate(zip(expected, outputs))
     ]
     return compare.worst(parts) if parts else None
@@ -245,13 +225,6 @@ def _numbers(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[An
         same_shape = want.shape == got.shape
         right[place] = (want != got).astype("int64") if same_shape else np.zeros(got.shape, "int64")
     return left, right
-
-
-def _located(index: int, difference: compare.Difference) -> compare.Difference:
-    if not difference.problem:
-        return difference
-    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
-    return difference._replace(problem="\n".join(lines))
 
 
 def _seconds(value: float) -> float:

@@ -44,13 +44,6 @@ OTHERS: Dict[int, str] = {
 _DIMS, _TYPE, _FLOAT, _INT32, _STRING, _INT64, _RAW, _DOUBLE, _UINT64 = 1, 2, 4, 5, 6, 7, 9, 10, 11
 #: a ``TensorProto``'s segment, which nobody writes; a ``SequenceProto``'s tensors, an ``OptionalProto``'s value
 _ELEMENTS = 3
-#: a field's first byte, as far as the usual form has it: one dimension, the type, the name, the raw values
-_ONE_DIM, _ONE_TYPE, _NAME_BLOCK, _RAW_BLOCK = 0x08, 0x10, 0x42, 0x4A
-_BLOCKS = (_NAME_BLOCK, _RAW_BLOCK)
-#: TensorProto.DataType -> little-endian, as ONNX has raw values by definition, and as this machine has them
-_NUMPY: Dict[int, Tuple[Any, Any]] = {
-    kind: (np.dtype(name).newbyteorder("<"), np.dtype(name)) for kind, name in DTYPES.items()
-}
 #: of ``ModelProto``; of ``GraphProto``; of ``ValueInfoProto``; of ``TypeProto``; of ``TensorProto``
 _GRAPH, _INPUTS, _OUTPUTS, _INITIALIZERS, _VALUE_NAME, _VALUE_TYPE, _TENSOR, _NAME = 7, 11, 12, 5, 1, 2, 1, 8
 
@@ -65,9 +58,6 @@ def read(data: bytes) -> Any:
     Raises :class:`NoNumpyType`, and :class:`~caniexport.runner.wire.Malformed` for bytes that are no tensor or hold
     another number of values than its shape has.
     """
-    usual = _usual(data)
-    if usual is not None:
-        return usual
     found = wire.grouped(data)
     if _ELEMENTS in found or not found.keys() - {_TYPE}:
         # the latter is an empty one: a tensor has its values, or a dimension that is 0
@@ -78,42 +68,6 @@ def read(data: bytes) -> Any:
     if values.size != int(np.prod(shape, dtype=np.int64)):
         raise wire.Malformed("{} values for the shape {}".format(values.size, list(shape)))
     return values.reshape(shape)
-
-
-def _usual(data: bytes) -> Any:
-    """The array of a tensor as libraries write it: dimensions one by one, type, raw bytes; ``None`` for another form.
-
-    A bundle's tensors are small: reading them field by field costs more than the array itself.
-    """
-    shape: List[int] = []
-    kind, size, raw = 0, 1, None
-    position, end = 0, len(data)
-    try:
-        while position < end:
-            tag = data[position]
-            number, position = wire.varint(data, position + 1)
-            if tag == _ONE_DIM:
-                shape.append(number)
-                size *= number
-            elif tag == _ONE_TYPE:
-                kind = number
-            elif tag in _BLOCKS:
-                if tag == _RAW_BLOCK and raw is None:
-                    raw = data[position : position + number]
-                elif tag == _RAW_BLOCK:
-                    return None
-                position += number
-            else:
-                return None
-    except wire.Malformed:
-        return None
-    if raw is None or kind not in _NUMPY or position != end:
-        return None
-    written, native = _NUMPY[kind]
-    if len(raw) != size * native.itemsize:
-        return None
-    # a copy, because some runtimes refuse an array they may not write
-    return np.frombuffer(raw, written).astype(native).reshape(shape)
 
 
 def _values(kind: int, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:

@@ -1,10 +1,9 @@
-"""One cell, from eager to done. Everything here happens in a process of its own (:mod:`caniexport.worker.zygote`)."""
+"""One cell, from eager to done. Everything here happens in a process of its own (:mod:`caniexport.worker.server`)."""
 
 from __future__ import annotations
 
 import errno
 import json
-import re
 import time
 import warnings
 from contextlib import contextmanager
@@ -17,14 +16,8 @@ from caniexport.model.messages import describe, describe_exception, message_id, 
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Exporter, Stage, Status
 from caniexport.worker import compare, exporters, onnx_file, subject
+from caniexport.worker.failures import Outcome, status_of
 from caniexport.worker.sharing import shared
-
-_OPSET_REFUSED = re.compile(
-    r"[Uu]nsupported (ONNX )?opset|Unsupported onnx_opset_version|opset_version.{0,40}(not supported|unsupported)"
-)
-_OUT_OF_MEMORY = re.compile(
-    r"can't allocate memory|not enough memory|bad_alloc|out of memory|Failed to allocate memory"
-)
 
 
 class _Stop(Exception):
@@ -35,13 +28,6 @@ class _Stop(Exception):
         self.stage = stage
         self.status = status
         self.described = described
-
-
-class Outcome(NamedTuple):
-    """What a cell adds to its row, and the texts its row refers to by id."""
-
-    row: Dict[str, Any]
-    messages: Dict[str, str]
 
 
 class Eager(NamedTuple):
@@ -177,7 +163,7 @@ class _Work:
             warnings.simplefilter("always")
             try:
                 used = exporters.default_opset() if opset is None else opset
-                with variant.patch(used) if variant.patch is not None else _nothing(), shared(self._owner()):
+                with variant.patch(used) if variant.patch is not None else _nothing(), shared(self._is_shared()):
                     started = time.perf_counter()
                     content = exporters.export(request)
                     self.row["seconds_export"] = time.perf_counter() - started
@@ -185,13 +171,12 @@ class _Work:
                 self._note_warnings(caught)
         return content
 
-    def _owner(self) -> Optional[Tuple[str, str]]:
-        """Whose captured program dynamo may use again; a patch or a preparation may depend on the opset.
+    def _is_shared(self) -> bool:
+        """Whether dynamo may use a captured program again; a patch or a preparation may depend on the opset.
 
         The default call is dynamo's from 2.9 on: it captures the same program where the shapes are said the same way.
         """
-        own = self.variant.patch is None and self.variant.prepare is None
-        return (self.cell.case, self.cell.variant) if own else None
+        return self.variant.patch is None and self.variant.prepare is None
 
     def _check(self, content: bytes, eager: Eager) -> onnx_file.Bundle:
         import onnx
@@ -251,7 +236,7 @@ class _Work:
     def _compare(self, truth: List[List[Any]], outputs: List[List[Any]]) -> None:
         variant = self.variant
         parts = [
-            _located(
+            compare.located(
                 index,
                 compare.compare(
                     want,
@@ -343,7 +328,7 @@ def _equivalence(variant: Variant, truth: List[List[Any]], outputs: List[List[An
     """The largest difference between a fix and the failing form; more than the tolerance ends the cell."""
     case = variant.case
     parts = [
-        _located(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
+        compare.located(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
         for index, (want, got) in enumerate(zip(truth, outputs))
     ]
     result = compare.worst(parts)
@@ -396,11 +381,9 @@ def _facts(of_case: Callable[[Any], Dict[str, Any]], model: Any) -> Dict[str, An
 
 
 def _status_of(stage: Stage, error: BaseException) -> Status:
-    text = words(error)
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
-        return Status.OOM
-    if stage is Stage.EXPORT and _OPSET_REFUSED.search(text):
-        return Status.UNSUPPORTED
+    status = status_of(error, is_export=stage is Stage.EXPORT)
+    if status is not Status.FAIL:
+        return status
     if isinstance(error, runtimes.WrongProvider):
         return Status.UNSUPPORTED
     is_ours = isinstance(error, runtimes.UncertainInputs) or _is_full_disk(error)
@@ -420,13 +403,6 @@ def _in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, s
     signature, _, text = describe_exception(stage.value, error)
     text = "input set {}: {}".format(index, text)
     return signature, message_id(text), text
-
-
-def _located(index: int, difference: compare.Difference) -> compare.Difference:
-    if not difference.problem:
-        return difference
-    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
-    return difference._replace(problem="\n".join(lines))
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from caniexport.model.plan import Cell
 from caniexport.model.rows import CELLS, MEASURING_VERSION
 from caniexport.model.status import Stage, Status
 from caniexport.worker import envinfo
-from caniexport.worker.cell import Outcome
 from caniexport.worker.codehash import code_hash
+from caniexport.worker.failures import Outcome, fail
 
 _COLUMNS = [column.name for column in CELLS]
 
@@ -56,16 +56,8 @@ class CellRows:
 
 def import_failed(text: str, status: Status) -> Outcome:
     """A row for a cell of an environment in which torch does not even import."""
-    signature, identifier, kept = describe("import", "ImportError", text)
-    row = {
-        "runtime": "onnxruntime",
-        "stage": Stage.IMPORT.value,
-        "status": status.value,
-        "signature": signature,
-        "message_id": identifier,
-        "attempts": 1,
-    }
-    return Outcome(row, {identifier: kept})
+    described = describe("import", "ImportError", text)
+    return fail(Stage.IMPORT, status, described, runtime="onnxruntime", attempts=1)
 
 
 def utc_now() -> str:

@@ -22,16 +22,16 @@ _CELLS = (
     (
         _WORKER,
         (
-            *("cell", "channel", "compare", "exporters", "keeping", "onnx_file", "process", "process_tree"),
-            *("registrations", "settings", "sharing", "subject", "supervisor", "warm", "watch", "zygote"),
+            *("cell", "compare", "exporters", "failures", "isolate", "keeping", "onnx_file", "process_tree"),
+            *("server", "sharing", "subject", "supervisor", "warm"),
         ),
     ),
 )
 #: those that decide the row of a bundle on a runtime, beside the adapters
 _REPLAYS = (
     (_MODEL, ("messages",)),
-    (_WORKER, ("compare", "process", "process_tree")),
-    (_RUNNER, ("agreement", "beside", "one", "serve", "supervise", "tensors", "wire")),
+    (_WORKER, ("compare", "failures", "isolate", "process_tree")),
+    (_RUNNER, ("beside", "one", "supervise", "tensors", "wire")),
 )
 _ADAPTERS = "caniexport.runner.adapters"
 

@@ -109,6 +109,14 @@ def worst(parts: Sequence[Difference]) -> Difference:
     )
 
 
+def located(index: int, difference: Difference) -> Difference:
+    """Return a comparison with the number of its input set in each problem."""
+    if not difference.problem:
+        return difference
+    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
+    return difference._replace(problem="\n".join(lines))
+
+
 def _compare_one(
     name: str,
     want: Any,

@@ -24,7 +24,6 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from caniexport.model.case import Dynamic
 from caniexport.model.status import Exporter
-from caniexport.worker.sharing import scripted
 
 
 class Request(NamedTuple):
@@ -94,7 +93,7 @@ def _torchscript(request: Request, module: Any, scripted: bool = False) -> bytes
 def _scripted(module: Any) -> Any:
     import torch
 
-    return module if _is_script_module(module) else scripted(lambda: torch.jit.script(module))
+    return module if _is_script_module(module) else torch.jit.script(module)
 
 
 def _is_script_module(module: Any) -> bool:

@@ -9,19 +9,19 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import signal
 import sys
 import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
+from caniexport.model.status import Status
 from caniexport.worker import distinct, operators, opinfo
 from caniexport.worker.envinfo import public
+from caniexport.worker.isolate import Limits, Report, call
 
 #: dtypes of which every sample is measured; of others the plainest
 _WHOLE = ("float32", "int64")
-_SECONDS = 120
+_LIMITS = Limits(memory_mb=0, start_seconds=120.0)
 #: what they give is whatever lay in memory
 _UNINITIALISED = "empty"
 
@@ -116,19 +116,18 @@ def _line(error: BaseException) -> str:
 
 
 def _apart(name: str) -> Dict[str, Any]:
-    """:func:`listed` in a forked process."""
-    reads, writes = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _tell(name, writes)
-    os.close(writes)
-    with os.fdopen(reads, "rb") as told:
-        data = told.read()
-    _, status = os.waitpid(pid, 0)
-    if data:
-        found: Dict[str, Any] = json.loads(data.decode("utf-8"))
+    """:func:`listed` in a process of its own: one that an entry ends is one that cannot be measured."""
+
+    def work(report: Report) -> None:
+        warnings.simplefilter("ignore")
+        report.send(listed(name))
+
+    messages, child = call(work, _LIMITS)
+    if messages:
+        found: Dict[str, Any] = messages[0]
         return found
-    how = "late" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM else "crashed"
+    assert child.ending is not None
+    how = "late" if child.ending.status is Status.TIMEOUT else "crashed"
     return {
         "aten": "",
         "calls": {},
@@ -136,19 +135,6 @@ def _apart(name: str) -> Dict[str, Any]:
         "random": [],
         "left_out": {"": "calling it in torch itself ends the process ({})".format(how)},
     }
-
-
-def _tell(name: str, writes: int) -> None:
-    code = 1
-    try:
-        signal.alarm(_SECONDS)
-        warnings.simplefilter("ignore")
-        left = json.dumps(listed(name)).encode("utf-8")
-        while left:
-            left = left[os.write(writes, left) :]
-        code = 0
-    finally:
-        os._exit(code)
 
 
 if __name__ == "__main__":

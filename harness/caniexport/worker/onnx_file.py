@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import tempfile
@@ -11,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from caniexport.model.rows import BUNDLE_DIGITS
+from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.status import Exporter
 
 #: bytes of a file that is put into an archive as it is
@@ -119,14 +118,10 @@ class Bundle(NamedTuple):
 def write_bundle(bundle: Bundle, folder: Optional[Path]) -> str:
     """Keep a bundle as ``folder/ab/NAME.zip`` unless it is there already; returns its name.
 
-    The name is a hash over names and contents, not over the archive. ``folder`` may be ``None``: hash only.
+    ``folder`` may be ``None``: hash only.
     """
     files = list(bundle.files())
-    digest = hashlib.sha256()
-    for name, content in files:
-        digest.update("{}:{}\n".format(name, len(content)).encode("ascii"))
-        digest.update(content)
-    name = digest.hexdigest()[:BUNDLE_DIGITS]
+    name = hash_bundle(files)
     if folder is not None:
         _write_archive(folder / name[:2] / (name + ".zip"), files)
     return name

@@ -26,10 +26,11 @@ from caniexport.model.errors import DiskFull, StoreError
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
 from caniexport.worker import envinfo
-from caniexport.worker.cell import Outcome
 from caniexport.worker.cell_rows import CellRows, import_failed, utc_now
+from caniexport.worker.failures import Outcome
+from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import die_with_parent
-from caniexport.worker.supervisor import Broken, Limits, Settings, Supervisor
+from caniexport.worker.supervisor import Broken, Settings, Supervisor
 
 #: bytes: with less than this a disk has no room for what a cell writes
 _LEAST_FREE = 1 << 20
@@ -226,7 +227,7 @@ class Run:
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
-        """End the zygote and release the journal."""
+        """End the server and release the journal."""
         if self._supervisor is not None:
             self._supervisor.close()
         if self._journal is not None:

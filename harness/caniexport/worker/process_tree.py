@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from typing import Collection, List, Optional
+from typing import Collection, List
 
 #: seconds after which a process that is killed again and again, and starts others each time, is left alone
 _PATIENCE = 5.0
@@ -117,7 +117,7 @@ def kill_marked(name: str, value: str) -> None:
 
 
 class Memory:
-    """What a process and its descendants have gained since they were first looked at, shared mappings included.
+    """What a process and its descendants have gained since this was made, shared mappings included.
 
     Pages that several of them share count once. That takes milliseconds to find out, so it is asked only where what
     each has mapped is more than the limit.
@@ -125,14 +125,12 @@ class Memory:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._first: Optional[int] = None
+        self._first = sum(map(_mapped, tree_of(pid)))
 
     def exceeds(self, limit: int) -> bool:
         """Whether they have gained more than ``limit`` KiB; never where the system does not say."""
         tree = tree_of(self._pid)
         mapped = sum(map(_mapped, tree))
-        if self._first is None:
-            self._first = mapped
         if mapped - self._first <= limit:
             return False
         return len(tree) == 1 or sum(map(_proportional, tree)) - self._first > limit

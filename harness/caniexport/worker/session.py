@@ -17,10 +17,11 @@ from typing import Any, Dict, Iterator, List, Sequence
 from caniexport.model import corpus, releases
 from caniexport.model.plan import Cell
 from caniexport.worker import envinfo
-from caniexport.worker.cell import Outcome
 from caniexport.worker.cell_rows import CellRows, import_failed
+from caniexport.worker.failures import Outcome
+from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import die_with_parent
-from caniexport.worker.supervisor import Broken, Limits, Settings, Supervisor
+from caniexport.worker.supervisor import Broken, Settings, Supervisor
 
 
 def main() -> int:
