@@ -137,7 +137,7 @@ def _words() -> Iterator[list[str]]:
     """The vocabularies of answers."""
     changes = {word.value: CLASSES[word] for word in Verdict}
     yield _table("What happened between two cells of a case", changes)
-    yield _table("What a fix is in a cell", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
+    yield _table("What a workaround is in a cell", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
     yield _table("Kinds of alerts that stop a build, worst first", {kind.value: CLASSES[kind] for kind in STOPS})
     yield _table("States of an alert", {state.value: STATES[state] for state in AlertStage})
     yield _table("Expectations that do not hold", {word.value: TROUBLES[word] for word in Trouble})

@@ -24,7 +24,7 @@ _VALUES = {
     "stage": "Stages, in the order in which a cell passes through them",
     "status": "Statuses, the measured ones from best to worst",
     "exporter": "Exporters",
-    "fix": "Kinds of fixes",
+    "workaround": "Kinds of workarounds",
 }
 
 _FILES = {

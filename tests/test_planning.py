@@ -193,8 +193,8 @@ def test_an_operator_where_a_case_is_wanted_is_answered_with_its_cases(home):
 
 
 def test_an_operator_that_is_known_and_no_case_is_about_is_told_apart_from_a_typo(home):
-    assert "no case of the corpus is about it (`caniexport check`" in run("table", "--op", "NMS").output
-    assert "no case of the corpus is about it (`caniexport op SDPA`" in run("table", "--op", "SDPA").output
+    for name in ("NMS", "SDPA"):
+        assert "no case of the corpus is about it (`caniexport check`" in run("table", "--op", name).output
     asked = run("why", "NMS")
     assert (asked.exit_code, "nearest" in asked.output) == (2, False)
     assert "'NMS' is no case, and an operator that no case of the corpus is about" in asked.output

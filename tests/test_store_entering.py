@@ -251,8 +251,8 @@ def test_merging_rows_of_others_writes_nothing_beside_the_dataset(home, tmp_path
         b"[" * 200_000,
         plain({**RUN, "corpus": "probe", "case": "probe-opset", "variant": "opset_9"}, "run"),
     ]
-    rows.mkdir()
-    (rows / f"{'n' * 240}.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+    (rows / "journal").mkdir(parents=True)
+    (rows / "journal" / f"{'n' * 240}.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
     before = {path for path in tmp_path.rglob("*") if home not in path.parents}
 
     said = CliRunner().invoke(main, ["bundles", "merge", "--ours", str(rows)])
@@ -265,13 +265,13 @@ def test_merging_rows_of_others_writes_nothing_beside_the_dataset(home, tmp_path
 
 
 def test_merging_only_bad_rows_says_why_nothing_was_merged(home, tmp_path):
-    (tmp_path / "rows").mkdir()
-    (tmp_path / "rows" / "a.jsonl").write_bytes(plain({**RUN, "runtime": "../x"}, "run") + b"\n")
+    (tmp_path / "rows" / "journal").mkdir(parents=True)
+    (tmp_path / "rows" / "journal" / "a.jsonl").write_bytes(plain({**RUN, "runtime": "../x"}, "run") + b"\n")
 
     said = CliRunner().invoke(main, ["bundles", "merge", "--ours", str(tmp_path / "rows")])
 
     assert said.exit_code == 1
-    assert "no rows of bundles" in said.stderr
+    assert "no rows of a run in it" in said.stderr
     assert "runtime is '../x'" in said.stderr
 
 

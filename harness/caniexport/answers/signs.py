@@ -20,14 +20,14 @@ class Sign:
 
 STATUS: dict[Status, Sign] = {
     Status.PASS: Sign("✓", "green", ""),
-    Status.DEGRADED: Sign("~", "yellow", "passes, but not as asked"),
+    Status.DEGRADED: Sign("~", "yellow", "works, but not as asked"),
     Status.UNSUPPORTED: Sign("⊘", "blue", "by the exporter or runtime"),
     Status.FAIL: Sign("✗", "red", "with an error"),
     Status.TIMEOUT: Sign("T", "magenta", "too slow"),
     Status.OOM: Sign("M", "magenta", "out of memory"),
     Status.CRASH: Sign("!", "red", "kills the process"),
     Status.UNSTABLE: Sign("±", "magenta", "not the same every time"),
-    Status.MISMATCH: Sign("≠", "red", "runs, wrong results"),
+    Status.MISMATCH: Sign("≠", "red", "runs, wrong values"),
     Status.SKIP: Sign("s", "white", "by us"),
     Status.NOT_RUN: Sign("·", "white", ""),
     Status.INVALID: Sign("?", "white", "our infrastructure failed"),
@@ -40,27 +40,27 @@ NOT_MEASURED = STATUS[Status.NOT_RUN].sign
 REFUSED = "°"
 
 WORKAROUND: dict[Workaround, Sign] = {
-    Workaround.NEEDED: Sign("●", "yellow", "plain fails, the fix works"),
-    Workaround.OBSOLETE: Sign("○", "green", "both work, the fix may go"),
+    Workaround.NEEDED: Sign("●", "yellow", "the original fails, the workaround works"),
+    Workaround.OBSOLETE: Sign("○", "green", "both work: remove it"),
     Workaround.BROKEN: Sign("✗", "red", "neither works"),
-    Workaround.HARMFUL: Sign("!", "red", "plain works, the fix does not"),
+    Workaround.HARMFUL: Sign("!", "red", "the original works, the workaround fails"),
     Workaround.UNKNOWN: Sign("·", "white", "not measured, or refused to both"),
 }
 
 CLAIM: dict[str, Sign] = {
     "reproduced": Sign("✓", "green", "as the source says"),
-    "partly": Sign("~", "yellow", "so on some of the cells"),
-    "not-reproduced": Sign("✗", "red", "the cells ended otherwise"),
+    "partly": Sign("~", "yellow", "on some of the cells"),
+    "not-reproduced": Sign("✗", "red", "the cells ended differently"),
     "pending": Sign("○", "white", "not measured yet"),
-    "not-measured": Sign("·", "white", "cannot be, for the reason given"),
+    "not-measured": Sign("·", "white", "cannot be measured, for the reason given"),
 }
 
 #: why a claim is not reproduced, as reviewed
 WHY_NOT: dict[str, str] = {
-    WhyNot.CONTRADICTED.value: "measured in the source's own form, and ended otherwise",
+    WhyNot.CONTRADICTED.value: "measured in the source's own form, and ended differently",
     WhyNot.FORM.value: "the source's own model, call or device is not the one measured",
     WhyNot.NEWER.value: "a runtime or helper newer than the source hides it",
-    WhyNot.VERSION.value: "it is so in other versions than the source names",
+    WhyNot.VERSION.value: "true of other versions than the source names",
 }
 
 EXPORTER_SHORT: dict[str, str] = {

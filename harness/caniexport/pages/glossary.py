@@ -21,7 +21,7 @@ EXPORTERS: Mapping[Exporter, str] = {
 STAGES: Mapping[Stage, str] = {
     Stage.RESOLVE: "installing the environment",
     Stage.IMPORT: "importing the packages",
-    Stage.EAGER: "running the module in torch; a fix must give the values of the failing form",
+    Stage.EAGER: "running the module in torch; a workaround must give the values of the original code",
     Stage.EXPORT: "the export call",
     Stage.CHECK: "onnx.checker with full check",
     Stage.LOAD: "loading the file into the runtime",
@@ -34,13 +34,13 @@ STAGES: Mapping[Stage, str] = {
 }
 
 FIX_KINDS: Mapping[FixKind, str] = {
-    FixKind.REWRITE: "another form of the same computation",
+    FixKind.REWRITE: "the same computation written in another way",
     FixKind.RAISE_OPSET: "the same module at a higher opset",
-    FixKind.CUSTOM_SYMBOLIC: "an export rule of your own, registered with the exporter",
+    FixKind.CUSTOM_SYMBOLIC: "a symbolic of your own, registered with the TorchScript exporter",
     FixKind.AUTOGRAD_FUNCTION: "torch.autograd.Function with a symbolic",
     FixKind.EXPORT_OPTION: "another argument of the export call, or another exporter",
     FixKind.MODULE_SWAP: "another layer in the model",
-    FixKind.VERSION_UPGRADE: "another torch release; judged on the failing form there",
+    FixKind.VERSION_UPGRADE: "another torch release; judged by the original code there",
     FixKind.GRAPH_SURGERY: "a change to the exported file",
     FixKind.RUNTIME_OPTION: "an option of the runtime's session",
 }
@@ -50,18 +50,18 @@ FIX_KINDS: Mapping[FixKind, str] = {
 CLASSES: Mapping[Verdict, str] = {
     Verdict.REGRESSED_SILENT: "gives wrong values now, without an error, and did not before",
     Verdict.REGRESSED_CRASH: "did not kill the process before, does now",
-    Verdict.REGRESSED: "worked before, stops with an error now",
+    Verdict.REGRESSED: "worked before, fails with an error now",
     Verdict.WITHDRAWN: "worked before, is refused now",
-    Verdict.SUSPECT: "worked before; runs out of time or memory now, or ends otherwise when repeated",
+    Verdict.SUSPECT: "worked before; runs out of time or memory now, or is not the same when repeated",
     Verdict.DEGRADED: "works, but the file is no longer what was asked for",
     Verdict.CHANGED_FAILURE: "failed before and fails now, with another error",
-    Verdict.CHANGED_FAILURE_SUSPECT: "failed before; runs out of time or memory now, or ends otherwise when repeated",
-    Verdict.NOW_FAILS_CLEANLY: "gave wrong values before, stops with an error now",
+    Verdict.CHANGED_FAILURE_SUSPECT: "failed before; runs out of time or memory now, or is not the same when repeated",
+    Verdict.NOW_FAILS_CLEANLY: "gave wrong values before, fails with an error now",
     Verdict.NOW_DECLARED: "failed before, is refused now",
     Verdict.NEWLY_FAILING: "was refused before; is tried now, and fails",
     Verdict.FIXED: "did not work before, does now",
     Verdict.FIXED_DEGRADED: "did not work before; works now, not as asked",
-    Verdict.FIXED_SUSPECT: "ran out of time or memory before, or ended otherwise when repeated; works now",
+    Verdict.FIXED_SUSPECT: "ran out of time or memory before, or was not the same when repeated; works now",
     Verdict.NEWLY_SUPPORTED: "was refused before, works now",
     Verdict.RESTORED: "worked, but not as asked; does now",
     Verdict.SAME_PASS: "passed before and passes now",
@@ -69,7 +69,7 @@ CLASSES: Mapping[Verdict, str] = {
     Verdict.SAME_FAIL: "failed before and fails now, with the same error",
     Verdict.SAME_MISMATCH: "gave wrong values before, and does now",
     Verdict.SAME_CRASH: "killed the process before, and does now",
-    Verdict.SAME_SUSPECT: "ran out of time or memory before and now, or ended otherwise when repeated",
+    Verdict.SAME_SUSPECT: "ran out of time or memory before and now, or was not the same when repeated",
     Verdict.SAME_UNSUPPORTED: "was refused before, and is now",
     Verdict.NEW_PASSING: "was not measured before; passes now",
     Verdict.NEW_FAILING: "was not measured before; fails now",
@@ -82,7 +82,7 @@ CLASSES: Mapping[Verdict, str] = {
 AGREEMENT: Mapping[Agreement, str] = {
     Agreement.NOTHING_PASSES: "it is registered, and no documented case or operator sample of it passes",
     Agreement.FEWER: "it passes at fewer of the tried opsets than registered",
-    Agreement.UNREGISTERED: "it passes all the same: torch decomposes it",
+    Agreement.UNREGISTERED: "it passes although it is not registered: torch decomposes it",
     Agreement.AGREES: "it passes at every tried opset for which it is registered",
     Agreement.NEITHER: "it is not registered, and nothing of it passes",
 }
@@ -114,16 +114,16 @@ def _named(meanings: Mapping[Any, str]) -> dict[str, str]:
 
 
 TERMS = (
-    Entry("case", "one documented failure: a small model with its inputs, its fixes, and the sources that describe it"),
-    Entry("failing form", "the model of a case as its sources show it, without a fix; its variant is called plain"),
-    Entry("fix", "a change that makes the model work, also called a workaround", _named(FIX_KINDS)),
-    Entry("variant", "the failing form of a case, or one of its fixes: cross-no-symbolic/stack_rewrite"),
+    Entry("case", "one documented failure: a small model with its inputs, its workarounds and its sources"),
+    Entry("original", "the code of a case as its sources show it, without a workaround; its variant is called plain"),
+    Entry("workaround", "a change that makes the model work", _named(FIX_KINDS)),
+    Entry("variant", "the original code of a case, or one of its workarounds: cross-no-symbolic/stack_rewrite"),
     Entry("theme", "a group of cases about one family of operators: pooling, indexing, attention"),
     Entry(
         "corpus",
         "a source of cases, with a dataset of its own",
         {
-            "documented": "the failures that documents state; what is meant where none is named",
+            "documented": "failures that people reported; the default",
             "operators": "every operator of torch, called with the sample inputs of torch's own database",
         },
     ),
@@ -135,11 +135,11 @@ TERMS = (
     Entry("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
     Entry(
         "profile",
-        "what is installed beside torch where rows were measured",
+        "the companion packages with which rows were measured",
         {
             "newest": "the newest onnx, onnxscript and onnxruntime that install and import with the release",
             "period": "what was installed two weeks after the release came out",
-            "onnxscript-0.5.6": "the newest, but for one package",
+            "onnxscript-0.5.6": "newest, with one package in another version",
             "lock-…": "what a user's lock file names",
         },
     ),
@@ -148,16 +148,20 @@ TERMS = (
     Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
     Entry("status", "how a cell ended", _statuses()),
     Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
-    Entry("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
+    Entry("needed, obsolete", "whether a workaround is still needed in a cell", _looks(looks.WORD)),
     Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
     Entry("change", "what happened to a cell between two versions", _named(CLASSES)),
     Entry("alert", "changes of one kind with one cause, with the cells in which they happened"),
     Entry("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
-    Entry("declared", "what torch's own tables of export rules list, compared with what passes", _named(AGREEMENT)),
+    Entry(
+        "declared",
+        "what torch's own registries of symbolics and translations list, compared with what passes",
+        _named(AGREEMENT),
+    ),
     Entry("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
     Entry("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
     Entry("shard", "a part of what is to be measured of a release, for one machine: 3/8 is the third of eight"),
-    Entry("canary", "a case whose outcome is known; it goes along with every run, which is judged by it"),
+    Entry("canary", "a case with a known outcome; every run measures it and is judged by it"),
     Entry("worker", "a process of a Dask cluster that measures shards, one after the other"),
     Entry("environment case", "a case about packages that do not install or import together; no export is made"),
 )

@@ -36,13 +36,13 @@ PROVIDER = {"none": "parsed only"}
 #: what a sign's own words leave open on a page
 _MEANING = {
     Status.PASS: "exports, runs, and gives the values that torch gives",
-    Status.DEGRADED: "passes, but with another opset, exporter or provider than asked for",
-    Status.UNSUPPORTED: "the exporter or the runtime does not take this opset or provider",
-    Status.FAIL: "stops with an error",
+    Status.DEGRADED: "works, but with another opset, exporter or provider than asked for",
+    Status.UNSUPPORTED: "the exporter or the runtime refuses this opset or provider",
+    Status.FAIL: "fails with an error",
     Status.TIMEOUT: "did not end in time, twice (the second time with the limit doubled)",
     Status.OOM: "needs more memory than a cell may use, twice",
     Status.CRASH: "kills the process",
-    Status.UNSTABLE: "does not end the same way every time it is measured; it counts as no pass",
+    Status.UNSTABLE: "its outcome changes when it is measured again; it counts as not working",
     Status.MISMATCH: "exports and runs without an error, and gives wrong values",
     Status.SKIP: "left out on purpose",
     Status.NOT_RUN: "nothing is known: neither a pass nor a failure",

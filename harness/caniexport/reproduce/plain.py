@@ -272,7 +272,8 @@ def by_torchscript(cell: PlainCell, module: Any, args: Tuple[Any, ...], example:
         options["dynamo"] = False
     if isinstance(module, getattr(torch.jit, "ScriptModule", ())) and version() < (1, 10):
         options["example_outputs"] = example
-    return to_file(module, args, dict(options, **own_options(cell)))
+    options.update(own_options(cell))
+    return to_file(lambda path: torch.onnx.export(module, args, path, **options))
 
 
 def by_script(cell: PlainCell, module: Any, args: Tuple[Any, ...], example: Any) -> bytes:
@@ -287,7 +288,7 @@ def by_default(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: An
     options = own_options(cell)
     if cell.dynamic and version() >= (1, 2):
         options.update(input_names=list(cell.names) if cell.named else [], dynamic_axes=axes(cell))
-    return to_file(module, args, options)
+    return to_file(lambda path: torch.onnx.export(module, args, path, **options))
 
 
 def by_dynamo(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
@@ -298,8 +299,7 @@ def by_dynamo(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any
     if cell.dynamic:
         options["dynamic_shapes"] = {name: dims(cell.dynamic.get(name)) for name in cell.names}
     options.update(own_options(cell))
-    print("    torch.onnx.export(model, args, **{})".format(options))
-    return bytes(torch.onnx.export(module, args, **options).model_proto.SerializeToString())
+    return to_bytes(torch.onnx.export(module, args, **options))
 
 
 def by_dynamo_export(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
@@ -307,20 +307,23 @@ def by_dynamo_export(cell: PlainCell, module: Any, args: Tuple[Any, ...], _examp
     options = own_options(cell)
     if cell.dynamic:
         options["export_options"] = torch.onnx.ExportOptions(dynamic_shapes=True)
-    print("    torch.onnx.dynamo_export(model, *args, **{})".format(options))
-    return bytes(torch.onnx.dynamo_export(module, *args, **options).model_proto.SerializeToString())
+    return to_bytes(torch.onnx.dynamo_export(module, *args, **options))
 
 
-def to_file(module: Any, args: Tuple[Any, ...], options: Mapping[str, Any]) -> bytes:
-    """The file that an export call writes, with its weights in it."""
-    print("    torch.onnx.export(model, args, path, **{})".format(options))
+def to_file(call: Callable[[str], Any]) -> bytes:
+    """The file that an export call writes to a path, with its weights in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.onnx")
-        torch.onnx.export(module, args, path, **options)
+        call(path)
         if len(os.listdir(folder)) > 1:
             return bytes(onnx.load(path).SerializeToString())
         with open(path, "rb") as file:
             return file.read()
+
+
+def to_bytes(program: Any) -> bytes:
+    """The file of what dynamo gives."""
+    return bytes(program.model_proto.SerializeToString())
 
 
 def own_options(cell: PlainCell) -> Dict[str, Any]:

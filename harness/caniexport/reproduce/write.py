@@ -22,6 +22,7 @@ from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
 from caniexport.model.runtimes import PROVIDERS
 from caniexport.model.status import Exporter, Status
+from caniexport.reproduce.export_call import export_call
 from caniexport.reproduce.source import VariantSource, definitions, imports
 from caniexport.reproduce.values import WIDTH, Source, docstring, metadata, requirement, written
 from caniexport.worker.envinfo import TEST_TOOLS
@@ -73,12 +74,16 @@ class ShownCell:
 
 def export_function(variant: Variant, exporter: str, torch: str) -> str:
     """The function of the plain script that writes a file by an exporter of a release."""
+    found = _CALLS[variant.exporter(exporter)]
+    return "by_dynamo_export" if found == "by_dynamo" and release(torch) < (2, 5) else found
+
+
+def release(torch: str) -> tuple[int, int]:
+    """``(2, 8)`` of a row's torch."""
     numbers = _RELEASE.match(torch)
     if numbers is None:
         raise StoreError(f"the row's torch is {torch!r}, which is no release: it cannot be reproduced")
-    found = _CALLS[variant.exporter(exporter)]
-    old = found == "by_dynamo" and (int(numbers[1]), int(numbers[2])) < (2, 5)
-    return "by_dynamo_export" if old else found
+    return int(numbers[1]), int(numbers[2])
 
 
 def script(loaded: LoadedCase, shown: ShownCell) -> str:
@@ -87,12 +92,11 @@ def script(loaded: LoadedCase, shown: ShownCell) -> str:
         return _environment_script(loaded, shown)
     variant = loaded.variants[shown.variant]
     source = VariantSource(loaded.text, variant)
-    function = export_function(variant, shown.exporter, shown.torch)
-    cell = _cell(loaded.id, variant, source, shown, function)
+    cell, call = _cell(loaded.id, variant, source, shown)
     apart = f"apart(cell, {_SECONDS})" if shown.status in _APART else "measure(cell, print)"
-    case = [*source.helpers(), *_modules(variant, source), cell]
+    case = [part for part in (*source.helpers(), *_modules(variant, source), call, cell) if part]
     end = f'if __name__ == "__main__":\n    sys.exit(report({apart}, MEASURED))'
-    shared, names = _plain_part(function, apart)
+    shared, names = _plain_part(cell, call, apart)
     first = f"MEASURED = {f'{shown.status} at {shown.stage}'!r}"
     text = "\n\n\n".join(part.strip("\n") for part in [first, *case, shared, end])
     bound = {loaded.text: _names("\n".join(case)), _PLAIN: names, "import sys": {"sys"}}
@@ -171,8 +175,8 @@ def _modules(variant: Variant, source: VariantSource) -> Iterator[str]:
         yield source.reference.replace("def reference(self", "def reference(module", 1).replace("self.", "module.")
 
 
-def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell, function: str) -> str:
-    """The function that makes the plain script's cell."""
+def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) -> tuple[str, str]:
+    """The function that makes the plain script's cell, and the one that exports."""
     if shown.provider not in PROVIDERS:
         raise StoreError(
             f"the row's provider is {shown.provider!r}, which cannot be reproduced ({', '.join(PROVIDERS)} can)"
@@ -182,13 +186,23 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell, 
         tuple(Source(written(part, f"{case}/{index}/{place}", 12)) for place, part in enumerate(given))
         for index, given in enumerate(variant.inputs)
     ]
+    names = list(inspect.signature(variant.forward).parameters)[1 : 1 + len(variant.inputs[0])]
+    given = {setting: getattr(variant, setting) for setting in _SETTINGS}
+    given |= {setting: getattr(variant.case, setting) for setting in _SETTINGS_OF_THE_CASE}
+    given |= {"names": names, "opset": variant.opset(shown.opset)}
+    code = {setting: text for setting, ours in _CODE.items() if (text := source.expression(ours))}
+    function = export_function(variant, shown.exporter, shown.torch)
+    # what is prepared may be scripted already, which only the release can say
+    call = "" if "prepare" in code else export_call(function, given, release(shown.torch), code.get("options", ""))
+    if call and "own_options" not in call:
+        code.pop("options", None)
     settings = {
         "case": repr(case),
         "module": name,
-        "names": written(list(inspect.signature(variant.forward).parameters)[1 : 1 + len(variant.inputs[0])]),
+        "names": written(names),
         "inputs": written(inputs, indent=8),
-        "export": function,
-        "opset": repr(variant.opset(shown.opset)),
+        "export": "export_call" if call else function,
+        "opset": repr(given["opset"]),
         "shows_checker": "True",
     }
     if variant.name != PLAIN:
@@ -197,17 +211,18 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell, 
         settings["reference"] = "reference"
     if shown.provider != "cpu":
         settings["provider"] = repr(PROVIDERS[shown.provider])
-    given = {setting: getattr(variant, setting) for setting in _SETTINGS}
-    given |= {setting: getattr(variant.case, setting) for setting in _SETTINGS_OF_THE_CASE}
     usual = {"named": True}
     settings |= {
         setting: written(value, indent=8)
         for setting, value in given.items()
-        if value is not None and value != usual.get(setting, type(value)())
+        if setting not in settings and value is not None and value != usual.get(setting, type(value)())
     }
-    settings |= {setting: text for setting, ours in _CODE.items() if (text := source.expression(ours))}
+    # the call has them already
+    for setting in ("dynamic", "named", "output_names") if call else ():
+        settings.pop(setting, None)
+    settings |= code
     lines = "".join(f"        {setting}={text},\n" for setting, text in settings.items())
-    return f"def cell():\n    return PlainCell(\n{lines}    )"
+    return f"def cell():\n    return PlainCell(\n{lines}    )", call
 
 
 def _environment_script(loaded: LoadedCase, shown: ShownCell) -> str:
