@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.store.merge import KEYS
+from caniexport.store.which_row import KEYS
 
 from caniexport.model.rows import SCHEMA_VERSION, TABLES
 from caniexport.pages.glossary import TERMS
