@@ -60,11 +60,7 @@ def cube_own_rule(g, x):
 
 def cube_translation():
     """Return options of the torch.export based exporter: an ONNX Script function for the library's operator."""
-    try:
-        import onnxscript
-    except ImportError:
-        # releases before that exporter reject the option, whatever it contains
-        return {"custom_translation_table": {}}
+    import onnxscript
 
     op = onnxscript.opset18
 
