@@ -37,7 +37,6 @@ COMMANDS = {
     "publish --audit 1 --seed 1": "measure",
     "reproduce cross-no-symbolic --torch 1.10.2 --opset 14": "frames",
     "publish --check": "frames",
-    "alerts": "frames",
     "site -o site": "site",
     "dashboard": "dashboard",
 }
