@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.store.which_row import KEYS
-
 from caniexport.model.rows import SCHEMA_VERSION, TABLES
 from caniexport.pages.glossary import TERMS
+from caniexport.store.which_row import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -173,12 +173,9 @@ def _contributed(dataset: Dataset) -> Table:
         found = dataset.records("runs", {"run_id": (run["run_id"],), "env_id": (run["env_id"],)})
         for first in found[:1]:
             where = (first["runtime"], first["runtime_version"] or "", first["provider"], first["device"] or "")
-            sample = f"{run['repeated'] or 0} repeated here, {len(run['differing'] or ())} differ"
             by = f"{run['contributor']} {run['contributed_from'] or ''}".strip()
-            rows.append(
-                (place_of(*where), by, len(found), sample, "used" if run["gate"] == "good" else run["gate"] or "")
-            )
-    columns = ("runtime", "by", "files", "sample", "rows are")
+            rows.append((place_of(*where), by, len(found), "used" if run["gate"] == "good" else run["gate"] or ""))
+    columns = ("runtime", "by", "files", "rows are")
     return Table("runs that others handed in", columns, tuple(rows), shown=0)
 
 
