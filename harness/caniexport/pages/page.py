@@ -61,8 +61,8 @@ _TABS = {
     "runs": "Runs",
     "glossary": "Glossary",
 }
-#: the same of every page
-PAGES = {**_TABS, **NAVIGATION, "case": "Cases"}
+#: the same of every page, those of the navigation first and by its titles
+PAGES = {**NAVIGATION, **_TABS, **NAVIGATION, "case": "Cases"}
 
 
 def page(
