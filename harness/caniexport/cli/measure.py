@@ -168,6 +168,8 @@ def command(
     _refuse_conflicts(provider, bool(asked["shard"]), bool(on), bool(runtimes), bool(cells_file or sample or held_back))
     asked |= {"home": home, "cases": case_names(home, cases)}
     if runtimes:
+        if plan:
+            raise click.UsageError("--plan counts cells of torch releases: leave it out, or leave out --runtime")
         _measure_replays(releases, runtimes, provider, as_json, asked)
         return
     cells = _asked_cells(home, wanted, cells_file, sample, seed, held_back)
