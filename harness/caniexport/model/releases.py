@@ -94,7 +94,6 @@ _PY312 = (
     "onnxscript==0.7.2",
     "onnx_ir==1.1.0",
 )
-_PY312_NEWEST = tuple("onnxruntime==1.32.0" if pin.startswith("onnxruntime==") else pin for pin in _PY312)
 
 RELEASES: Tuple[Release, ...] = (
     Release("1.0.1", "3.7", _PY37, (9, 9), script=False, opset_argument=False, released="2019-02-05"),
@@ -127,7 +126,7 @@ RELEASES: Tuple[Release, ...] = (
     Release("2.12.1", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-06-17"),
     Release("2.13.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-07-08"),
     Release("2.14.1", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-09-30"),
-    Release("2.15.0", "3.12", _PY312_NEWEST, (7, 23), dynamo=(13, 28), released="2026-10-28"),
+    Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-10-28"),
 )
 
 #: the releases measured when nothing else is said: each stands for an era of the exporters
