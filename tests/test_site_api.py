@@ -34,6 +34,8 @@ def copy(home, tmp_path_factory):
         api.write(kept, folder)
         for entry in kept.inventory.documented:
             api.write_case(kept, folder, entry.case)
+        for op in kept.inventory.ops:
+            api.write_op(kept, folder, op)
     return folder
 
 

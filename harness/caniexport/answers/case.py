@@ -102,8 +102,11 @@ def _samples_here(dataset: Dataset, name: str) -> Dataset | None:
 def find(views: Views, name: str) -> NamedCase:
     """The case and the variant that a text names; raises :class:`UnknownName`."""
     text, _, variant = name.partition("/")
-    known = views.fetch('SELECT DISTINCT "case" FROM variants UNION SELECT DISTINCT "case" FROM cells')
-    found = names.require("case", text, sorted(row[0] for row in known))
+    is_known = views.fetch(
+        """SELECT 1 FROM variants WHERE "case" = $1 UNION ALL SELECT 1 FROM cells WHERE "case" = $1 LIMIT 1""", [text]
+    )
+    known = [] if is_known else views.fetch('SELECT "case" FROM variants UNION SELECT "case" FROM cells')
+    found = text if is_known else names.require("case", text, sorted(row[0] for row in known))
     if not variant:
         return NamedCase(found)
     mine = views.fetch(
@@ -115,6 +118,7 @@ def find(views: Views, name: str) -> NamedCase:
 def _overview(dataset: Dataset, named: NamedCase) -> Answer:
     views = Views.of(dataset)
     about = _variants(views, named.case)
+    sources = _sources(dataset, about)
     kept = views.keep(
         f"""SELECT {_KEPT}, v.n, coalesce(call.is_own, false) AS is_own FROM cells c JOIN version v USING (torch)
         LEFT JOIN call ON (call.profile, call.torch, call.exporter, call.opset)
@@ -129,7 +133,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
     newest = max((stand for line in lines.values() for stand in line), key=lambda stand: stand.n, default=None)
     if newest is None:
         more = f"caniexport measure --case {named.case} measures it."
-        return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(dataset, about), more=more)
+        return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(about, sources), more=more)
     advice = workaround(dataset, Scope(frozenset({named.case})), newest.torch)
     verdict, outcome = _verdict(lines, newest, advice)
     is_variant = named.variant not in ("", original)
@@ -144,17 +148,17 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
         _strip("with each workaround", others, shown=0),
         *(replace(table, title=table.title or f"workarounds at torch {newest.torch}") for table in advice.tables[:2]),
         _claims(dataset, named),
-        _outcomes(views, kept, newest.torch),
+        *_outcomes(views, kept, newest.torch),
         _runtimes(views, replayed),
         _registered(dataset, about, newest.torch),
-        *_told(dataset, about),
+        *_told(about, sources),
     )
     notes = (
         *_warnings(about, named),
         *_not_there(views, newest),
         *_refused(views, kept, named.variant or original),
         *_elsewhere(views, replayed),
-        *(f"{state.source}: {state.text}." for state in _sources(dataset, about) if state.word),
+        *(f"{state.source}: {state.text}." for state in sources if state.word),
     )
     more = f"--torch {newest.torch} --opset N: the evidence of one cell. --all: messages, other runtimes, code."
     return Answer(verdict, outcome, tables, notes, more=more)
@@ -303,8 +307,8 @@ def _claims(dataset: Dataset, named: NamedCase) -> Table:
     return Table("claims", columns, rows, shown=3, folded=("of", "variant", "measured"))
 
 
-def _outcomes(views: Views, kept: str, newest: str) -> Table:
-    """Every outcome, with the releases and opsets that end so and the message of the newest of them."""
+def _outcomes(views: Views, kept: str, newest: str) -> tuple[Table, Table]:
+    """Return every outcome with its releases and opsets, and the messages of the errors: of equal causes the newest."""
     rows = views.fetch(
         f"""WITH alike AS (
             SELECT variant, exporter, torch, n, stage, status, signature, max(message_id) AS message,
@@ -316,20 +320,18 @@ def _outcomes(views: Views, kept: str, newest: str) -> Table:
             WHERE m.message_id = outcome.message)
         FROM outcome ORDER BY variant <> 'plain', variant, n DESC, exporter, opsets, stage, status, signature"""
     )
-    made = tuple(
-        (
-            variant,
-            Code(_column(newest, exporter)),
-            Range(" to ".join(dict.fromkeys((releases[0], releases[-1]))), tuple(releases)),
-            Range(versions.opset_text(opsets), tuple(opsets)),
-            Mark(Status(status)),
-            stage,
-            Message(short_cause(text), text) if text else None,
-        )
-        for variant, exporter, stage, status, opsets, releases, text in rows
-    )
+    messages: dict[str, str] = {}
+    made = []
+    for variant, exporter, stage, status, opsets, releases, text in rows:
+        cause = short_cause(text) if text else None
+        if cause is not None and cause != text:
+            messages.setdefault(cause, text)
+        torch = Range(" to ".join(dict.fromkeys((releases[0], releases[-1]))), tuple(releases))
+        opset = Range(versions.opset_text(opsets), tuple(opsets))
+        made.append((variant, Code(_column(newest, exporter)), torch, opset, Mark(Status(status)), stage, cause))
     columns = ("variant", "call", "torch", "opset", "outcome", "stage", "error")
-    return Table("every outcome, with its message", columns, made, shown=0)
+    whole = tuple((Message(cause, text),) for cause, text in messages.items())
+    return Table("every outcome", columns, tuple(made), shown=0), Table("messages", ("error",), whole, shown=0)
 
 
 def _replayed(kept: str, variant: str) -> str:
@@ -385,7 +387,7 @@ def _registered(dataset: Dataset, about: Sequence[Mapping[str, Any]], torch: str
     return Table(f"opsets for which torch {torch} registers the operators", columns, rows if rules else (), shown=0)
 
 
-def _told(dataset: Dataset, about: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
+def _told(about: Sequence[Mapping[str, Any]], sources: Sequence[SourceState]) -> tuple[Table, ...]:
     """What the corpus says of a case: its variants with their code, its sources with what became of them."""
     code = tuple(
         (
@@ -398,12 +400,10 @@ def _told(dataset: Dataset, about: Sequence[Mapping[str, Any]]) -> tuple[Table, 
         )
         for row in about
     )
-    sources = tuple(
-        (state.source, state.text, source_address(state.source) or "") for state in _sources(dataset, about)
-    )
+    states = tuple((state.source, state.text, source_address(state.source) or "") for state in sources)
     return (
         Table("code", ("variant", "kind", "what it does", "careful", "needs torch", "code"), code, shown=0),
-        Table("sources", ("source", "state", "where"), sources, shown=0),
+        Table("sources", ("source", "state", "where"), states, shown=0),
     )
 
 
@@ -443,13 +443,18 @@ def _environment(dataset: Dataset, named: NamedCase) -> Answer:
     about = _variants(views, named.case)
     rows = rows_of(views, """cells WHERE "case" = $1 ORDER BY variant <> 'plain', variant""", [named.case])
     found = {row["variant"]: evidence(dataset, row, "as installed") for row in rows}
-    own = found.get(named.variant or PLAIN)
+    own, described = found.get(named.variant or PLAIN), _told(about, _sources(dataset, about))
     if own is None:
-        return Answer(f"Not measured: {named.text}.", AnswerOutcome.NOT_MEASURED, _told(dataset, about))
+        return Answer(f"Not measured: {named.text}.", AnswerOutcome.NOT_MEASURED, described)
     working = [name for name, answer in found.items() if name != PLAIN and answer.outcome is AnswerOutcome.WORKS]
     remedy = f": use {working[0]}" if working and own.outcome is AnswerOutcome.FAILS else ""
     tried = tuple((row["variant"], Mark(Status(row["status"])), row["stage"], row["signature"]) for row in rows)
     columns = ("variant", "outcome", "stage", "error")
     title = next((str(row["title"]) for row in about), named.case)
-    tables = (Table(title, columns, tried), *own.tables, _claims(dataset, named), *_told(dataset, about))
+    tables = (
+        Table(title, columns, tried),
+        *own.tables,
+        _claims(dataset, named),
+        *described,
+    )
     return Answer(own.verdict.removesuffix(".") + f"{remedy}.", own.outcome, tables)

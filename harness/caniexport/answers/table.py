@@ -119,7 +119,12 @@ def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str
     for profile in profiles:
         views.include(profile)
     pairs = ", ".join(f"({sql.literal(case)}, {sql.literal(variant)})" for case, variant in taken.catalogue)
-    conditions = [f'("case", variant) IN ({pairs or "(NULL, NULL)"})', "exporter IS NOT NULL"]
+    # the second finds the rows, which lie by case
+    conditions = [
+        f'("case", variant) IN ({pairs or "(NULL, NULL)"})',
+        f'"case" IN {sql.listed({case for case, _ in taken.catalogue})}',
+        "exporter IS NOT NULL",
+    ]
     for name, values in taken.where.items():
         if name not in ("case", "variant"):
             null = f" OR {name} IS NULL" if None in values else ""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 #: tables of answers that are kept at once: more than one answer makes
 _NUMBERS = itertools.cycle(range(64))
+#: the views that are held in memory for whoever asks about everything, and what each is sorted by
+_HELD = {"cells": '"case"', "replays": "bundle", "message": "message_id", "samples": "op", "judged": "op"}
 
 
 class Views:
@@ -29,6 +31,7 @@ class Views:
         self._lock = threading.Lock()
         self._profiles = dict.fromkeys((NEWEST, dataset.profile))
         self._cursor = sql.connection().cursor()
+        self._is_held = False
         self._attempt(self._make)
 
     @classmethod
@@ -64,9 +67,9 @@ class Views:
 
     def hold(self) -> None:
         """Hold all rows in memory, for whoever asks about every case."""
-        for view, order in (("cells", '"case"'), ("replays", "bundle"), ("message", "message_id"), ("samples", "op")):
-            self.fetch(f"CREATE OR REPLACE TEMP TABLE held_{view} AS SELECT * FROM {view} ORDER BY {order}")
-            self.fetch(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM held_{view}")
+        with self._lock:
+            self._is_held = True
+            self._attempt(self._hold)
 
     def include(self, profile: str) -> bool:
         """Read the rows of another profile too; whether they were not read before."""
@@ -97,6 +100,13 @@ class Views:
         self._number("version", (torch for (torch,) in self.dataset.distinct(("torch",)) if torch))
         self._make_samples()
         cursor.execute(resources.files("caniexport.store").joinpath("views.sql").read_text(encoding="utf-8"))
+        if self._is_held:
+            self._hold()
+
+    def _hold(self) -> None:
+        for view, order in _HELD.items():
+            self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE held_{view} AS SELECT * FROM {view} ORDER BY {order}")
+            self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM held_{view}")
 
     def _make_samples(self) -> None:
         """Operator samples, which are published as their sums and of one profile."""

@@ -15,6 +15,7 @@ from caniexport import home as homes
 from caniexport.answers.answer import Answer, AnswerOutcome, as_json
 from caniexport.answers.case import case
 from caniexport.answers.op import op
+from caniexport.answers.operators import EVERY
 from caniexport.answers.plain import plain
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
@@ -37,9 +38,7 @@ _COLORS = {
 
 
 def write(kept: Kept, folder: Path) -> None:
-    """Write every file of the interface but those of cases below ``folder``, and ``llms.txt``, which tells an agent of
-    it.
-    """
+    """Write ``llms.txt``, which tells agents of the interface, and every file but those of cases and operators."""
     for name, content in _files(kept):
         _write(folder, name, content)
     here = Path(__file__).resolve().parent
@@ -48,8 +47,16 @@ def write(kept: Kept, folder: Path) -> None:
 
 
 def write_case(kept: Kept, folder: Path, name: str) -> None:
-    """Write the file of a case."""
-    _write(folder, case_address(name), _answer(f"case {name}", as_json(kept.answer(case, name))))
+    """Write the file and the badge of a case."""
+    answer = kept.answer(case, name)
+    _write(folder, case_address(name), _answer(f"case {name}", as_json(answer)))
+    _write(folder, badge_address(name), _badge(name, answer))
+
+
+def write_op(kept: Kept, folder: Path, name: str) -> None:
+    """Write the file of an operator, by a name that a case has."""
+    if name in kept.inventory.ops:
+        _write(folder, op_address(name), _answer(f"op {name}", as_json(kept.answer(op, name, EVERY))))
 
 
 def _write(folder: Path, name: str, content: object) -> None:
@@ -83,10 +90,6 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     cases = kept.inventory.documented
     ops = sorted({name for entry in cases for name in entry.ops})
     yield "index.json", _index(kept, [entry.case for entry in cases], ops)
-    for entry in cases:
-        yield badge_address(entry.case), _badge(entry.case, kept.answer(case, entry.case))
-    for name in ops:
-        yield op_address(name), _answer(f"op {name}", as_json(op(kept, name)))
     if Samples.of(kept).operators:
         yield "operators.json", _answer("op", as_json(op(kept)))
     for release in kept.inventory.torch:

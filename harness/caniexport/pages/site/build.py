@@ -27,6 +27,7 @@ from caniexport.pages.site.paths import FEED, upgrade_file
 from caniexport.pages.site.writer import PageWriter
 from caniexport.pages.views import alerts, upgrade
 from caniexport.pages.views.op import names_of_one
+from caniexport.profiles import PERIOD
 from caniexport.store.views import Views
 
 _HERE = Path(__file__).resolve().parent
@@ -223,7 +224,10 @@ def _parts(kind: str, names: Sequence[str]) -> Iterator[_Part]:
 
 def _read_all(kept: Kept) -> None:
     """What pages of many cases and operators read, in one pass each."""
-    Views.of(kept).hold()
+    views = Views.of(kept)
+    if PERIOD in kept.profiles():
+        views.include(PERIOD)
+    views.hold()
     kept.all_sources()
 
 

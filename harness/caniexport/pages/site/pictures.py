@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from caniexport import versions
-from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
-from caniexport.model.status import WORKS, Exporter
 from caniexport.pages.graph import Drawing, drawing
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.store.onnx_graph import Graph
+from caniexport.store.views import Views
 
 FOLDER = "graph"
-#: exporters whose files are drawn; the others write the same graphs
-_EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
-_COLUMNS = ("case", "variant", "exporter", "torch", "opset", "bundle")
+#: the files of a case that work, by the exporters that write different graphs, the original's first; of each the newest
+#: release and highest opset first
+_FILES = """SELECT variant, exporter, torch, opset, bundle FROM cells JOIN version USING (torch)
+    WHERE "case" = $1 AND profile = $2 AND provider = 'cpu' AND works(status)
+        AND exporter IN ('torchscript-trace', 'dynamo') AND bundle IS NOT NULL AND opset IS NOT NULL
+    ORDER BY variant <> 'plain', variant, exporter DESC, n DESC, opset DESC"""
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(NamedTuple):
     """An exported file that works: what it is of, and the hash of its bundle."""
 
     variant: str
@@ -40,7 +40,6 @@ class Pictures:
         self._kept = kept
         self._folder = folder / FOLDER
         self._known = {row["bundle"]: row["graph"] for row in kept.records("graphs")}
-        self._files = _newest_first(kept)
 
     def of(self, case: str, up: str) -> str:
         """The figures of a case as HTML, empty where no graph of it is kept. ``up`` leads to the copy's root."""
@@ -53,7 +52,7 @@ class Pictures:
 
     def _one_for_each_form(self, case: str) -> Iterator[tuple[_File, Graph]]:
         taken = set()
-        for file in self._files.get(case, ()):
+        for file in map(_File._make, Views.of(self._kept).fetch(_FILES, [case, self._kept.profile])):
             if (file.variant, file.exporter) not in taken:
                 graph = self._graph(file.bundle)
                 if graph is not None:
@@ -76,17 +75,3 @@ class Pictures:
         if not path.exists():
             path.write_text(svg, encoding="utf-8")
         return name
-
-
-def _newest_first(kept: Kept) -> dict[str, list[_File]]:
-    """By case: its files that work, the failing form's first; the newest release and highest opset first of each."""
-    where = {"exporter": _EXPORTERS, "provider": ("cpu",), "status": tuple(status.value for status in WORKS)}
-    found: dict[str, list[_File]] = {}
-    for case, variant, exporter, torch, opset, bundle in kept.select(_COLUMNS, where):
-        if bundle is not None and opset is not None:
-            found.setdefault(case, []).append(_File(variant or PLAIN, exporter, torch, opset, bundle))
-    ranked = {torch: versions.parse(torch) for torch in kept.inventory.torch}
-    for files in found.values():
-        files.sort(key=lambda file: (ranked[file.torch], file.opset), reverse=True)
-        files.sort(key=lambda file: (file.variant != PLAIN, file.variant, _EXPORTERS.index(file.exporter)))
-    return found

@@ -83,6 +83,7 @@ class PageWriter:
                 target = op_file(told).rpartition("/")[2]
                 shown = {"name": op, "target": target, "told": told, "up": "../" * op_file(op).count("/")}
                 self._write(op_file(op), render("forward.html", **shown))
+            api.write_op(self._kept, self._folder, op)
 
     def write_cases(self, cases: Iterable[str]) -> None:
         """The page of each case, with the pictures of its graphs."""
