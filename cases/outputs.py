@@ -12,7 +12,8 @@ def through_identity(model):
     inputs = {item.name for item in model.graph.input}
     for output in model.graph.output:
         if output.name in inputs:
-            model.graph.node.append(onnx.helper.make_node("Identity", [output.name], [output.name + "_out"]))
+            # protobuf 3.6, from torch 1.1's companion packages, has no append
+            model.graph.node.extend([onnx.helper.make_node("Identity", [output.name], [output.name + "_out"])])
             output.name += "_out"
     return model
 
