@@ -64,12 +64,12 @@ def test_every_case_with_a_dynamic_dimension_has_an_input_of_another_shape(corpu
 
 
 def test_every_case_has_two_input_sets_that_differ_in_value(corpus):
-    from caniexport.worker.subject import arrays
+    from caniexport.worker.subject import make_arrays
 
     same = []
     for item in corpus.values():
         for name, variant in item.variants.items():
-            first, *others = arrays(variant, item.id)
+            first, *others = make_arrays(variant, item.id)
             if all(repr(first) == repr(other) for other in others):
                 same.append(f"{item.id}/{name}")
 

@@ -96,7 +96,7 @@ def test_tables_are_read_again_only_where_the_packages_or_the_file_have_changed(
     installed = {"torch": "2.8.0", "onnx": "1.17.0", "onnxscript": None}
     reads = []
     monkeypatch.setattr(tables, "version_of", installed.get)
-    monkeypatch.setattr(tables, "rows", lambda release: reads.append(release.torch) or [["onnx", "Add", [7]]])
+    monkeypatch.setattr(tables, "read_tables", lambda release: reads.append(release.torch) or [["onnx", "Add", [7]]])
     monkeypatch.setattr(sys, "argv", ["declared", "--release", "2.8.0", "--out", str(tmp_path)])
 
     tables.main()

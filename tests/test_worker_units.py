@@ -16,7 +16,7 @@ from caniexport.model.messages import KEPT, describe, describe_exception, messag
 from caniexport.model.runtimes import UncertainInputs, feeds, sources
 from caniexport.model.status import Stage, Status
 from caniexport.model.tensors import f32, i64, materialise, values
-from caniexport.worker.compare import borrowed, compare
+from caniexport.worker.compare import compare, find_borrowed_outputs
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "harness" / "caniexport"
@@ -418,7 +418,7 @@ def test_an_output_that_is_its_inputs_memory_and_does_not_keep_it_is_named():
     given = np.arange(6.0)
     outputs = [given.copy(), np.asarray(Memory(given)), np.asarray(Memory(given[2:4]))]
 
-    assert borrowed(outputs, {"x": given}) == [
+    assert find_borrowed_outputs(outputs, {"x": given}) == [
         "output 1: it is the memory of input x, and goes with it",
         "output 2: it is the memory of input x, and goes with it",
     ]
@@ -427,7 +427,7 @@ def test_an_output_that_is_its_inputs_memory_and_does_not_keep_it_is_named():
 def test_an_output_that_keeps_its_input_alive_is_the_callers():
     given = np.arange(6.0)
 
-    assert borrowed([given, given[1:], given.reshape(2, 3)], {"x": given, "part": given[2:]}) == []
+    assert find_borrowed_outputs([given, given[1:], given.reshape(2, 3)], {"x": given, "part": given[2:]}) == []
 
 
 def test_only_a_quantized_output_is_compared_within_one_step_of_its_quantization():

@@ -19,7 +19,7 @@ from caniexport.corpus import upstream
 from caniexport.corpus.claim_files import Claim, DocumentedCases
 from caniexport.model.case import PLAIN, kebab
 from caniexport.model.corpus import LoadedCase
-from caniexport.worker.subject import arrays
+from caniexport.worker.subject import make_arrays
 
 #: seed documents, issues and pull requests, pages, and what we found ourselves
 _SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
@@ -109,7 +109,7 @@ def _fixes(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
 
 def _inputs(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     for name, variant in item.variants.items():
-        first, *others = arrays(variant, item.id)
+        first, *others = make_arrays(variant, item.id)
         if all(repr(first) == repr(other) for other in others):
             yield LintFinding(item.id, "inputs", f"{name}: all input sets have the same values")
         # a fix may share inputs that leave out what it makes dynamic; the failing form may not

@@ -23,7 +23,7 @@ from caniexport.measure.shards import Shard
 from caniexport.model import plan, releases
 from caniexport.model.canaries import is_canary
 from caniexport.model.errors import CaniexportError
-from caniexport.worker.codehash import code_hash
+from caniexport.worker.codehash import hash_measuring_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,12 @@ def measure_on(
         from distributed import as_completed
 
         futures = client.map(
-            run_shard, list(tasks.values()), code=code_hash(), key=list(tasks), resources=resources, retries=_TRIES - 1
+            run_shard,
+            list(tasks.values()),
+            code=hash_measuring_code(),
+            key=list(tasks),
+            resources=resources,
+            retries=_TRIES - 1,
         )
         for number, future in enumerate(as_completed(futures), start=1):
             try:
@@ -121,8 +126,8 @@ def run_shard(options: MeasureOptions, code: str) -> dict[str, bytes]:
 
     These stay on this machine. What was measured before this process died is not measured again here.
     """
-    if code != code_hash():
-        raise ClusterError(f"this worker has other measuring code ({code_hash()}) than who asks ({code})")
+    if code != hash_measuring_code():
+        raise ClusterError(f"this worker has other measuring code ({hash_measuring_code()}) than who asks ({code})")
     here = homes.find().of_corpus(options.corpus).of(options.profile.name)
     folder = here.local / "shards" / _name(options)
     (report,) = measure(replace(options, home=replace(here, local=folder)), partial(print, file=sys.stderr))

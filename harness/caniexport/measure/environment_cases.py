@@ -21,7 +21,7 @@ from caniexport.model.case import EnvironmentCase, EnvironmentFix
 from caniexport.model.messages import describe
 from caniexport.model.rows import CELLS, MEASURING_VERSION
 from caniexport.model.status import Stage, Status
-from caniexport.worker.envinfo import public
+from caniexport.worker.envinfo import strip_local_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -182,7 +182,7 @@ def _versions(uv: str, place: Path) -> dict[str, str | None]:
         return {}
     found = {item["name"].lower(): item["version"] for item in json.loads(listed.stdout or "[]")}
     # no torch: that column is the release under measurement, and an installation is none
-    packages = {name: public(found.get(name)) for name in ("onnx", "onnxscript")}
+    packages = {name: strip_local_part(found.get(name)) for name in ("onnx", "onnxscript")}
     return {**packages, "python": version.stdout.strip() or None}
 
 

@@ -24,8 +24,8 @@ from caniexport.runner.archive import Archive, ArchiveEntry, session_text
 from caniexport.runner.expectations import Expectation, of_files
 from caniexport.runner.report import EndedFile
 from caniexport.worker import envinfo
-from caniexport.worker.codehash import replay_code_hash
-from caniexport.worker.failures import Outcome, fail
+from caniexport.worker.codehash import hash_replay_code
+from caniexport.worker.failures import Outcome, failed_outcome
 from caniexport.worker.isolate import Limits
 
 #: days after which somebody looks again at what a written list expects
@@ -151,9 +151,9 @@ class _Run:
         environment = self._environment(Running("", ""))
         journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
-        outcome = fail(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
+        outcome = failed_outcome(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
-        installed = envinfo.installed()
+        installed = envinfo.read_installed()
         version = next((installed[name] for name in self.adapter.packages if name in installed), "")
         row = self._row(None, outcome, environment, Running(version, "none"))
         journal.run(row, outcome.messages)
@@ -168,10 +168,10 @@ class _Run:
             "measured_at": _now(),
             "env_id": environment["env_id"],
             "runtime": self.adapter.name,
-            "runtime_version": envinfo.public(running.version) or None,
+            "runtime_version": envinfo.strip_local_part(running.version) or None,
             "provider": self.adapter.provider,
             "device": running.device,
-            "code": replay_code_hash(),
+            "code": hash_replay_code(),
         }
         if entry is not None:
             row.update(bundle=entry.bundle, corpus=entry.corpus, case=entry.case, variant=entry.variant)
@@ -181,7 +181,7 @@ class _Run:
 
     def _environment(self, running: Running) -> Dict[str, Any]:
         release = self.options.release or "{}=={}".format(self.adapter.name, running.version or "?")
-        found = envinfo.environment(release, self.options.spec, self.adapter.provider)
+        found = envinfo.describe_environment(release, self.options.spec, self.adapter.provider)
         return dict(found, contributor=self.options.by or None, contributed_from=self.options.at or None)
 
     def _choice(self) -> chosen.EntryChoice:

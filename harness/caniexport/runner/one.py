@@ -16,7 +16,7 @@ from caniexport.runner.adapters.base import Adapter, AdapterSession, Given, Refu
 from caniexport.runner.archive import Archive, ArchiveEntry, BundleFiles, UnusableBundle
 from caniexport.runner.wire import Malformed
 from caniexport.worker import compare
-from caniexport.worker.failures import Outcome, fail, status_of
+from caniexport.worker.failures import Outcome, classify_error, failed_outcome
 
 Announce = Callable[[Stage], None]
 
@@ -24,7 +24,7 @@ Announce = Callable[[Stage], None]
 class _ReplayStop(Exception):
     def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
         super().__init__(described[2])
-        self.outcome = fail(stage, status, described)
+        self.outcome = failed_outcome(stage, status, described)
 
 
 class Ran(NamedTuple):
@@ -72,7 +72,7 @@ def _run(
         if borrowed:
             raise _ReplayStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(borrowed)))
     if session.degraded:
-        return fail(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
+        return failed_outcome(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
     return Outcome({"stage": Stage.DONE.value, "status": Status.PASS.value}, {})
 
 
@@ -115,7 +115,7 @@ class _At:
 
 
 def _status_of(error: BaseException) -> Status:
-    return Status.UNSUPPORTED if isinstance(error, Refused) else status_of(error)
+    return Status.UNSUPPORTED if isinstance(error, Refused) else classify_error(error)
 
 
 def _read(archive: Archive, entry: ArchiveEntry) -> BundleFiles:
@@ -167,7 +167,7 @@ def _outputs(
             except Exception as error:
                 raise at.in_set(index, error) from error
             seconds += time.perf_counter() - started
-            borrowed += ["input set {}, {}".format(index, line) for line in compare.borrowed(given, feeds)]
+            borrowed += ["input set {}, {}".format(index, line) for line in compare.find_borrowed_outputs(given, feeds)]
             # copies: a runtime may write the memory of what it gave again with the next input set
             found.append([value.copy() if isinstance(value, np.ndarray) else value for value in given])
     row["seconds_run"] = _seconds(seconds)
@@ -208,10 +208,10 @@ def difference(
     ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type.
     """
     parts = [
-        compare.located(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, who))
+        compare.add_set_number(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, who))
         for index, (want, got) in enumerate(zip(expected, outputs))
     ]
-    return compare.worst(parts) if parts else None
+    return compare.merge_differences(parts) if parts else None
 
 
 def _numbers(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[Any]]:

@@ -33,7 +33,7 @@ def adapter(name: str, load: Callable[[bytes], Run], package: str = "") -> Type[
         packages = (distribution,)
 
         def start(self) -> Running:
-            version = envinfo.version_of(distribution)
+            version = envinfo.find_version(distribution)
             if version is None:
                 raise Unavailable(Stage.RESOLVE, "{} is not installed".format(distribution))
             return Running(version)

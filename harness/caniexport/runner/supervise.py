@@ -23,8 +23,8 @@ from caniexport.model.status import Stage, Status
 from caniexport.runner import adapters, beside, one
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive
-from caniexport.worker.failures import Ending, Outcome, fail
-from caniexport.worker.isolate import Child, Limits, Report, call, follow
+from caniexport.worker.failures import Ending, Outcome, failed_outcome
+from caniexport.worker.isolate import Child, Limits, Report, follow_children, run_in_child
 
 #: how a bundle ends that may have left the device unusable
 _MAY_SPOIL = (Status.FAIL.value, Status.OOM.value)
@@ -94,13 +94,15 @@ class _Lane:
             kind, text = _describe(ending, child.limits)
             stage = Stage(child.stage or Stage.LOAD.value)
             described = describe(stage.value, kind, text, text[:_REASON])
-            outcome = fail(stage, ending.status, described) if so_far is None else beside.lost(so_far, ending, text)
+            outcome = (
+                failed_outcome(stage, ending.status, described) if so_far is None else beside.lost(so_far, ending, text)
+            )
             yield self.left.pop(0), outcome
 
 
 def start(settings: ReplaySettings) -> Running:
     """Start the runtime once, to see whether it does. Raises :class:`Unavailable`."""
-    messages, child = call(lambda report: _serve(report, settings, []), settings.process_limits)
+    messages, child = run_in_child(lambda report: _serve(report, settings, []), settings.process_limits)
     if not messages:
         raise _not_started(child)
     found: Dict[str, Any] = messages[0]
@@ -122,7 +124,7 @@ def run(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterat
         children.append(lane.start())
         lanes[children[-1]] = lane
     try:
-        for child, line in follow(children):
+        for child, line in follow_children(children):
             lane = lanes[child]
             if line is not None:
                 yield from lane.take(child, json.loads(line.decode("utf-8")))

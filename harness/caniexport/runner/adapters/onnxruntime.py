@@ -40,7 +40,7 @@ class OnnxRuntime(Adapter):
 
     def start(self) -> Running:
         """Refuses two packages in one folder; then imports; then tries the provider on the smallest model."""
-        have = {name: version for name, version in envinfo.installed().items() if name in PACKAGES}
+        have = {name: version for name, version in envinfo.read_installed().items() if name in PACKAGES}
         if len(have) > 1:
             raise Unavailable(
                 Stage.RESOLVE,
@@ -60,7 +60,7 @@ class OnnxRuntime(Adapter):
             self._way = _openvino() if self.provider == "openvino" else _gpu(self.provider)
             placement.require(self._way)
         if gpu:
-            return Running(version, envinfo.gpu() or self.provider, {"tf32": "off"})
+            return Running(version, envinfo.read_gpu_name() or self.provider, {"tf32": "off"})
         return Running(version, facts={"precision": "float32"} if self.provider == "openvino" else {})
 
     def load(self, given: Given, announce: Callable[[Stage], None]) -> AdapterSession:
@@ -136,7 +136,7 @@ def _openvino() -> placement.Way:
         raise Unavailable(
             Stage.RESOLVE,
             "OpenVINO's plugin {} offers no CPU device here: it takes Intel's alone, this is {}".format(
-                envinfo.version_of(_PLUGIN.replace("_", "-")), envinfo.cpu()
+                envinfo.find_version(_PLUGIN.replace("_", "-")), envinfo.read_cpu_name()
             ),
         )
     return placement.Way(name, devices=devices[:1], device_options={"load_config": _FLOAT32})
