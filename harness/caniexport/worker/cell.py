@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from caniexport.model import runtimes
 from caniexport.model.case import PLAIN, Variant
-from caniexport.model.messages import describe, describe_exception, message_id, tidy, words
+from caniexport.model.messages import clean_text, describe, describe_exception, make_message_id, read_text
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Exporter, Stage, Status
 from caniexport.worker import compare, exporters, onnx_file, subject
@@ -196,12 +196,12 @@ class _CellRun:
         """Return each input set in the order of the file's inputs, for the bundle."""
         given = [(subject.arrays_by_name(self.variant, item), subject.arrays_in_order(item)) for item in eager.inputs]
         try:
-            self.sources = runtimes.sources(onnx_file.find_inputs(model), *given[0])
+            self.sources = runtimes.choose_sources(onnx_file.find_inputs(model), *given[0])
         except ValueError as error:
             # the file has more inputs than the module: the cell fails at stage run
             self.unfed = error
             return [positional for _, positional in given]
-        return [list(runtimes.feeds(self.sources, *item).values()) for item in given]
+        return [list(runtimes.make_feeds(self.sources, *item).values()) for item in given]
 
     def _note_checker(self, onnx: Any, model: Any) -> None:
         """Note the result of onnx's checker. A refusal does not end the cell: the runtime may still run the file."""
@@ -220,7 +220,7 @@ class _CellRun:
             with self._stage(Stage.RUN):
                 if self.unfed is not None:
                     raise self.unfed
-                feeds = runtimes.feeds(
+                feeds = runtimes.make_feeds(
                     self.sources, subject.arrays_by_name(self.variant, inputs), subject.arrays_in_order(inputs)
                 )
                 started = time.perf_counter()
@@ -300,8 +300,8 @@ class _CellRun:
             if line not in lines and not issubclass(item.category, (DeprecationWarning, FutureWarning)):
                 lines.append(line)
         if lines:
-            text = tidy("\n".join(lines))
-            identifier = message_id(text)
+            text = clean_text("\n".join(lines))
+            identifier = make_message_id(text)
             self.messages[identifier] = text
             self.row["warning_id"] = identifier
 
@@ -378,7 +378,7 @@ def _read_case_facts(of_case: Callable[[Any], Dict[str, Any]], model: Any) -> Di
         found: Dict[str, Any] = json.loads(json.dumps(of_case(model), allow_nan=False))
         return dict(found)
     except Exception as error:  # the case's own failure is no status of torch
-        return {"facts_error": "{}: {}".format(type(error).__name__, words(error))}
+        return {"facts_error": "{}: {}".format(type(error).__name__, read_text(error))}
 
 
 def _classify_error(stage: Stage, error: BaseException) -> Status:
@@ -403,4 +403,4 @@ def _is_full_disk(error: Optional[BaseException]) -> bool:
 def _describe_in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, str]:
     signature, _, text = describe_exception(stage.value, error)
     text = "input set {}: {}".format(index, text)
-    return signature, message_id(text), text
+    return signature, make_message_id(text), text

@@ -163,7 +163,9 @@ def _has_tables(path: str, told: Dict[str, Any]) -> bool:
 def main() -> int:
     """Write the tables, unless they are known; the environment is tox's, or named by ``--release``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--release", default=releases.target(os.environ.get("TOX_ENV_NAME", "")).release)
+    parser.add_argument(
+        "--release", default=releases.parse_environment_name(os.environ.get("TOX_ENV_NAME", "")).release
+    )
     parser.add_argument("--out", required=True, help="folder; the file is named after the release")
     arguments = parser.parse_args()
     release = releases.find(arguments.release)

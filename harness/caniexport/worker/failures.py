@@ -6,7 +6,7 @@ import re
 import signal
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from caniexport.model.messages import words
+from caniexport.model.messages import read_text
 from caniexport.model.status import Stage, Status
 
 #: texts of exporters that refuse an opset
@@ -51,7 +51,7 @@ class Ending(NamedTuple):
 
 def classify_error(error: BaseException, is_export: bool = False) -> Status:
     """Return the status of an exception; ``is_export`` if an exporter raised it."""
-    text = words(error)
+    text = read_text(error)
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
         return Status.OOM
     if is_export and OPSET_REFUSED.search(text):

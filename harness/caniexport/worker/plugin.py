@@ -41,7 +41,7 @@ _MOST_LINES = 60
 def pytest_addoption(parser: Any) -> None:
     """Options of the measuring run; all of them are written by tox or ``caniexport measure``."""
     group = parser.getgroup("caniexport")
-    target = releases.target(os.environ.get("TOX_ENV_NAME", ""))
+    target = releases.parse_environment_name(os.environ.get("TOX_ENV_NAME", ""))
     group.addoption("--release", default=target.release, help="entry of the table of releases (default: tox's)")
     group.addoption("--provider", default=target.provider, help="execution provider of the runtime (default: tox's)")
     group.addoption("--results-local", default="results-local", help="folder of the local dataset")
@@ -167,7 +167,7 @@ class Run:
         cells = plan.cells(self._corpus(path), self.release, self.provider, self._selection)
         if self.config.getoption("--reverse"):
             cells.reverse()
-        return plan.groups([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
+        return plan.group_cells([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
 
     def measure(self, cells: Sequence[plan.Cell]) -> Tuple[Dict[str, int], str]:
         """Measure cells one by one, a row each; returns the counts of their statuses, and what a canary says.
@@ -185,7 +185,7 @@ class Run:
                 self._require_space()
             self._write(row, outcome.messages)
             counts[row["status"]] += 1
-            surprise = surprise or next(canaries.surprises([row]), "")
+            surprise = surprise or next(canaries.find_surprises([row]), "")
         return dict(counts), surprise
 
     def refuse(self, error: StoreError) -> None:

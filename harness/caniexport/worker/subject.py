@@ -9,7 +9,7 @@ import zlib
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from caniexport.model.case import Variant
-from caniexport.model.tensors import materialise
+from caniexport.model.tensors import make_values
 from caniexport.worker.exporters import find_argument_names, read_torch_version
 
 #: before this release TorchScript calls a method what its ``def`` says, not what the module calls it
@@ -34,7 +34,7 @@ def build_module(variant: Variant, case_id: str) -> Any:
 def make_arrays(variant: Variant, case_id: str) -> List[Tuple[Any, ...]]:
     """All input sets as numpy arrays and plain values. Variants that share their case's inputs get equal values."""
     return [
-        tuple(materialise(item, "{}/{}/{}".format(case_id, index, position)) for position, item in enumerate(inputs))
+        tuple(make_values(item, "{}/{}/{}".format(case_id, index, position)) for position, item in enumerate(inputs))
         for index, inputs in enumerate(variant.inputs)
     ]
 

@@ -36,7 +36,7 @@ def main() -> int:
     cells = plan.cells(corpus, release, "cpu", selection)
     shown: List[str] = []
     with Supervisor(ServerSettings([Path(arguments.cases)], None, bool(release.dynamo))) as supervisor:
-        for group in plan.groups(cells).values():
+        for group in plan.group_cells(cells).values():
             if not is_canary(group[0].case) or group[0].case in arguments.case:
                 for outcome, cell in zip(supervisor.run(group, together=True), group):
                     _print_outcome(cell, outcome, shown)

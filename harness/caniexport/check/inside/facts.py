@@ -115,8 +115,8 @@ def _wrong(
         )
         try:
             # as for a cell: the exported set says which argument each input is
-            chosen = runtimes.sources(onnx_file.find_inputs(model), first, arrays_in_order(sets[0]))
-            found = session.run(runtimes.feeds(chosen, named, arrays_in_order(inputs)))
+            chosen = runtimes.choose_sources(onnx_file.find_inputs(model), first, arrays_in_order(sets[0]))
+            found = session.run(runtimes.make_feeds(chosen, named, arrays_in_order(inputs)))
         except Exception:
             if number < given:
                 return ""  # the cell says so
