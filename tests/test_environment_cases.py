@@ -182,7 +182,7 @@ def test_the_exception_is_the_one_that_the_traceback_ends_with():
     assert find_exception(stderr) == ("DecodeError", "Error parsing")
 
 
-@pytest.mark.parametrize("stdout", ["", "hello\n", "3\n", '{"a": 1}\nbye\n'])
+@pytest.mark.parametrize("stdout", ["", "3\n", '{"a": 1}\nbye\n'])
 def test_output_that_does_not_end_with_a_json_object_is_no_fact(stdout):
     assert read_printed_facts(stdout) is None
 

@@ -19,7 +19,7 @@ _MARKER = (
     'caniexport("CASE[/VARIANT]", exporter=..., opset=..., upto=STAGE): a known failure: xfail with its reason where '
     "the running versions are measured to fail, and a failure where it passes there all the same"
 )
-#: what a test is told to be, as a property of its report: it travels between processes
+#: the verdict on a marker, as a property of the test report, which travels between processes
 _FAILS, _DUE, _UNKNOWN = "caniexport: measured to fail", "caniexport: due to go", "caniexport: not measured"
 _TITLES = {
     _UNKNOWN: "not measured here, so these tests run as they are and nothing is known of them",
@@ -160,17 +160,17 @@ def known_failure() -> Callable[..., Any]:
     own = {axis: _read_settings()[axis] for axis in ("exporter", "opset")}
 
     def ask(model: object, args: Iterable[Any] = (), **asked: Any) -> Any:
-        said = {} if isinstance(model, str | Path) else own
-        return caniexport.known_failure(model, args, **{"dataset": _open_dataset(), **said, **asked})
+        defaults = {} if isinstance(model, str | Path) else own
+        return caniexport.known_failure(model, args, **{"dataset": _open_dataset(), **defaults, **asked})
 
     return ask
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """What was not measured, always; the other markers with ``--caniexport``."""
-    told = [*config.stash[_JUDGED].items(), *_collect_reports(terminalreporter.stats.values())]
+    judged = [*config.stash[_JUDGED].items(), *_collect_reports(terminalreporter.stats.values())]
     shown = _TITLES if config.getoption("--caniexport") else (_UNKNOWN,)
-    wanted = {word: sorted({(node, line) for node, (said, line) in told if said == word}) for word in shown}
+    wanted = {word: sorted({(node, line) for node, (verdict, line) in judged if verdict == word}) for word in shown}
     if not any(wanted.values()):
         return
     terminalreporter.section("caniexport")

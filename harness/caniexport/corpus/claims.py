@@ -123,7 +123,7 @@ def adjudicate_dataset(
 
 def find_runtime_claims(documents: DocumentedCases) -> list[str]:
     """The cases that have a claim about a runtime or a provider: it is judged on the runs of their bundles."""
-    return [case for case, said in documents.items() if any(map(_needs_replays, said.claims))]
+    return [case for case, documented in documents.items() if any(map(_needs_replays, documented.claims))]
 
 
 def _claim_columns(case: str, number: int, claim: Claim, documented: DocumentedCase) -> dict[str, Any]:
@@ -374,11 +374,11 @@ def _explain_unmeasured(
 def _count_cells(rows: Sequence[Row], claim: Claim) -> str:
     """How many cells, or runs of how many cells' files, on which versions."""
     cells = len(set(map(_format_cell, rows)))
-    told = f"{cells} cell{'' if cells == 1 else 's'}"
+    text = f"{cells} cell{'' if cells == 1 else 's'}"
     if _needs_replays(claim):
-        told = f"{len(rows)} run{'' if len(rows) == 1 else 's'} of {told}"
+        text = f"{len(rows)} run{'' if len(rows) == 1 else 's'} of {text}"
     where = _format_place(rows, claim)
-    return f"{told} on {where}" if where else told
+    return f"{text} on {where}" if where else text
 
 
 def _format_place(rows: Sequence[Row], claim: Claim) -> str:
@@ -413,10 +413,10 @@ def _describe_others(rows: Sequence[Row], claim: Claim) -> str:
     for row in rows:
         groups.setdefault((row["status"], row["stage"], row["signature"] or ""), []).append(row)
     ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    told = [_describe_outcome(*key, group, claim) for key, group in ranked[:_SHOWN]]
+    texts = [_describe_outcome(*key, group, claim) for key, group in ranked[:_SHOWN]]
     if len(ranked) > _SHOWN:
-        told.append(f"and {len(ranked) - _SHOWN} other outcomes")
-    return "; ".join(told)
+        texts.append(f"and {len(ranked) - _SHOWN} other outcomes")
+    return "; ".join(texts)
 
 
 def _describe_outcome(status: str, stage: str, signature: str, rows: Sequence[Row], claim: Claim) -> str:

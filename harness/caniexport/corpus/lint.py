@@ -127,9 +127,9 @@ def _find_shapes(part: Any) -> Any:
 
 def _check_stub(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
     """What the stub of ``case --new`` asked to be filled in."""
-    said = [item.cls.title(), *(claim.says for claim in claims)]
-    said += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
-    for text in said:
+    texts = [item.cls.title(), *(claim.says for claim in claims)]
+    texts += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
+    for text in texts:
         if text.startswith("TODO"):
             yield LintFinding(item.id, "unfinished", f"{text!r} is still to be written")
 
@@ -168,8 +168,8 @@ def _check_imports(files: Mapping[Path, str]) -> Iterator[LintFinding]:
             used = {ast.unparse(part) for part in _walk_outside_lambdas(node) if isinstance(part, ast.Attribute)}
             for name in sorted(used - _ON_EVERY_RELEASE):
                 if name.startswith("torch."):
-                    said = f"line {node.lineno}: {name} is looked up when the file is imported"
-                    yield LintFinding(path.name, "import", f"{said}; do it in setup or forward")
+                    where = f"line {node.lineno}: {name} is looked up when the file is imported"
+                    yield LintFinding(path.name, "import", f"{where}; do it in setup or forward")
 
 
 def _find_import_code(body: Sequence[ast.stmt]) -> Iterator[ast.expr | ast.stmt]:

@@ -57,8 +57,8 @@ def _to_dict(entry: DatabaseEntry) -> dict[str, Any]:
 
 
 def _make_entry(name: str, release: str, found: Mapping[str, Any]) -> DatabaseEntry:
-    told = {key: value for key, value in found.items() if value or key in _ALWAYS}
-    return DatabaseEntry(name=name, since=release, until=release, **told)
+    values = {key: value for key, value in found.items() if value or key in _ALWAYS}
+    return DatabaseEntry(name=name, since=release, until=release, **values)
 
 
 def _group_by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[str, dict[str, DatabaseEntry]]:

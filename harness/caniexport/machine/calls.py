@@ -1,4 +1,4 @@
-"""Commands that run for long: their output in a log, a full disk told at once, nothing of them left running."""
+"""Commands that run for long: their output in a log, a full disk reported at once, nothing of them left running."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _read_versions(uv: str, place: Path) -> dict[str, str | None]:
 
 
 def _call(command: Sequence[str], place: Path, seconds: float) -> subprocess.CompletedProcess[str]:
-    """What a command said. However it or this process ends, nothing that it started is left."""
+    """Run a command and return its result; leave none of its processes running."""
     process = subprocess.Popen(
         guard_command(list(command)),
         cwd=place,

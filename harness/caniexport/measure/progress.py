@@ -56,14 +56,14 @@ class RowCount:
 
 
 def write_plan(local: Path, name: str, run_id: str, cells: int) -> None:
-    """Write down how many cells a run is going to measure, for whoever looks at it while it goes on."""
+    """Write the number of cells that a run plans to measure, for readers while it runs."""
     path = local / _PLANS.format(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"run_id": run_id, "cells": cells}), encoding="utf-8")
 
 
 def read_plan(local: Path, name: str, run_id: str) -> int | None:
-    """The cells that this run of an environment said it was going to measure; ``None`` where it did not say."""
+    """Return the number of cells that this run plans to measure, ``None`` if it is unknown."""
     try:
         found: Mapping[str, object] = json.loads((local / _PLANS.format(name)).read_text(encoding="utf-8"))
         return int(str(found["cells"])) if found["run_id"] == run_id else None

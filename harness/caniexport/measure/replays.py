@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[RunReport]:
-    """Run what is new on each release; one that cannot be made is said so and does not stop the others."""
+    """Run new bundles on each release; a release without an environment is reported and skipped."""
     archive = options.archive or _pack(options, say)
     wanted, before, progress = Archive(archive).entries, open_done(options), Progress(say, "bundles")
     jobs = []
@@ -84,7 +84,7 @@ def _pack(options: ReplayOptions, say: Callable[[str], None]) -> Path:
 
 
 def describe_missing(missing: int) -> str:
-    """Said of bundles that rows name and this machine does not have; empty for none."""
+    """Return a note on bundles that rows name and this machine lacks; empty for none."""
     if not missing:
         return ""
     return f"; {missing} more are not on this machine (`caniexport measure` of their releases makes them)"

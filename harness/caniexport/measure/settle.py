@@ -32,7 +32,7 @@ class SettledRun(NamedTuple):
     """What became of a run.
 
     written      the rows that it wrote itself
-    problem      what the gate said of them; empty where they are good
+    problem      why the gate refuses them; empty if it accepts them
     invalid      rows that measured nothing, by reason
     environment  its environment's row
     interrupted  a line for each earlier run of its environment that was judged with it, and is in quarantine

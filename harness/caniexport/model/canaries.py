@@ -44,11 +44,11 @@ def find_surprises(rows: Iterable[_Row]) -> Iterator[str]:
     for row in rows:
         expected = EXPECTED.get(row["case"] or "")
         if expected is not None and is_conclusive(row) and row["status"] not in expected:
-            said = "{} came out as {} at stage {} ({})".format(
+            text = "{} came out as {} at stage {} ({})".format(
                 row["case"], row["status"], row["stage"], _format_place(row)
             )
             why = (row["signature"] or "").split("|", 1)[-1].replace("|", ": ")
-            yield said + (": " + why if why and row["status"] == Status.FAIL.value else "")
+            yield text + (": " + why if why and row["status"] == Status.FAIL.value else "")
 
 
 def _format_place(row: _Row) -> str:

@@ -129,7 +129,7 @@ RELEASES: Tuple[Release, ...] = (
     Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-10-28"),
 )
 
-#: the releases measured when nothing else is said: each stands for an era of the exporters
+#: the releases measured by default: each stands for an era of the exporters
 DEFAULT_RELEASES = ("1.3.1", "1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0")
 
 
@@ -172,9 +172,9 @@ def read_table() -> Tuple[Release, ...]:
     except BaseException as error:  # whatever is in that file, SystemExit included
         if isinstance(error, KeyboardInterrupt):
             raise
-        said = "has no RELEASES" if isinstance(error, KeyError) else "{}: {}".format(type(error).__name__, error)
+        problem = "has no RELEASES" if isinstance(error, KeyError) else "{}: {}".format(type(error).__name__, error)
         raise UnknownName(
-            "CANIEXPORT_RELEASES names {}, which is no table of releases ({})".format(other, said)
+            "CANIEXPORT_RELEASES names {}, which is no table of releases ({})".format(other, problem)
         ) from error
     if not found or not all(isinstance(item, Release) for item in found):
         raise UnknownName("CANIEXPORT_RELEASES names {}, whose RELEASES are no releases".format(other))

@@ -42,7 +42,7 @@ class BundleResult(NamedTuple):
 
 
 def run_bundle(adapter: Adapter, archive: Archive, entry: ArchiveEntry, announce: Announce) -> BundleResult:
-    """Run one bundle; ``announce`` is told each stage before it begins, so that a crash knows where it was."""
+    """Run one bundle; ``announce`` is called with each stage before it begins."""
     row: Dict[str, Any] = {}
     outputs: List[List[Any]] = []
     try:
@@ -141,8 +141,8 @@ def _read_tensors(bundle: BundleFiles) -> Tuple[List[List[Any]], List[List[Any]]
         raise _ReplayStop(Stage.RUN, Status.SKIP, describe("run", "NoNumpyType", str(error))) from error
     except Malformed as error:
         if not tensors.has_only_tensors(bundle.model):
-            said = "a sequence or an optional value is no tensor"
-            raise _ReplayStop(Stage.RUN, Status.SKIP, describe("run", "NoNumpyType", said)) from error
+            text = "a sequence or an optional value is no tensor"
+            raise _ReplayStop(Stage.RUN, Status.SKIP, describe("run", "NoNumpyType", text)) from error
         raise _ReplayStop(Stage.LOAD, Status.INVALID, describe("load", "Malformed", str(error))) from error
 
 

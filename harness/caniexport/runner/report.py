@@ -1,6 +1,6 @@
-"""How a run of an archive ended, for a CI job: as JSON, as JUnit's XML, and what stops the job.
+"""Report the run of an archive for a CI job: JSON, JUnit XML, and whether the job fails.
 
-Probes and canaries are not told: they are there to judge the run. Of the other files one is ``pass`` (it works),
+Probes and canaries judge the run and are left out. Of the other files one is ``pass`` (it works),
 ``expected`` (the list of expectations allows how it ended), ``skipped`` (its tensors cannot be held here, or it is a
 node test whose failure is none), or ``news``.
 """
@@ -42,7 +42,7 @@ class EndedFile(NamedTuple):
 
 
 class JudgedFile(NamedTuple):
-    """A file as a report tells it; ``says`` is the reason where it was expected."""
+    """A file with its outcome; ``says`` is the reason of an expected failure."""
 
     ended: EndedFile
     result: ReplayResult
@@ -59,18 +59,18 @@ class ArchiveReport(NamedTuple):
     """All files of a run, and the entries that do not hold. ``of`` says what ran: runtime, version, provider, …"""
 
     of: Mapping[str, Any]
-    told: List[JudgedFile]
+    files: List[JudgedFile]
     unmet: List[UnmetExpectation]
 
     @property
     def stops(self) -> bool:
         """Whether a CI job is to fail."""
-        return bool(self.unmet) or any(item.outcome == NEWS for item in self.told)
+        return bool(self.unmet) or any(item.outcome == NEWS for item in self.files)
 
     @property
     def counts(self) -> Dict[str, int]:
         """The files by outcome."""
-        found = Counter(item.outcome for item in self.told)
+        found = Counter(item.outcome for item in self.files)
         return {outcome: found[outcome] for outcome in (PASS, EXPECTED, SKIPPED, NEWS)}
 
 
@@ -82,10 +82,10 @@ def make_report(
     today: datetime.date,
 ) -> ArchiveReport:
     """The report of a run's rows."""
-    told = [
+    files = [
         _judge_file(item, contents, str(of["provider"]), entries) for item in ended if item.entry.corpus not in ALONG
     ]
-    return ArchiveReport(of, told, find_unmet(entries, [item.result for item in told], today))
+    return ArchiveReport(of, files, find_unmet(entries, [item.result for item in files], today))
 
 
 def _judge_file(
@@ -120,7 +120,7 @@ def format_json(found: ArchiveReport) -> str:
             "outcome": item.outcome,
             "expected": item.says,
         }
-        for item in found.told
+        for item in found.files
     ]
     unmet = [{"trouble": item.trouble.value, "entry": item.entry.text, **_unmet_values(item)} for item in found.unmet]
     whole = {"format": FORMAT, **found.of, "stops": found.stops, "counts": found.counts, "unmet": unmet}
@@ -134,7 +134,7 @@ def _unmet_values(item: UnmetExpectation) -> Dict[str, Any]:
 def format_junit(found: ArchiveReport) -> str:
     """A test suite with a test for each file and one for each entry that does not hold."""
     suite = "{runtime} {runtime_version} on {provider}".format(**found.of)
-    tests = [_format_test(item) for item in found.told]
+    tests = [_format_test(item) for item in found.files]
     tests += [
         _format_testcase(
             "expectations", item.entry.text, _format_failure(item.trouble.value, item.says, "\n".join(item.cells))
@@ -183,7 +183,7 @@ def format_expectations(found: ArchiveReport, review: datetime.date) -> str:
     Reasons are how the files ended: a start, for somebody to go through.
     """
     groups: Dict[Any, List[JudgedFile]] = {}
-    for item in found.told:
+    for item in found.files:
         if item.outcome != SKIPPED:
             groups.setdefault((item.result.case, item.result.variant, item.result.opset), []).append(item)
     return "\n".join(
@@ -219,13 +219,13 @@ def _escape_pattern(name: str) -> str:
 def format_lines(found: ArchiveReport, most: int = 10) -> List[str]:
     """What is printed: the counts, then what stops the job."""
     counts = ", ".join("{} {}".format(number, word) for word, number in found.counts.items())
-    news = [item for item in found.told if item.outcome == NEWS]
-    said = ["against the list of expectations: " + counts]
-    said += [
+    news = [item for item in found.files if item.outcome == NEWS]
+    text_lines = ["against the list of expectations: " + counts]
+    text_lines += [
         "  {}: {}".format(item.name, item.ended.row.get("signature") or item.result.status.value) for item in news
     ][:most]
-    said += ["  and {} more".format(len(news) - most)] if len(news) > most else []
-    said += [
+    text_lines += ["  and {} more".format(len(news) - most)] if len(news) > most else []
+    text_lines += [
         "  entry {} is {}: {} ({})".format(i.entry.number, i.trouble.value, i.says, i.entry.text) for i in found.unmet
     ]
-    return said
+    return text_lines

@@ -145,17 +145,19 @@ def _merge_rows(found: List[Row]) -> List[Row]:
     return [(by, op, sorted(set(opsets))) for (by, op), opsets in sorted(merged.items())]
 
 
-def checksum(told: Dict[str, Any]) -> int:
+def checksum(content: Dict[str, Any]) -> int:
     """The CRC-32 of what a file says, so that a changed bit is no operator."""
-    return zlib.crc32(json.dumps(told, sort_keys=True).encode("ascii"))
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode("ascii"))
 
 
-def _has_tables(path: str, told: Dict[str, Any]) -> bool:
+def _has_tables(path: str, content: Dict[str, Any]) -> bool:
     """Whether a file has the tables of these packages already: reading them takes up to half a minute."""
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-        return all(found.get(name) == version for name, version in told.items()) and found.pop("crc") == checksum(found)
+        return all(found.get(name) == version for name, version in content.items()) and found.pop("crc") == checksum(
+            found
+        )
     except (OSError, ValueError, AttributeError, KeyError):
         return False
 
@@ -170,17 +172,17 @@ def main() -> int:
     arguments = parser.parse_args()
     release = releases.find(arguments.release)
     path = os.path.join(arguments.out, "torch-{}.json".format(release.torch))
-    told: Dict[str, Any] = {name: strip_local_part(find_version(name)) for name in _PACKAGES}
-    told["release"] = release.torch
-    if os.environ.get(_WANTED) == "no" or _has_tables(path, told):
+    content: Dict[str, Any] = {name: strip_local_part(find_version(name)) for name in _PACKAGES}
+    content["release"] = release.torch
+    if os.environ.get(_WANTED) == "no" or _has_tables(path, content):
         return 0
     # torch tells of every package that it does not find
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        told["rows"] = read_tables(release)
-    told["crc"] = checksum(told)
+        content["rows"] = read_tables(release)
+    content["crc"] = checksum(content)
     os.makedirs(arguments.out, exist_ok=True)
     with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        json.dump(content, file)
     os.replace(path + ".part", path)
     return 0
 

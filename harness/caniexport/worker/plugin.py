@@ -34,7 +34,7 @@ from caniexport.worker.supervisor import ServerFailed, ServerSettings, Superviso
 
 #: bytes: with less than this a disk has no room for what a cell writes
 _LEAST_FREE = 1 << 20
-#: variants that are told one by one when the run ends
+#: most variants that the summary lists one by one
 _MOST_LINES = 60
 
 
@@ -206,12 +206,12 @@ class Run:
         A release that cannot speak is ended at once; its gate would say so after a quarter of an hour.
         """
         if report.when == "call" and self.is_controller:
-            told = dict(report.user_properties)
-            self._statuses.update(told.get("statuses", {}))
+            found = dict(report.user_properties)
+            self._statuses.update(found.get("statuses", {}))
             variant, _, exporter = report.nodeid.split("::")[-1].rstrip("]").partition("[")
-            self._ended.setdefault(variant, {})[exporter] = told.get("statuses", {})
-            if told.get("surprise"):
-                pytest.exit(told["surprise"], returncode=pytest.ExitCode.INTERRUPTED)
+            self._ended.setdefault(variant, {})[exporter] = found.get("statuses", {})
+            if found.get("surprise"):
+                pytest.exit(found["surprise"], returncode=pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

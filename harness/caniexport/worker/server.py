@@ -59,7 +59,7 @@ class _Server:
         warm(self._arguments.dynamo, self._arguments.bare)
         for item in self._loaded.values():
             if issubclass(item.cls, Case):
-                # what fails here fails in the cells, and is said there
+                # what fails here fails in the cells too
                 with contextlib.suppress(Exception):
                     item.cls.load()
         _freeze_objects()

@@ -100,7 +100,7 @@ def _run_all_stages() -> None:
     import numpy as np
     import onnx
 
-    # whatever fails here fails in the cells, and is said there
+    # what fails here fails in the cells too
     with contextlib.suppress(Exception):
         content = _export_addition(Exporter.TRACE.value, 9)
         onnx.checker.check_model(onnx_file.parse_model(content))

@@ -30,18 +30,18 @@ def find_reason(text: str) -> str:
     missing = _MISSING.search(text)
     if missing:
         return _OPSET.sub(r"\1", missing.group())
-    operator, said = "", ""
+    operator, line_found = "", ""
     for line in text.split("\n"):
         line = line.strip()
         failed = _FAILED.fullmatch(line)
         if failed:
             operator = operator or failed.group("operator") + ": "
         elif not _WHERE.fullmatch(line):
-            said = line
+            line_found = line
             break
     for names in _find_names(text):
-        said = said.replace(names, "").strip()
-    return operator + _NAME.sub(r"\1…", said) if said else ""
+        line_found = line_found.replace(names, "").strip()
+    return operator + _NAME.sub(r"\1…", line_found) if line_found else ""
 
 
 def _find_names(text: str) -> List[str]:

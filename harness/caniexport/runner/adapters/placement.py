@@ -59,7 +59,7 @@ def require_provider(way: ProviderSetup) -> None:
                 onnxruntime.__version__, way.provider, ", ".join(onnxruntime.get_available_providers())
             ),
         )
-    with _capture_stderr() as said:
+    with _capture_stderr() as log:
         try:
             session = _create_session(SMALLEST, way, {}, strict=False)
             problem = _find_other_provider(session, way)
@@ -68,7 +68,7 @@ def require_provider(way: ProviderSetup) -> None:
         except Exception as error:
             problem = str(error).strip()
     if problem:
-        found = dict.fromkeys(_REASON.findall("".join(said)))
+        found = dict.fromkeys(_REASON.findall("".join(log)))
         raise Unavailable(Stage.RESOLVE, "\n".join([problem, *found]))
 
 
@@ -179,14 +179,14 @@ def _create_session(
 @contextmanager
 def _capture_stderr() -> Iterator[List[str]]:
     """What the process writes to standard error within, native code too; it is written there afterwards."""
-    kept, said = os.dup(2), []  # type: ignore[var-annotated]  # of text
+    kept, log = os.dup(2), []  # type: ignore[var-annotated]  # of text
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 2)
         try:
-            yield said
+            yield log
         finally:
             os.dup2(kept, 2)
             os.close(kept)
             file.seek(0)
-            said.append(file.read().decode("utf-8", "replace"))
-            os.write(2, said[0].encode("utf-8", "replace"))
+            log.append(file.read().decode("utf-8", "replace"))
+            os.write(2, log[0].encode("utf-8", "replace"))
