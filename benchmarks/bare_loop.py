@@ -55,14 +55,14 @@ def main() -> None:
 def _one(cell, corpus, settings, onnx, onnxruntime, torch) -> bool:  # noqa: ANN001  # as one would write it by hand
     variant = corpus[cell.case].variants[cell.variant]
     try:
-        inputs = subject.arrays(variant, cell.case)
-        module = subject.build(variant, cell.case)
+        inputs = subject.make_arrays(variant, cell.case)
+        module = subject.build_module(variant, cell.case)
         with torch.no_grad():
-            wanted = [subject.flatten(module(*[subject.tensors(item) for item in one])) for one in inputs]
-        args = tuple(subject.tensors(item) for item in inputs[0])
-        names = tuple(exporters.argument_names(variant.forward, len(args)))
+            wanted = [subject.flatten_output(module(*[subject.to_tensors(item) for item in one])) for one in inputs]
+        args = tuple(subject.to_tensors(item) for item in inputs[0])
+        names = tuple(exporters.find_argument_names(variant.forward, len(args)))
         opset = variant.opset(cell.opset)
-        request = exporters.Request(
+        request = exporters.ExportRequest(
             module, args, variant.exporter(cell.exporter), opset, names, (), variant.dynamic, variant.options(), None
         )
         with variant.patch(opset) if variant.patch else contextlib.nullcontext():
@@ -70,7 +70,7 @@ def _one(cell, corpus, settings, onnx, onnxruntime, torch) -> bool:  # noqa: ANN
         onnx.checker.check_model(onnx.load_model_from_string(content), full_check=True)
         session = onnxruntime.InferenceSession(content, settings, providers=["CPUExecutionProvider"])
         for one, want in zip(inputs, wanted):
-            feeds = dict(zip([item.name for item in session.get_inputs()], subject.positional(one)))
+            feeds = dict(zip([item.name for item in session.get_inputs()], subject.arrays_in_order(one)))
             for left, right in zip(want, session.run(None, feeds)):
                 (abs(left.astype("float64") - right) <= 1e-5 + 1e-4 * abs(left.astype("float64"))).all()
     except Exception:  # a failing cell is a cell like any other

@@ -65,7 +65,7 @@ FORWARD = {
     "replaces-our-signature": "from caniexport.worker import messages; messages.signature = lambda *a: 'x|y|z'",
     "replaces-our-materialise": "from caniexport.worker import tensors; tensors.Spec.array = lambda self, seed: 1 / 0",
     "replaces-our-exporter": "from caniexport.worker import exporters; exporters.export = lambda request: b''",
-    "replaces-our-flatten": "from caniexport.worker import subject; subject.flatten = lambda output: []",
+    "replaces-our-flatten": "from caniexport.worker import subject; subject.flatten_output = lambda output: []",
     "default-dtype": "torch.set_default_dtype(torch.float64)",
     "threads-and-determinism": "torch.set_num_threads(7); torch.use_deterministic_algorithms(True)",
     "grad-mode-stays-off": "torch.set_grad_enabled(False)",

@@ -47,7 +47,7 @@ def unpack(archive: Archive, places: Sequence[int], folder: Path) -> list[Any]:
         here = folder / str(place)
         here.mkdir()
         (here / "model.onnx").write_bytes(bundle.model)
-        sets = [[tensors.read(data) for data in files] for files in bundle.inputs]
+        sets = [[tensors.read_tensor(data) for data in files] for files in bundle.inputs]
         for number, arrays in enumerate(sets):
             for position, array in enumerate(arrays):
                 numpy.save(here / f"{number}_{position}.npy", array)

@@ -53,7 +53,7 @@ def main() -> int:
 
 def _planning() -> None:
     loaded = corpus.load([ROOT / "cases"], stand_in=True)
-    cells = sum(len(plan.cells(loaded, release, "cpu")) for release in releases.table())
+    cells = sum(len(plan.cells(loaded, release, "cpu")) for release in releases.read_table())
     line = "from caniexport.cli import main; main()"
     started = time.perf_counter()
     reply = subprocess.run(
@@ -65,7 +65,7 @@ def _planning() -> None:
         check=True,
     )
     seconds = time.perf_counter() - started
-    print(f"planning {cells} cells of {len(releases.table())} releases: {seconds:.1f} s ({_last(reply.stdout)})")
+    print(f"planning {cells} cells of {len(releases.read_table())} releases: {seconds:.1f} s ({_last(reply.stdout)})")
 
 
 def _last(text: str) -> str:

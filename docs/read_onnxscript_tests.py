@@ -148,7 +148,7 @@ def main() -> int:
     """Read the checkout and write the file."""
     checkout, version = sys.argv[1:]
     home = homes.find().of_corpus(OPERATORS)
-    newest = releases.table()[-1].torch
+    newest = releases.read_table()[-1].torch
     known = [entry.name for entry in read_entries(table_path(home)) if entry.holds(newest)]
     found = [item for tested in tests((Path(checkout) / TESTS).read_text("utf-8")) for item in entries(tested, known)]
     lines = ",\n".join(json.dumps(item) for item in found)

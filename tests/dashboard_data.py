@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from caniexport.model.messages import signature
+from caniexport.model.messages import make_signature
 from caniexport.model.rows import MEASURING_VERSION
 from caniexport.store import writer
 from caniexport.store.onnx_graph import Graph, Node
@@ -73,7 +73,7 @@ def _write_period(results: Path) -> None:
     texts: dict[str, str] = {}
     rows = [row for case in ("cross-no-symbolic", "item-baked") for row in _rows("2.8.0", case, texts)]
     failed = {"status": "fail", "stage": "export", "message_id": _message(OF_ITS_TIME, texts), "bundle": None}
-    failed |= {"signature": signature("export", "RuntimeError", OF_ITS_TIME)}
+    failed |= {"signature": make_signature("export", "RuntimeError", OF_ITS_TIME)}
     for row in rows:
         if (row["case"], row["variant"], row["exporter"]) == ("cross-no-symbolic", "plain", "dynamo"):
             row |= {**failed, "exporter_effective": None, "opset_effective": None}
@@ -148,7 +148,7 @@ def _row(
         "device": "cpu",
         "stage": stage,
         "status": status,
-        "signature": signature(stage, "RuntimeError", text) if text else None,
+        "signature": make_signature(stage, "RuntimeError", text) if text else None,
         "message_id": _message(text, texts),
         "max_abs_error": (0.5 if status == "mismatch" else 1e-7) if exported else None,
         "max_rel_error": (0.5 if status == "mismatch" else 1e-7) if exported else None,

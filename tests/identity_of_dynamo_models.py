@@ -66,7 +66,7 @@ def together(variant, case, name):
     """All of them in one process, which captures the program as often as a measured cell does."""
 
     def digests():
-        with sharing.shared(True):
+        with sharing.share_steps(True):
             return json.dumps(
                 {
                     f"{case}/{name}/{exporter}/{opset}": digest(variant, case, exporter, opset)
@@ -90,16 +90,18 @@ def in_child(work):
 
 
 def digest(variant, case, exporter, opset):
-    module = subject.build(variant, case)
-    args = tuple(subject.tensors(item) for item in subject.arrays(variant, case)[0])
-    names = tuple(exporters.argument_names(variant.forward, len(args)))
-    request = exporters.Request(module, args, exporter, opset, names, (), variant.dynamic, variant.options(), None)
+    module = subject.build_module(variant, case)
+    args = tuple(subject.to_tensors(item) for item in subject.make_arrays(variant, case)[0])
+    names = tuple(exporters.find_argument_names(variant.forward, len(args)))
+    request = exporters.ExportRequest(
+        module, args, exporter, opset, names, (), variant.dynamic, variant.options(), None
+    )
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             content = exporters.export(request)
     except Exception as error:
         return type(error).__name__
-    return hashlib.sha256(onnx_file.normalised(onnx_file.parse(content))).hexdigest()
+    return hashlib.sha256(onnx_file.normalize(onnx_file.parse_model(content))).hexdigest()
 
 
 if __name__ == "__main__":

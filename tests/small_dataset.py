@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from caniexport.model.journal import Journal
-from caniexport.model.messages import signature
+from caniexport.model.messages import make_signature
 from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import compact, writer
 
@@ -93,7 +93,7 @@ def cell(torch: str, case: str, variant: str, exporter: str, opset: int | None) 
 def told(stage: str, message: str) -> str:
     """The signature of a message, as a run writes it."""
     kind, _, text = TEXTS.get(message, message).partition(": ")
-    return signature(stage, kind, text)
+    return make_signature(stage, kind, text)
 
 
 def environment(torch: str, gate: str = "good") -> dict[str, object]:

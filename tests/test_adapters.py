@@ -117,7 +117,7 @@ def test_a_node_in_a_loop_counts_once_and_what_is_no_kernel_does_not():
         event("b_kernel_time", "B", "Gather"),
     ]
     events += [event("a_fence_before", "A", "Relu"), {"cat": "Session", "name": "model_run"}]
-    found = placement.nodes(events)
+    found = placement.count_nodes(events)
 
     assert {provider: dict(ops) for provider, ops in found.items()} == {"A": {"Relu": 1}, "B": {"Gather": 1}}
 
@@ -151,10 +151,10 @@ def numpy_alone(folder):
 
 
 def test_the_first_provider_of_a_runtime_is_its_default():
-    assert adapters.find("tensorrt-rtx", "").provider == "none"
-    assert adapters.find("onnxruntime", "").provider == "cpu"
+    assert adapters.find_adapter("tensorrt-rtx", "").provider == "none"
+    assert adapters.find_adapter("onnxruntime", "").provider == "cpu"
     with pytest.raises(UnknownName, match=r"tract has no provider 'cuda' \(it has: cpu\)"):
-        adapters.find("tract", "cuda")
+        adapters.find_adapter("tract", "cuda")
 
 
 REAL = [
@@ -171,8 +171,8 @@ REAL = [
 
 def with_packages(folder, packages, *words):
     """Run ``b.zip`` in an environment that has numpy and these packages; its rows are in ``out``."""
-    python = str(interpreters.find("3.12"))
-    command = [interpreters.uv(), "run", "-q", "--no-project", "--isolated", "--python", python, "--with", "numpy"]
+    python = str(interpreters.find_python("3.12"))
+    command = [interpreters.find_uv(), "run", "-q", "--no-project", "--isolated", "--python", python, "--with", "numpy"]
     for package in packages.split():
         command += ["--with", package]
     command += ["python", "b.zip", *words, "-o", "out"]

@@ -121,8 +121,8 @@ def test_cuda_s_own_switch_of_tf32_is_off_where_the_release_has_it(monkeypatch):
     for version, options in (("1.17.1", {}), ("1.18.0", {"use_tf32": "0"}), ("1.31.1", {"use_tf32": "0"})):
         stand_in = SimpleNamespace(__version__=version)
         monkeypatch.setitem(sys.modules, "onnxruntime", stand_in)
-        assert onnxruntime._gpu("cuda").options == [options]
-        assert onnxruntime._gpu("tensorrt").options == [{}, options]
+        assert onnxruntime._set_up_gpu("cuda").options == [options]
+        assert onnxruntime._set_up_gpu("tensorrt").options == [{}, options]
 
 
 def test_the_tolerances_are_those_that_the_page_states():

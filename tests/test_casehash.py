@@ -83,9 +83,9 @@ def test_changed_inputs_change_every_variant():
     assert changed("(1.5, -2,", "(1.5, -3,") == {"plain", "other", "later"}
 
 
-@pytest.mark.parametrize("minor", ["3.7", "3.8", "3.10", "3.12", "3.13"])
+@pytest.mark.parametrize("minor", ["3.7", "3.10", "3.13"])
 def test_the_hash_is_the_same_on_every_python(minor, tmp_path):
-    python = interpreters.find(minor, fetch=False)
+    python = interpreters.find_python(minor, fetch=False)
     if python is None:
         pytest.skip(f"no Python {minor} on this machine")
     file = tmp_path / "thing.py"

@@ -89,8 +89,8 @@ def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_made(cwd, 
 
 def test_a_missing_python_is_named_in_the_first_line(cwd, monkeypatch):
     monkeypatch.chdir(cwd)
-    monkeypatch.setattr(interpreters, "find", lambda *_: None)
-    monkeypatch.setattr(interpreters, "why_none", lambda _: "no network")
+    monkeypatch.setattr(interpreters, "find_python", lambda *_: None)
+    monkeypatch.setattr(interpreters, "explain_missing", lambda _: "no network")
     reply = CliRunner().invoke(main, ["check", "models:adds", "--release", "1.10.2"])
     assert reply.exit_code == 1
     said = "Not measured: torch 1.10.2: needs Python 3.8: none found, uv could not download it (no network)"

@@ -183,12 +183,12 @@ def test_arguments_by_name_get_their_position_or_another_module_around_theirs(ch
 def test_where_the_harness_could_not_read_the_names_of_arguments_another_module_has_them(checks):
     program = (
         "import inspect\n"
-        "from caniexport.worker.exporters import argument_names\n"
+        "from caniexport.worker.exporters import find_argument_names\n"
         "def told(factory):\n"
         f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).made()\n"
         "    forward = type(made.module).forward\n"
         "    source = inspect.getsource(forward).splitlines()[0]\n"
-        "    return [type(made.module).__name__, argument_names(forward, 2), list(made.names), source.strip()]\n"
+        "    return [type(made.module).__name__, find_argument_names(forward, 2), list(made.names), source.strip()]\n"
         "print(json.dumps([told('adds'), told('other_self'), told('anything')]))"
     )
     adds, other_self, anything = checks.inside(program)
@@ -211,10 +211,10 @@ def test_a_model_that_prepares_itself_at_its_first_call_is_tried_on_all_inputs(c
 
 def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(checks):
     program = (
-        "from caniexport.worker.subject import tensors, positional\n"
+        "from caniexport.worker.subject import to_tensors, arrays_in_order\n"
         f"made = Factory('models', '', 'nested', [{str(checks.user)!r}]).made()\n"
-        "pair, data = [tensors(item) for item in made.sets[0]]\n"
-        "print(json.dumps([type(pair).__name__, type(data).__name__, data.count, len(positional(made.sets[0]))]))"
+        "pair, data = [to_tensors(item) for item in made.sets[0]]\n"
+        "print(json.dumps([type(pair).__name__, type(data).__name__, data.count, len(arrays_in_order(made.sets[0]))]))"
     )
     assert checks.inside(program) == ["Pair", "Data", 3, 3]
 

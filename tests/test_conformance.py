@@ -22,7 +22,7 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
 from caniexport.runner import chosen
 from caniexport.runner.archive import Archive, ArchiveEntry
-from caniexport.runner.contents import Contents, contents
+from caniexport.runner.contents import Contents, read_contents
 
 #: a runtime that nobody has heard of: it computes Relu, and fails where the model asks for more
 _RUNTIME = """
@@ -221,7 +221,7 @@ def test_a_sample_is_another_one_for_another_seed_and_the_same_for_the_same(tmp_
     archive = Archive(tmp_path / "b.zip")
 
     def drawn(seed):
-        return chosen.places(archive, chosen.EntryChoice(sample=5, seed=seed))
+        return chosen.choose_entries(archive, chosen.EntryChoice(sample=5, seed=seed))
 
     assert len(drawn("a")) == 5
     assert drawn("a") == drawn("a") != drawn("b")
@@ -236,7 +236,7 @@ def test_an_archive_says_what_its_files_are_made_of(newcomer):
         Contents(number, ["Relu"]) for number in (17, 17, 18)
     ]
     with pytest.raises(UnknownName):
-        chosen.parse(["opset"])
+        chosen.parse_patterns(["opset"])
 
 
 def test_operators_within_subgraphs_count_and_bytes_that_are_no_model_have_none():
@@ -246,8 +246,8 @@ def test_operators_within_subgraphs_count_and_bytes_that_are_no_model_have_none(
     node = probes._text(4, "If") + probes._bytes(5, probes._bytes(6, inner))
     model = probes._bytes(7, probes._bytes(1, node)) + probes._bytes(8, probes._int(2, 13))
 
-    assert contents(model) == Contents(13, ["Add", "If"])
-    assert contents(b"\xff\xff") == Contents(0, [])
+    assert read_contents(model) == Contents(13, ["Add", "If"])
+    assert read_contents(b"\xff\xff") == Contents(0, [])
 
 
 def test_an_archive_is_packed_for_each_opset_with_the_probes_in_each(newcomer):

@@ -8,7 +8,7 @@ import pytest
 
 from caniexport.corpus.claim_files import read_documents
 from caniexport.model import corpus as corpus_module
-from caniexport.model.case import Case, kebab
+from caniexport.model.case import Case, to_kebab_case
 from caniexport.model.errors import CorpusError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,12 +64,12 @@ def test_every_case_with_a_dynamic_dimension_has_an_input_of_another_shape(corpu
 
 
 def test_every_case_has_two_input_sets_that_differ_in_value(corpus):
-    from caniexport.worker.subject import arrays
+    from caniexport.worker.subject import make_arrays
 
     same = []
     for item in corpus.values():
         for name, variant in item.variants.items():
-            first, *others = arrays(variant, item.id)
+            first, *others = make_arrays(variant, item.id)
             if all(repr(first) == repr(other) for other in others):
                 same.append(f"{item.id}/{name}")
 
@@ -94,8 +94,8 @@ def test_a_public_report_has_a_case_with_a_workaround(corpus, source, case):
 
 
 def test_ids_are_the_class_names_in_kebab_case():
-    assert kebab("CrossNoSymbolic") == "cross-no-symbolic"
-    assert kebab("BitshiftOpset11") == "bitshift-opset-11"
+    assert to_kebab_case("CrossNoSymbolic") == "cross-no-symbolic"
+    assert to_kebab_case("BitshiftOpset11") == "bitshift-opset-11"
 
 
 def test_a_case_with_one_input_set_is_refused_with_its_name(tmp_path):

@@ -95,8 +95,8 @@ def test_a_file_that_cannot_be_read_takes_no_other_with_it(local):
 def test_tables_are_read_again_only_where_the_packages_or_the_file_have_changed(tmp_path, monkeypatch):
     installed = {"torch": "2.8.0", "onnx": "1.17.0", "onnxscript": None}
     reads = []
-    monkeypatch.setattr(tables, "version_of", installed.get)
-    monkeypatch.setattr(tables, "rows", lambda release: reads.append(release.torch) or [["onnx", "Add", [7]]])
+    monkeypatch.setattr(tables, "find_version", installed.get)
+    monkeypatch.setattr(tables, "read_tables", lambda release: reads.append(release.torch) or [["onnx", "Add", [7]]])
     monkeypatch.setattr(sys, "argv", ["declared", "--release", "2.8.0", "--out", str(tmp_path)])
 
     tables.main()

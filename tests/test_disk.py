@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from caniexport.home import VARIABLE
-from caniexport.machine.disk import ENVIRONMENT, GIGABYTE, Budget, BudgetTooSmallError, used
+from caniexport.machine.disk import ENVIRONMENT, GIGABYTE, Budget, BudgetTooSmallError, count_used_bytes
 
 
 def budget(folder, limit=20 * GIGABYTE):
@@ -23,7 +23,7 @@ def test_a_file_with_two_names_counts_once(tmp_path):
     (tmp_path / "cache" / "wheel").write_bytes(b"x" * 1_000_000)
     os.link(tmp_path / "cache" / "wheel", tmp_path / "environment" / "library")
 
-    both = used([tmp_path / "cache", tmp_path / "environment"])
+    both = count_used_bytes([tmp_path / "cache", tmp_path / "environment"])
 
     assert 1_000_000 <= both < 1_100_000
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from caniexport.cli import main
 from caniexport.machine import interpreters
 from caniexport.measure import environment_cases
-from caniexport.measure.environment_cases import exception_of, measure_environment_case, printed_facts
+from caniexport.measure.environment_cases import find_exception, measure_environment_case, read_printed_facts
 from caniexport.model import corpus as corpus_module
 from caniexport.model import releases
 from caniexport.model.rows import CELLS
@@ -70,7 +70,7 @@ def measured(tmp_path_factory):
 
 
 def _uv():
-    uv = interpreters.uv()
+    uv = interpreters.find_uv()
     if not (Path(uv).exists() or shutil.which(uv)):
         pytest.skip("uv is not installed")
     return uv
@@ -179,12 +179,12 @@ def test_an_index_that_cannot_be_reached_says_nothing_about_the_packages(monkeyp
 def test_the_exception_is_the_one_that_the_traceback_ends_with():
     stderr = "ValueError: first\nDuring handling ...\ngoogle.protobuf.x.DecodeError: Error parsing\nmore words\n"
 
-    assert exception_of(stderr) == ("DecodeError", "Error parsing")
+    assert find_exception(stderr) == ("DecodeError", "Error parsing")
 
 
-@pytest.mark.parametrize("stdout", ["", "hello\n", "3\n", '{"a": 1}\nbye\n'])
+@pytest.mark.parametrize("stdout", ["", "3\n", '{"a": 1}\nbye\n'])
 def test_output_that_does_not_end_with_a_json_object_is_no_fact(stdout):
-    assert printed_facts(stdout) is None
+    assert read_printed_facts(stdout) is None
 
 
 def test_measuring_an_environment_case_measures_no_release_of_torch():

@@ -60,7 +60,7 @@ def test_staging_the_code_keeps_what_lies_beside_it(tmp_path, monkeypatch):
     mine = foreign(home.local / "code" / "important.py")
     old = foreign(home.local / "code" / "caniexport" / "old.py")
 
-    assert (tox_calls.code_folder(home) / "caniexport" / "model" / "__init__.py").exists()
+    assert (tox_calls.make_code_folder(home) / "caniexport" / "model" / "__init__.py").exists()
     assert mine.exists() and not old.exists()
 
 

@@ -16,7 +16,7 @@ from small_dataset import write
 
 from caniexport.answers.samples import Samples
 from caniexport.cli import main, output
-from caniexport.model.printable import printable
+from caniexport.model.printable import escape_control
 from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,7 +77,7 @@ def test_a_terminal_gets_our_colours_and_none_of_the_texts(monkeypatch):
 
 def test_what_is_escaped_in_json_is_the_same_text():
     text = json.dumps({"a": HOSTILE}, ensure_ascii=False)
-    assert not RAW.search(printable(text)) and json.loads(printable(text)) == {"a": HOSTILE}
+    assert not RAW.search(escape_control(text)) and json.loads(escape_control(text)) == {"a": HOSTILE}
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from caniexport.model.status import Status
-from caniexport.worker.failures import status_of
-from caniexport.worker.isolate import Child, Limits, call, follow
+from caniexport.worker.failures import classify_error
+from caniexport.worker.isolate import Child, Limits, follow_children, run_in_child
 
 LIMITS = Limits(seconds=30.0, memory_mb=0, start_seconds=30.0)
 
@@ -54,7 +54,7 @@ def test_how_a_process_ended_is_told_with_its_stage_and_what_it_printed(work, li
         os.write(1, b"the last words\n")
         work(report)
 
-    _, child = call(staged, limits)
+    _, child = run_in_child(staged, limits)
 
     assert (child.ending.status, child.ending.kind) == (status, kind)
     assert (child.stage, child.ending.output) == ("export", "the last words")
@@ -67,7 +67,7 @@ def test_each_message_has_the_time_of_one_and_a_late_one_ends_the_process():
             time.sleep(pause)
             report.send(pause)
 
-    messages, child = call(work, LIMITS._replace(seconds=2.0))
+    messages, child = run_in_child(work, LIMITS._replace(seconds=2.0))
 
     assert messages == [{"ready": True}, 0.3, 0.3, 0.3]
     assert child.ending.status is Status.TIMEOUT
@@ -78,7 +78,7 @@ def test_only_the_process_that_was_forked_speaks():
         os.fork()
         report.send("once")
 
-    messages, child = call(work, LIMITS)
+    messages, child = run_in_child(work, LIMITS)
 
     assert messages == ["once"]
     assert child.ending.code == 0
@@ -90,7 +90,7 @@ def test_several_processes_are_followed_side_by_side_and_one_may_be_added():
 
     children = [Child(numbered(0), LIMITS), Child(numbered(1), LIMITS)]
     found = []
-    for _, line in follow(children):
+    for _, line in follow_children(children):
         if line is not None:
             found.append(json.loads(line))
             if len(children) < 3:
@@ -134,4 +134,4 @@ def test_a_process_ends_with_its_parent(tmp_path):
     ],
 )
 def test_an_exception_has_one_status_wherever_it_is_raised(error, is_export, status):
-    assert status_of(error, is_export) is status
+    assert classify_error(error, is_export) is status

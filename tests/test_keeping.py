@@ -136,8 +136,8 @@ def test_a_progress_bar_of_torchs_starts_no_thread_in_the_process_that_is_forked
     bars = types.ModuleType("tqdm")
     bars.tqdm = type("tqdm", (), {"monitor_interval": 10})
     monkeypatch.setitem(sys.modules, "tqdm", bars)
-    warm.watch_no_bars()
+    warm.stop_tqdm_monitor()
     assert bars.tqdm.monitor_interval == 0
 
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    warm.watch_no_bars()
+    warm.stop_tqdm_monitor()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from caniexport import home as homes
 from caniexport.home import VARIABLE
-from caniexport.measure.progress import RowCount, count_cells, note_plan
+from caniexport.measure.progress import RowCount, count_cells, write_plan
 from caniexport.pages import live
 from caniexport.pages.answered import answered
 from caniexport.pages.views import runs
@@ -52,12 +52,12 @@ def test_without_an_earlier_run_no_time_is_guessed(tmp_path):
 
 def test_a_run_that_noted_its_plan_is_held_against_it_and_not_against_an_earlier_one(tmp_path):
     journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 600, 1)
-    note_plan(tmp_path, "torch2.8.0-cpu", RUN, 2400)
+    write_plan(tmp_path, "torch2.8.0-cpu", RUN, 2400)
 
     (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
     assert (run.expected, run.left) == (2400, 1800)
 
-    note_plan(tmp_path, "torch2.8.0-cpu", "20261121T000000-0000", 9)
+    write_plan(tmp_path, "torch2.8.0-cpu", "20261121T000000-0000", 9)
     (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
     told = said(run)
     assert "600 cells for 10 min" in told

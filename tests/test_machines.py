@@ -18,7 +18,7 @@ from mini.home import MARK, Home
 
 from caniexport.measure.cluster import ClusterError, run_shard
 from caniexport.measure.job import MeasureOptions
-from caniexport.measure.settle import timed, with_texts, write_rows
+from caniexport.measure.settle import with_text_time, with_texts, write_rows
 from caniexport.model.journal import Journal
 from caniexport.store import Dataset
 
@@ -68,7 +68,7 @@ def changed(half, folder, change):
     source = Dataset.open(None, half)
     with Journal(folder / "journal", "rows") as journal:
         for row in source.records("environments"):
-            journal.environment(timed({**row, "run_id": "20200101T000000-dead"}))
+            journal.environment(with_text_time({**row, "run_id": "20200101T000000-dead"}))
         rows = [change({**row, "run_id": "20200101T000000-dead"}) for row in source.records("cells")]
         write_rows(journal, "cells", with_texts(rows, source))
     return folder

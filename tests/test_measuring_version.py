@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from caniexport.model.rows import MEASURING_VERSION
-from caniexport.worker.codehash import code_hash, hash_sources
+from caniexport.worker.codehash import hash_measuring_code, hash_sources
 
 LOCK = Path(__file__).with_name("measuring.lock")
 
 
 def line() -> str:
     """The version and the hash of the measuring code."""
-    return f"{MEASURING_VERSION} {code_hash()}"
+    return f"{MEASURING_VERSION} {hash_measuring_code()}"
 
 
 def test_the_measuring_code_is_that_of_its_version():

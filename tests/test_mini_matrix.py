@@ -22,7 +22,7 @@ import pytest
 from mini import build, runner
 from mini.home import MARK, Home
 
-from caniexport.worker.codehash import code_hash
+from caniexport.worker.codehash import hash_measuring_code
 
 pytestmark = pytest.mark.measures
 
@@ -264,7 +264,7 @@ def test_what_the_checker_refuses_is_noted_and_the_runtime_decides(measured):
 
 
 def test_each_row_has_the_hash_of_the_code_that_measured_it(measured):
-    assert {row["code"] for row in measured.home.cells("91.0.0").values()} == {code_hash()}
+    assert {row["code"] for row in measured.home.cells("91.0.0").values()} == {hash_measuring_code()}
 
 
 def test_after_kill_9_measuring_goes_on_where_it_was(measured, tmp_path):

@@ -62,15 +62,15 @@ def test_texts_are_compared_as_texts(tmp_path):
 
 def test_a_sequence_is_no_tensor_and_a_damaged_tensor_is_no_sequence():
     with pytest.raises(tensors.NoNumpyType, match="sequence"):
-        tensors.read(field(2, 0, b"\x01") + field(3, 2, b"\x02\x10\x01"))
+        tensors.read_tensor(field(2, 0, b"\x01") + field(3, 2, b"\x02\x10\x01"))
     with pytest.raises(tensors.NoNumpyType, match="sequence"):
-        tensors.read(field(2, 0, b"\x01"))
+        tensors.read_tensor(field(2, 0, b"\x01"))
     sequence = field(2, 2, b"\x02" + field(4, 2, b"\x00"))
     tensor = field(2, 2, b"\x02" + field(1, 2, b"\x00"))
     graphs = [field(11, 2, bytes([len(kind)]) + kind) for kind in (sequence, tensor)]
-    found = [tensors.only_tensors(field(7, 2, bytes([len(graph)]) + graph)) for graph in graphs]
+    found = [tensors.has_only_tensors(field(7, 2, bytes([len(graph)]) + graph)) for graph in graphs]
     assert found == [False, True]
-    assert tensors.only_tensors(b"\xff\xff")
+    assert tensors.has_only_tensors(b"\xff\xff")
 
 
 def write_runs(local, *items):

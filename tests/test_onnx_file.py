@@ -20,10 +20,10 @@ def test_a_model_says_how_many_files_the_export_call_wrote_and_its_bundle_does_n
     onnx.save(onnx.helper.make_model(onnx.helper.make_graph([], "empty", [], [])), str(path))
     for name in names:
         (tmp_path / name).touch()
-    model = onnx_file.parse(exporters._read(str(path)))
+    model = onnx_file.parse_model(exporters._read_file(str(path)))
     case = corpus.load([CASES], stand_in=True)["default-call-writes-two-files"].cls
     assert case.facts(model) == {"files": files}
-    assert onnx_file.normalised(model) == onnx_file.normalised(onnx.load(str(path)))
+    assert onnx_file.normalize(model) == onnx_file.normalize(onnx.load(str(path)))
 
 
 def quantized(scale, stored):
@@ -45,4 +45,4 @@ def quantized(scale, stored):
     ("scale", "stored", "quantum"), [(0.002, True, 0.002), (0.002, False, 0.002), ([0.1, 0.2], True, 0.0)]
 )
 def test_the_quantum_of_an_output_is_the_one_scale_that_it_was_quantized_with(scale, stored, quantum):
-    assert onnx_file.quanta(quantized(scale, stored)) == pytest.approx([quantum, 0.0])
+    assert onnx_file.find_quanta(quantized(scale, stored)) == pytest.approx([quantum, 0.0])

@@ -8,9 +8,9 @@ import pytest
 
 from caniexport.bundles.probes import probes
 from caniexport.runner import tensors
-from caniexport.runner.adapters.openvino import OpenVino, taken
-from caniexport.runner.adapters.openvino_text import reason
-from caniexport.runner.one import _At
+from caniexport.runner.adapters.openvino import OpenVino, match_inputs
+from caniexport.runner.adapters.openvino_text import find_reason
+from caniexport.runner.one import _Stages
 
 ROOT = Path(__file__).resolve().parent.parent
 WHERE = "Exception from src/inference/src/cpp/core.cpp:105:\n"
@@ -63,7 +63,7 @@ PROVIDER = (
     ],
 )
 def test_the_reason_is_the_line_that_says_why(text, said):
-    assert reason(text) == said
+    assert find_reason(text) == said
 
 
 def test_the_reason_of_a_long_text_is_read_before_the_text_is_cut():
@@ -71,7 +71,7 @@ def test_the_reason_of_a_long_text_is_read_before_the_text_is_cut():
     where = "Exception from src/frontends/onnx/frontend/src/frontend.cpp:343:\n" * 100
     error = RuntimeError(f"{where}{said}\n{where}")
 
-    signature, _, kept = _At(OpenVino("cpu"), lambda stage: None)._described(error)
+    signature, _, kept = _Stages(OpenVino("cpu"), lambda stage: None)._described(error)
 
     assert said not in kept
     assert signature == f"load|RuntimeError|{said}"
@@ -86,10 +86,10 @@ def test_no_published_row_of_openvino_says_only_where_it_was_noticed(results):
 
 
 def test_an_input_that_openvino_leaves_out_is_not_fed_to_its_neighbour():
-    assert taken([{"x"}, {"y"}], ["a", "b"]) == ["a", "b"]
-    assert taken([{"data"}], ["data", "axes"]) == ["data"]
-    assert taken([{"data"}], ["axes", "data"]) == ["data"]
-    assert taken([{"an output"}], ["x", "ratio"]) == ["x"]
-    assert taken([{"b"}, {"an output"}], ["a", "b"]) == ["b", "a"]
+    assert match_inputs([{"x"}, {"y"}], ["a", "b"]) == ["a", "b"]
+    assert match_inputs([{"data"}], ["data", "axes"]) == ["data"]
+    assert match_inputs([{"data"}], ["axes", "data"]) == ["data"]
+    assert match_inputs([{"an output"}], ["x", "ratio"]) == ["x"]
+    assert match_inputs([{"b"}, {"an output"}], ["a", "b"]) == ["b", "a"]
     _, _, files = next(probes())
-    assert tensors.input_names(files[0][1]) == ["x"]
+    assert tensors.read_input_names(files[0][1]) == ["x"]

@@ -12,10 +12,10 @@ import pytest
 
 from caniexport import home as homes
 from caniexport.audit import run
-from caniexport.corpus.operator_table import joined, listed_releases, write_table
+from caniexport.corpus.operator_table import find_listed_releases, join_entries, write_table
 from caniexport.model import corpus, plan, releases
 from caniexport.model.errors import UnknownName
-from caniexport.model.made_cases import DatabaseEntry, asked_opsets, read_entries
+from caniexport.model.made_cases import DatabaseEntry, choose_opsets, read_entries
 from caniexport.store import writer
 from caniexport.worker import distinct
 from caniexport.worker.compare import compare
@@ -35,36 +35,36 @@ def cases():
 
 
 def test_releases_that_list_an_entry_alike_are_one_line():
-    found = joined([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
+    found = join_entries([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
 
     assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "2.1.2")]
 
 
 def test_a_release_that_lists_an_entry_as_one_that_was_written_is_its_line(tmp_path):
-    write_table(tmp_path / "table.jsonl", joined([], {KNOWN[0]: {"add": listed("plain")}}, KNOWN))
-    found = joined(read_entries(tmp_path / "table.jsonl"), {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
+    write_table(tmp_path / "table.jsonl", join_entries([], {KNOWN[0]: {"add": listed("plain")}}, KNOWN))
+    found = join_entries(read_entries(tmp_path / "table.jsonl"), {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
 
     assert [(entry.since, entry.until) for entry in found] == [(KNOWN[0], KNOWN[1])]
 
 
 def test_a_release_that_lists_an_entry_otherwise_begins_another_line():
-    found = joined([], {"1.13.1": {"add": listed("plain")}, "2.0.1": {"add": listed("plain", "shape")}}, KNOWN)
+    found = join_entries([], {"1.13.1": {"add": listed("plain")}, "2.0.1": {"add": listed("plain", "shape")}}, KNOWN)
 
     assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "1.13.1"), ("2.0.1", "2.0.1")]
 
 
 def test_a_release_between_two_that_was_not_listed_is_in_no_line():
     ends = {release: {"add": listed("plain")} for release in (KNOWN[0], KNOWN[2])}
-    found = joined([], ends, KNOWN)
+    found = join_entries([], ends, KNOWN)
 
-    assert listed_releases(found, KNOWN) == (KNOWN[0], KNOWN[2])
-    whole = joined(found, {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
+    assert find_listed_releases(found, KNOWN) == (KNOWN[0], KNOWN[2])
+    whole = join_entries(found, {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
     assert [(entry.since, entry.until) for entry in whole] == [(KNOWN[0], KNOWN[2])]
 
 
 def test_a_release_that_is_listed_again_takes_the_place_of_what_it_listed():
-    before = joined([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
-    after = joined(before, {"2.0.1": {"sub": listed("plain")}}, KNOWN)
+    before = join_entries([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
+    after = join_entries(before, {"2.0.1": {"sub": listed("plain")}}, KNOWN)
 
     assert [(entry.name, entry.since) for entry in after] == [("add", "1.13.1"), ("add", "2.1.2"), ("sub", "2.0.1")]
 
@@ -173,17 +173,17 @@ def test_bitwise_operators_take_no_floating_point(cases):
 def test_dynamo_is_asked_for_the_first_dtype_at_three_opsets_and_for_others_at_its_default():
     newest = releases.find("2.15.0")
 
-    assert asked_opsets("float32-plain", newest, "dynamo") == (18, 20, 26)
-    assert asked_opsets("float16-plain", newest, "dynamo") == (20,)
-    assert asked_opsets("float32-plain-dynamic", newest, "dynamo") == (20,)
-    assert asked_opsets("int32-plain", newest, "dynamo") == ()
-    assert asked_opsets("float16-plain", releases.find("2.3.1"), "dynamo") == (18,)
+    assert choose_opsets("float32-plain", newest, "dynamo") == (18, 20, 26)
+    assert choose_opsets("float16-plain", newest, "dynamo") == (20,)
+    assert choose_opsets("float32-plain-dynamic", newest, "dynamo") == (20,)
+    assert choose_opsets("int32-plain", newest, "dynamo") == ()
+    assert choose_opsets("float16-plain", releases.find("2.3.1"), "dynamo") == (18,)
 
 
 def test_torchscript_is_asked_for_every_third_opset_and_the_newest_that_it_takes():
-    assert asked_opsets("float32-plain", releases.find("1.13.1"), "torchscript-trace") == (8, 11, 14, 17)
-    assert asked_opsets("float32-plain", releases.find("2.4.1"), "torchscript-trace") == (8, 11, 14, 17, 20)
-    assert asked_opsets("float32-plain", releases.find("1.9.1"), "torchscript-trace") == (8, 11, 13)
+    assert choose_opsets("float32-plain", releases.find("1.13.1"), "torchscript-trace") == (8, 11, 14, 17)
+    assert choose_opsets("float32-plain", releases.find("2.4.1"), "torchscript-trace") == (8, 11, 14, 17, 20)
+    assert choose_opsets("float32-plain", releases.find("1.9.1"), "torchscript-trace") == (8, 11, 13)
 
 
 def test_what_is_left_of_a_sum_that_cancels_out_is_as_exact_as_its_terms():

@@ -14,7 +14,7 @@ from caniexport.answers.answer import records
 from caniexport.answers.op import op
 from caniexport.answers.samples import Samples
 from caniexport.cli import main
-from caniexport.corpus.operator_table import listed_releases, table_path
+from caniexport.corpus.operator_table import find_listed_releases, table_path
 from caniexport.model import releases
 from caniexport.model.made_cases import OPERATORS, read_entries
 from caniexport.pages.kept import Kept
@@ -26,8 +26,8 @@ from caniexport.worker.opinfo import DTYPES
 ROOT = Path(__file__).resolve().parent.parent
 HOME = homes.find().of_corpus(OPERATORS)
 ENTRIES = read_entries(table_path(HOME))
-KNOWN = [release.torch for release in releases.table()]
-LISTED = listed_releases(ENTRIES, KNOWN)
+KNOWN = [release.torch for release in releases.read_table()]
+LISTED = find_listed_releases(ENTRIES, KNOWN)
 TRACE, DYNAMO = "torchscript-trace", "dynamo"
 
 #: operators by the ways in which people write them

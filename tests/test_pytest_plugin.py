@@ -46,9 +46,9 @@ def suite(home, pytester, monkeypatch):
     def run(torch, asked, body, *options, beside=()):
         install = LockedInstall("here", "3.12", {"torch": torch, **dict(beside)} if torch else {})
         monkeypatch.setattr(locks, "read_running", lambda: install)
-        for kept in (pytest_plugin._dataset, pytest_plugin._settings, pytest_plugin._running):
+        for kept in (pytest_plugin._open_dataset, pytest_plugin._read_settings, pytest_plugin._read_running):
             kept.cache_clear()
-        pytest_plugin._known.cache_clear()
+        pytest_plugin._find_known.cache_clear()
         pytester.makepyfile(TEST.format(asked=asked, body=body))
         return pytester.runpytest_inprocess(*PLUGIN, "-rxX", *options)
 
@@ -148,7 +148,7 @@ def test_what_is_due_is_said_of_tests_that_ran_in_other_processes(suite):
     report = type("Report", (), {"nodeid": "test_x", "user_properties": [(pytest_plugin._DUE, "a line")]})()
 
     assert reply.ret == 0
-    assert dict(pytest_plugin._of_reports([[report], [object()]])) == {"test_x": (pytest_plugin._DUE, "a line")}
+    assert dict(pytest_plugin._collect_reports([[report], [object()]])) == {"test_x": (pytest_plugin._DUE, "a line")}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from caniexport.answers.runtimes import runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.bundles.runtime_releases import find
-from caniexport.corpus.refusals import Refusal, refusal
+from caniexport.corpus.refusals import Refusal, classify_refusal
 from caniexport.measure.job import ReplayOptions
 from caniexport.measure.replays import measure_replays
 from caniexport.runner.archive import ArchiveEntry
@@ -69,7 +69,7 @@ def test_refusals_of_a_real_release_are_told_apart(dataset):
 
     def cause(case, variant):
         row = rows[case, variant]
-        return row["status"], refusal(row["stage"], row["signature"])
+        return row["status"], classify_refusal(row["stage"], row["signature"])
 
     assert cause(probes.OPSET, f"opset_{OPSET + 1}") == ("fail", Refusal.OPSET)
     assert cause(probes.IR, f"ir_{IR + 1}") == ("fail", Refusal.IR)

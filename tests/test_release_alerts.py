@@ -19,7 +19,7 @@ from caniexport.alerts import known
 from caniexport.alerts.alert import AlertStage
 from caniexport.alerts.comparison import between, runs
 from caniexport.alerts.expectations import Expectation
-from caniexport.alerts.releases import along
+from caniexport.alerts.releases import compare_releases
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict
 from caniexport.model.errors import CorpusError, UnknownName
@@ -57,7 +57,7 @@ def changed(home, torch, **columns):
 
 
 def test_an_alert_is_open_while_its_cells_fail_and_resolved_after_two_good_releases(home):
-    found = by_case(along(opened(home)))
+    found = by_case(compare_releases(opened(home)))
 
     crash, marked = found["roll-negative"], found[MARKED_ID]
     assert set(found) == {"roll-negative", MARKED_ID}
@@ -69,13 +69,13 @@ def test_an_alert_is_open_while_its_cells_fail_and_resolved_after_two_good_relea
 def test_one_good_release_is_not_enough(home):
     (home / "results" / "cells" / writer.cells_file("2.15.0", "cpu")).unlink()
 
-    item = by_case(along(opened(home)))[MARKED_ID]
+    item = by_case(compare_releases(opened(home)))[MARKED_ID]
 
     assert (item.stage, item.since) == (AlertStage.OPEN, "")
 
 
 def test_every_cell_of_both_releases_is_in_the_counts(home):
-    found = along(opened(home))
+    found = compare_releases(opened(home))
 
     assert [(step.before, step.torch) for step in found.steps] == [*pairwise(RELEASES)][::-1]
     assert all(sum(step.counts.values()) > 0 for step in found.steps)
@@ -93,22 +93,22 @@ def test_the_opset_is_named_where_the_new_release_still_works_at_the_old_one(hom
             row.update(status="pass", stage="done", signature=None, message_id=None)
     writer.write(path, "cells", rows)
 
-    assert "opset 9 → 14" in by_case(along(opened(home)))["roll-negative"].by
+    assert "opset 9 → 14" in by_case(compare_releases(opened(home)))["roll-negative"].by
 
 
 def test_another_run_of_the_same_gives_the_same_alerts(home):
-    before = {item.id for item in along(opened(home)).alerts}
+    before = {item.id for item in compare_releases(opened(home)).alerts}
     changed(home, "2.0.1", run_id="20261121T120000-again")
 
-    assert {item.id for item in along(opened(home)).alerts} == before
+    assert {item.id for item in compare_releases(opened(home)).alerts} == before
 
 
 def test_what_people_noted_is_kept_and_what_is_expected_is_left_out(home):
-    alert = by_case(along(opened(home)))["roll-negative"]
+    alert = by_case(compare_releases(opened(home)))["roll-negative"]
     noted = replace(alert, stage=AlertStage.ACKNOWLEDGED, note="being looked at")
     expected = Expectation(1, MARKED_ID.replace("[", "[[]") + "/*", frozenset({Status.FAIL}), "known", date(2030, 1, 1))
 
-    found = along(opened(home), (expected,), (noted,))
+    found = compare_releases(opened(home), (expected,), (noted,))
 
     assert [(item.stage, item.note) for item in found.alerts] == [(AlertStage.ACKNOWLEDGED, "being looked at")]
     assert found.expected == 2
@@ -163,7 +163,7 @@ def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, mon
 
     ids = [item.findtext(f"{ATOM}id") for item in ElementTree.fromstring(texts[0]).findall(f"{ATOM}entry")]
     assert texts[0] == texts[1]
-    assert ids == [f"urn:caniexport:alert:{item.id}" for item in along(opened(home)).alerts] != []
+    assert ids == [f"urn:caniexport:alert:{item.id}" for item in compare_releases(opened(home)).alerts] != []
     assert HOSTILE not in str(page("alerts", {}, Kept.open(home / "results", None), whole=True).body)
 
 

@@ -42,7 +42,7 @@ def test_a_script_makes_its_environment_and_ends_as_its_row(torch, ended, cell, 
     # where uv does not see the Python that is there, it would fetch one
     python = re.search(r'requires-python = "==([\d.]+)\.\*"', path.read_text())
     assert python is not None
-    line = [interpreters.uv(), "run", "--python", str(interpreters.find(python[1])), "--script", str(path)]
+    line = [interpreters.find_uv(), "run", "--python", str(interpreters.find_python(python[1])), "--script", str(path)]
     reply = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
 
     if f"torch=={torch}" in reply.stderr and not reply.stdout:

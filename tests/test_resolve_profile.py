@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from caniexport.measure.resolve_profile import resolve
+from caniexport.measure.resolve_profile import resolve_profile
 from caniexport.model import releases
 from caniexport.model.errors import EnvironmentUnavailable
 from caniexport.profiles import find_profile
@@ -77,7 +77,7 @@ def index(tmp_path, monkeypatch):
 def test_a_release_gets_the_packages_of_its_time(index, tmp_path):
     index(dated=True)
 
-    found = resolve(releases.find("2.9.1"), find_profile("period"), tmp_path)
+    found = resolve_profile(releases.find("2.9.1"), find_profile("period"), tmp_path)
 
     assert set(found.pins) == {"numpy==2.3.5", "onnx==1.19.1", "onnxruntime==1.23.2", "onnxscript==0.5.6"}
     assert (found.profile, found.as_of) == ("period", "2025-11-26")
@@ -88,12 +88,12 @@ def test_an_index_without_the_days_of_uploads_is_said_to_be_one(index, tmp_path)
     index(dated=False)
 
     with pytest.raises(EnvironmentUnavailable, match="the index does not tell the days of uploads"):
-        resolve(releases.find("2.9.1"), find_profile("period"), tmp_path)
+        resolve_profile(releases.find("2.9.1"), find_profile("period"), tmp_path)
 
 
 def test_a_day_before_the_first_wheel_is_said_with_what_lacks(index, tmp_path):
     index(dated=True)
 
     with pytest.raises(EnvironmentUnavailable, match=r"no packages of 2019-05-14 fit together for Python 3\.7"):
-        resolve(releases.find("1.1.0"), find_profile("period"), tmp_path)
+        resolve_profile(releases.find("1.1.0"), find_profile("period"), tmp_path)
     assert list(tmp_path.glob("*.txt")) == []

@@ -17,7 +17,7 @@ def test_a_tensor_as_libraries_write_it_is_read_as_any_other():
         dims, about = field(1, 0, b"\x01") + field(1, 0, b"\x03"), field(2, 0, bytes([kind])) + field(8, 2, b"\x01x")
         raw = values.astype(values.dtype.newbyteorder("<")).tobytes()
         usual = dims + about + field(9, 2, bytes([len(raw)]) + raw)
-        found = tensors.read(usual)
+        found = tensors.read_tensor(usual)
 
         assert found.dtype == np.dtype(name)
         assert found.tolist() == values.tolist()
@@ -27,7 +27,7 @@ def test_a_tensor_as_libraries_write_it_is_read_as_any_other():
 @pytest.mark.parametrize("wrong", [field(1, 0, b"\x04"), field(1, 0, b"\xff" * 9 + b"\x01"), field(2, 0, b"\x7f")])
 def test_a_tensor_of_another_shape_or_type_than_its_values_is_none(wrong):
     with pytest.raises(wire.Malformed):
-        tensors.read(wrong + field(2, 0, b"\x01") * (wrong[0] == 8) + field(9, 2, b"\x04" + bytes(4)))
+        tensors.read_tensor(wrong + field(2, 0, b"\x01") * (wrong[0] == 8) + field(9, 2, b"\x04" + bytes(4)))
 
 
 def test_whichever_byte_is_damaged_the_bundle_is_whole_or_said_to_be_damaged(tmp_path):

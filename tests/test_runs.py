@@ -18,7 +18,7 @@ from caniexport.bundles import probes
 from caniexport.bundles.pack import make_bundle
 from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, chosen, find, target
 from caniexport.cli import main
-from caniexport.corpus.refusals import Refusal, refusal
+from caniexport.corpus.refusals import Refusal, classify_refusal
 from caniexport.gate.verdict import judge
 from caniexport.model import corpus as corpus_module
 from caniexport.model.errors import UnknownName
@@ -297,8 +297,8 @@ def test_a_version_that_was_not_asked_for_is_held_back():
     ],
 )
 def test_refusals_are_told_apart_by_their_words(signature, cause):
-    assert refusal("load", signature) is cause
-    assert refusal("run", signature) is None
+    assert classify_refusal("load", signature) is cause
+    assert classify_refusal("run", signature) is None
 
 
 def test_an_environments_name_is_a_release_and_a_provider():
@@ -358,7 +358,7 @@ def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path
 
 
 def test_a_run_of_a_runtime_waits_for_another_one_and_then_plans_anew(home, tmp_path):
-    from caniexport.measure.done import in_turn
+    from caniexport.measure.done import take_turn
     from caniexport.measure.job import ReplayOptions, ReplaysJob
     from caniexport.measure.progress import Progress
 
@@ -382,9 +382,9 @@ def test_a_run_of_a_runtime_waits_for_another_one_and_then_plans_anew(home, tmp_
         todo=todo,
         progress=Progress(say),
     )
-    first = in_turn(job, lambda other: other)
+    first = take_turn(job, lambda other: other)
     assert first.__enter__() is job
 
-    with in_turn(job, lambda other: replace(other, todo=[])) as second:
+    with take_turn(job, lambda other: replace(other, todo=[])) as second:
         assert second.todo == []
     assert "waiting until it has ended" in said[0]

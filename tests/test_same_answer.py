@@ -118,8 +118,8 @@ def in_suites(questions, pytester, monkeypatch):
     lines = {}
     for torch, tests in by_torch.items():
         monkeypatch.setattr(locks, "read_running", lambda: LockedInstall("here", "3.12", {"torch": torch}))  # noqa: B023 - called in this turn
-        pytest_plugin._running.cache_clear()
-        pytest_plugin._known.cache_clear()
+        pytest_plugin._read_running.cache_clear()
+        pytest_plugin._find_known.cache_clear()
         pytester.makepyfile("import pytest\n" + "\n".join(tests))
         found = re.findall(r"::test_(\d+): (.*)", pytester.runpytest_inprocess(*PLUGIN).stdout.str())
         lines |= {int(number): line for number, line in found}

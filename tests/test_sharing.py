@@ -41,6 +41,6 @@ def test_outside_of_a_shared_block_every_step_is_done_anew(kept):
 def test_a_variant_that_patches_or_prepares_shares_nothing():
     results = iter(["first", "second"])
 
-    with sharing.shared(False):
+    with sharing.share_steps(False):
         assert sharing._shared.once("capture", lambda: next(results)) == "first"
         assert sharing._shared.once("capture", lambda: next(results)) == "second"

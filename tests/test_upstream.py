@@ -40,7 +40,7 @@ def cases(tmp_path):
 
 
 def test_a_state_is_read_with_the_day_it_was_looked_up(cases):
-    (row,) = file.rows(cases("pytorch/pytorch#1,issue,closed,,2026-11-22\n"))
+    (row,) = file.make_rows(cases("pytorch/pytorch#1,issue,closed,,2026-11-22\n"))
 
     assert row == {
         **{"source": "pytorch/pytorch#1", "kind": "issue", "state": "closed"},
@@ -49,7 +49,7 @@ def test_a_state_is_read_with_the_day_it_was_looked_up(cases):
 
 
 def test_a_source_that_no_case_names_is_left_out_of_the_rows(cases):
-    assert file.rows(cases("pytorch/pytorch#9,issue,closed,,2026-11-22\n")) == []
+    assert file.make_rows(cases("pytorch/pytorch#9,issue,closed,,2026-11-22\n")) == []
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_a_source_that_no_case_names_is_left_out_of_the_rows(cases):
 )
 def test_a_line_that_is_wrong_is_named(cases, line, said):
     with pytest.raises(CorpusError, match=said):
-        file.rows(cases(line + "\n"))
+        file.make_rows(cases(line + "\n"))
 
 
 def test_a_file_with_other_columns_is_refused(tmp_path):
     (tmp_path / file.FILE).write_text("link,state\n")
 
     with pytest.raises(CorpusError, match="its first line is not source,kind,state,as_of,seen"):
-        file.load(tmp_path / file.FILE)
+        file.read_file(tmp_path / file.FILE)
 
 
 def claim(case, number, source, status, **more):

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from caniexport import names, store, versions
 from caniexport.alerts import changes
-from caniexport.corpus.verdicts import Verdict, collapse, works
+from caniexport.corpus.verdicts import Verdict, find_worst, is_working
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import MEASURED, Status
 
@@ -144,12 +144,12 @@ def test_a_workaround_is_judged_by_the_pair_in_the_same_cell():
 @given(st.lists(st.sampled_from([*Status, None]), min_size=1, max_size=6))
 def test_repeats_count_as_the_worst_of_them_and_the_unmeasured_as_none(found):
     measured = [status for status in found if status in MEASURED]
-    assert collapse(found) is (max(measured, key=list(Status).index) if measured else None)
+    assert find_worst(found) is (max(measured, key=list(Status).index) if measured else None)
 
 
 def test_only_pass_and_degraded_work_and_what_was_not_measured_is_neither():
-    assert {status for status in Status if works(status)} == {Status.PASS, Status.DEGRADED}
-    assert {status for status in Status if works(status) is None} == {Status.SKIP, Status.NOT_RUN, Status.INVALID}
+    assert {status for status in Status if is_working(status)} == {Status.PASS, Status.DEGRADED}
+    assert {status for status in Status if is_working(status) is None} == {Status.SKIP, Status.NOT_RUN, Status.INVALID}
 
 
 def test_versions_of_every_kind_are_ordered_as_they_were_released():
@@ -226,7 +226,7 @@ def test_text_that_is_no_version_is_refused_with_examples():
     ],
 )
 def test_opsets_are_named_one_by_one_or_as_ranges(text, taken):
-    assert {opset for opset in range(7, 19) if versions.opset_in(opset, text)} == taken
+    assert {opset for opset in range(7, 19) if versions.is_opset_in(opset, text)} == taken
 
 
 def test_a_development_build_counts_for_the_specifiers_it_is_within():

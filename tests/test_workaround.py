@@ -16,7 +16,7 @@ from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.scope import Scope, named
 from caniexport.answers.workaround import standings
 from caniexport.cli import main
-from caniexport.corpus.verdicts import Workaround, works
+from caniexport.corpus.verdicts import Workaround, is_working
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Status
 from caniexport.store import Dataset
@@ -102,11 +102,11 @@ def test_the_verdict_says_what_to_do(results, name, asked, verdict):
 
 def workaround(plain, fix):
     """The verdict of a workaround, by hand."""
-    if None in (works(plain), works(fix)) or plain is fix is Status.UNSUPPORTED:
+    if None in (is_working(plain), is_working(fix)) or plain is fix is Status.UNSUPPORTED:
         return Workaround.UNKNOWN
-    if works(plain):
-        return Workaround.OBSOLETE if works(fix) else Workaround.HARMFUL
-    return Workaround.NEEDED if works(fix) else Workaround.BROKEN
+    if is_working(plain):
+        return Workaround.OBSOLETE if is_working(fix) else Workaround.HARMFUL
+    return Workaround.NEEDED if is_working(fix) else Workaround.BROKEN
 
 
 def test_every_verdict_and_since_when_is_what_a_plain_loop_over_the_rows_finds(results):

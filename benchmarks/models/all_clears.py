@@ -32,7 +32,7 @@ from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
 from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
 from caniexport.store.onnx_graph import Graph, Node
@@ -89,7 +89,7 @@ class Drawer:
         """A model; ``None`` where what was drawn was not measured at the target."""
         source = self._place(self._random.choice(self._sources), self._random.choice(_EXPORTERS))
         graphs = known_graphs(self._known, source.torch, source.exporter)
-        working = [key for key in graphs if works(self._statuses.status(*key, source))]
+        working = [key for key in graphs if is_working(self._statuses.status(*key, source))]
         if len(working) < parts:
             return None
         keys = tuple(self._random.sample(working, parts))
@@ -111,7 +111,7 @@ class Drawer:
 
     def _ended(self, key: tuple[str, str], target: Point) -> bool | None:
         status = self._statuses.status(*key, target)
-        return None if status is Status.UNSUPPORTED else works(status)
+        return None if status is Status.UNSUPPORTED else is_working(status)
 
 
 def judged(known: Inventory, statuses: Moves, model: Model, samples: Samples, *, hidden: bool) -> TouchWord:

@@ -19,7 +19,7 @@ _MARKER = (
     'caniexport("CASE[/VARIANT]", exporter=..., opset=..., upto=STAGE): a known failure: xfail with its reason where '
     "the running versions are measured to fail, and a failure where it passes there all the same"
 )
-#: what a test is told to be, as a property of its report: it travels between processes
+#: the verdict on a marker, as a property of the test report, which travels between processes
 _FAILS, _DUE, _UNKNOWN = "caniexport: measured to fail", "caniexport: due to go", "caniexport: not measured"
 _TITLES = {
     _UNKNOWN: "not measured here, so these tests run as they are and nothing is known of them",
@@ -59,38 +59,40 @@ def _judge(item: pytest.Item, mark: pytest.Mark) -> tuple[str, str]:
     from caniexport.model.errors import CaniexportError
 
     try:
-        name, options = marker(*mark.args, **mark.kwargs)
-        if not _running():
+        name, options = read_marker(*mark.args, **mark.kwargs)
+        if not _read_running():
             return _UNKNOWN, f"{name}: torch is not installed here"
-        found = _known(name, *options)
+        found = _find_known(name, *options)
         if found.word.value == "measured to fail":
-            item.add_marker(_xfail(found))
+            item.add_marker(_make_xfail(found))
             return _FAILS, found.reason
         if found.word.value == "not measured" or not found.is_exact:
             return _UNKNOWN, found.reason
-        return _elsewhere(name, found, options)
+        return _judge_elsewhere(name, found, options)
     except (CaniexportError, TypeError) as error:
         raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.caniexport: {error}") from error
 
 
-def marker(case: str, *, exporter: str = "", opset: int | str = "", upto: str = "") -> tuple[str, tuple[str, str, str]]:
+def read_marker(
+    case: str, *, exporter: str = "", opset: int | str = "", upto: str = ""
+) -> tuple[str, tuple[str, str, str]]:
     """The marker's arguments, with the project's settings for what it leaves out."""
-    own = _settings()
+    own = _read_settings()
     return case, (exporter or own["exporter"], str(opset) or own["opset"], upto)
 
 
-def _xfail(found: KnownCase) -> pytest.MarkDecorator:
+def _make_xfail(found: KnownCase) -> pytest.MarkDecorator:
     """Strict where the very release was measured, and with the like beside it; what kills a process is not run."""
     runs = found.status is None or found.status.value not in _NOT_RUN
     return pytest.mark.xfail(reason=found.reason, strict=found.is_exact and found.is_alike and runs, run=runs)
 
 
-def _elsewhere(name: str, found: KnownCase, options: tuple[str, str, str]) -> tuple[str, str]:
+def _judge_elsewhere(name: str, found: KnownCase, options: tuple[str, str, str]) -> tuple[str, str]:
     """A case that works here: its marker may go unless another torch of the project needs it."""
-    torch = _settings()["torch"]
+    torch = _read_settings()["torch"]
     if not torch:
         return _DUE, found.reason
-    failing, unmeasured = _still_failing(name, torch, *options)
+    failing, unmeasured = _find_still_failing(name, torch, *options)
     if failing:
         return _FAILS, f"{found.reason}; it fails on torch {', '.join(failing)}, which the project takes ({torch})"
     if unmeasured:
@@ -99,14 +101,14 @@ def _elsewhere(name: str, found: KnownCase, options: tuple[str, str, str]) -> tu
 
 
 @cache
-def _dataset() -> Dataset:
+def _open_dataset() -> Dataset:
     import caniexport
 
     return caniexport.open()
 
 
 @cache
-def _settings() -> dict[str, str]:
+def _read_settings() -> dict[str, str]:
     from pathlib import Path
 
     from caniexport.settings import read_settings
@@ -115,7 +117,7 @@ def _settings() -> dict[str, str]:
 
 
 @cache
-def _running() -> dict[str, str]:
+def _read_running() -> dict[str, str]:
     """The packages of this process; none where torch is not among them."""
     from caniexport.locks import read_running
     from caniexport.model.errors import UnknownName
@@ -127,22 +129,22 @@ def _running() -> dict[str, str]:
 
 
 @cache
-def _known(name: str, exporter: str, opset: str, upto: str) -> KnownCase:
+def _find_known(name: str, exporter: str, opset: str, upto: str) -> KnownCase:
     from caniexport.answers.known import known_case
 
-    return known_case(_dataset(), name, _point(_running(), exporter, opset), upto)
+    return known_case(_open_dataset(), name, _make_point(_read_running(), exporter, opset), upto)
 
 
 @cache
-def _still_failing(
+def _find_still_failing(
     name: str, torch: str, exporter: str, opset: str, upto: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     from caniexport.answers.known import still_failing
 
-    return still_failing(_dataset(), name, torch, _point({}, exporter, opset), upto)
+    return still_failing(_open_dataset(), name, torch, _make_point({}, exporter, opset), upto)
 
 
-def _point(packages: dict[str, str], exporter: str, opset: str) -> dict[str, str]:
+def _make_point(packages: dict[str, str], exporter: str, opset: str) -> dict[str, str]:
     return packages | {axis: text for axis, text in (("exporter", exporter), ("opset", opset)) if text}
 
 
@@ -155,20 +157,20 @@ def known_failure() -> Callable[..., Any]:
 
     import caniexport
 
-    own = {axis: _settings()[axis] for axis in ("exporter", "opset")}
+    own = {axis: _read_settings()[axis] for axis in ("exporter", "opset")}
 
     def ask(model: object, args: Iterable[Any] = (), **asked: Any) -> Any:
-        said = {} if isinstance(model, str | Path) else own
-        return caniexport.known_failure(model, args, **{"dataset": _dataset(), **said, **asked})
+        defaults = {} if isinstance(model, str | Path) else own
+        return caniexport.known_failure(model, args, **{"dataset": _open_dataset(), **defaults, **asked})
 
     return ask
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """What was not measured, always; the other markers with ``--caniexport``."""
-    told = [*config.stash[_JUDGED].items(), *_of_reports(terminalreporter.stats.values())]
+    judged = [*config.stash[_JUDGED].items(), *_collect_reports(terminalreporter.stats.values())]
     shown = _TITLES if config.getoption("--caniexport") else (_UNKNOWN,)
-    wanted = {word: sorted({(node, line) for node, (said, line) in told if said == word}) for word in shown}
+    wanted = {word: sorted({(node, line) for node, (verdict, line) in judged if verdict == word}) for word in shown}
     if not any(wanted.values()):
         return
     terminalreporter.section("caniexport")
@@ -179,7 +181,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(f"  {node}: {line}")
 
 
-def _of_reports(stats: Iterable[Iterable[Any]]) -> Iterator[tuple[str, tuple[str, str]]]:
+def _collect_reports(stats: Iterable[Iterable[Any]]) -> Iterator[tuple[str, tuple[str, str]]]:
     """The same of tests that ran in other processes."""
     for reports in stats:
         for report in reports:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from caniexport.model.errors import UnknownName
-from caniexport.model.opset_clauses import opset_in as opset_in
+from caniexport.model.opset_clauses import is_opset_in as is_opset_in
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from mini import build, runner
 
-from caniexport.model.releases import environment_name
+from caniexport.model.releases import make_environment_name
 
 #: a variable that every process of one run inherits
 MARK = "CANIEXPORT_TEST_MARK"
@@ -94,7 +94,7 @@ def make_home(parent: Path) -> Home:
 
 def make_environments(home: Home) -> Home:
     """The home with the environments of the stand-in releases, which take seconds each: its copies have them too."""
-    names = ",".join(environment_name(version, "newest", "cpu") for version in build.ERAS)
+    names = ",".join(make_environment_name(version, "newest", "cpu") for version in build.ERAS)
     line = [sys.executable, "-m", "tox", "run", "-e", names, "--notest"]
     environ = {**home.environ, "CANIEXPORT_CODE": str(runner.ROOT / "harness")}
     reply = subprocess.run(line, cwd=home.folder, env=environ, capture_output=True, text=True, check=False)

@@ -141,7 +141,7 @@ def read_table(table: Path) -> tuple[releases.Release, ...]:
 def keys(found: Iterable[dict[str, Any]]) -> set[str]:
     """The keys by which a run knows what need not be measured again."""
     names = ("case_hash", "measuring", "case", "variant", "exporter", "opset", "provider")
-    return {rows.cell_key(*(row[name] for name in names)) for row in found}
+    return {rows.make_cell_key(*(row[name] for name in names)) for row in found}
 
 
 def expected(version: str) -> dict[Name, str]:

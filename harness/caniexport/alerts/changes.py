@@ -44,6 +44,11 @@ _MOVES = {
 }
 _NEWS = ", ".join(sql.literal(verdict.value) for verdict in CHANGES)
 _BETTER = ", ".join(sql.literal(verdict.value) for verdict in BETTER)
+#: columns of cells that :func:`side` reads
+COMPARED = (
+    *("torch", "exporter", "opset", "provider", "case", "variant", "status", "signature"),
+    *("case_hash", "stage", "message_id", "runtime_version", "measured_at"),
+)
 _KEY = 'torch, exporter, at_opset, provider, "case", variant'
 #: canaries are the gate's; a workaround known to be wrong is no news, and rows of one that its case lost are history
 _COUNTED = f"""NOT starts_with("case", '{CANARY}-') AND ("case" NOT IN (SELECT "case" FROM variants)

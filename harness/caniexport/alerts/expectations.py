@@ -11,7 +11,7 @@ from pathlib import Path
 from caniexport import versions
 from caniexport.alerts.alert import CellPlace, Change
 from caniexport.answers.filters import require_exporter
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError
 from caniexport.model.status import MEASURED, Status
@@ -47,7 +47,7 @@ def _takes(entry: Expectation, cell: CellPlace) -> bool:
         entry.names(cell.case, cell.variant)
         and (not entry.torch or not cell.torch[:1].isdigit() or versions.within(cell.torch, entry.torch))
         and entry.exporter in ("", cell.exporter)
-        and (not entry.opset or (cell.opset is not None and versions.opset_in(cell.opset, entry.opset)))
+        and (not entry.opset or (cell.opset is not None and versions.is_opset_in(cell.opset, entry.opset)))
         and entry.provider in ("", cell.provider)
     )
 
@@ -64,12 +64,12 @@ def judge(entries: Sequence[Expectation], views: Views, today: date) -> list[Unm
     found: list[UnmetExpectation] = []
     for entry in entries:
         cells = [(cell, status) for cell, status in _cells(entry, views) if _takes(entry, cell) and status in MEASURED]
-        passing = [cell for cell, status in cells if works(status) and status not in entry.allowed]
+        passing = [cell for cell, status in cells if is_working(status) and status not in entry.allowed]
         shown = tuple(
             f"torch {cell.torch}, {cell.exporter}, {versions.opset_name(cell.opset)}: {cell.name}"
             for cell in passing[-5:]
         )
-        found += listed.unmet(entry, len(cells), len(passing), "cell", shown, today)
+        found += listed.check_expectation(entry, len(cells), len(passing), "cell", shown, today)
     return found
 
 

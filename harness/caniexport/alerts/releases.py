@@ -7,12 +7,12 @@ itself, the opset or exporter that the release now takes, its onnxruntime.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 
 from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPlace, group
-from caniexport.alerts.changes import changes, counts, pair, side
+from caniexport.alerts.changes import COMPARED, changes, counts, pair, side
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.alerts.expectations import Expectation, is_expected
 from caniexport.answers.table import CALLS
@@ -24,20 +24,27 @@ from caniexport.store.views import Views
 _AFTER_EXPORT = ", ".join(sql.literal(stage.value) for stage in (Stage.LOAD, Stage.PLACE, Stage.RUN, Stage.COMPARE))
 
 
-def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence[Alert] = ()) -> Comparison:
-    """Every release against the one before, for :func:`of_releases`; what is acknowledged is so while it is open."""
+def compare_releases(
+    dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence[Alert] = (), torch: Collection[str] = ()
+) -> Comparison:
+    """Return each release (of ``torch``, where it names some) against the one before, for :func:`select_releases`.
+
+    ``known`` alerts that a person acknowledged stay so while they are open.
+    """
     views = Views.of(dataset)
-    releases = [torch for (torch,) in views.fetch("SELECT torch FROM version ORDER BY n")]
+    releases = [name for (name,) in views.fetch("SELECT torch FROM version ORDER BY n")]
+    compared = [(before, after) for before, after in pairwise(releases) if after in torch or not torch]
+    columns = ", ".join(f"c.{sql.name(column)}" for column in COMPARED)
     grid = views.keep(
-        f"""SELECT c.* FROM cells c LEFT JOIN call ON call.profile = c.profile AND call.torch = c.torch
+        f"""SELECT {columns} FROM cells c LEFT JOIN call ON call.profile = c.profile AND call.torch = c.torch
             AND call.exporter = c.exporter AND call.opset = c.opset AND call.is_own
         WHERE c.profile = {sql.literal(dataset.profile)} AND (is_own OR c.exporter = 'default' AND c.opset IS NULL)"""
     )
-    named = dict(pairwise(releases)), {torch: torch for torch in releases[1:]}
+    named = dict(compared), {after: after for _, after in compared}
     pairs = pair(views, *(side(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named))
     worse = [change for change in changes(views, pairs) if change.kind in STOPS]
     news = [change for change in worse if not is_expected(change, entries)]
-    works, by, noted = _works(views, grid), _reasons(views, pairs), {item.id: item for item in known}
+    works, by, noted = _works(views, grid), _reasons(views, pairs, named[1]), {item.id: item for item in known}
     alerts = []
     for alert in group(dataset, news, by_release=True):
         resolved = _resolved(alert, works, releases[releases.index(alert.torch) + 1 :])
@@ -47,7 +54,7 @@ def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence
         reasons = dict.fromkeys(reason for change in alert.changes for reason in by[change.place])
         alerts.append(replace(alert, stage=stage, since=resolved, note=mine.note, by=tuple(reasons)))
     counted, opened = counts(views, pairs), _measured_at(dataset)
-    steps = [Step(before, torch, opened.get(torch, ""), counted.get(torch, {})) for before, torch in pairwise(releases)]
+    steps = [Step(before, after, opened.get(after, ""), counted.get(after, {})) for before, after in compared]
     return Comparison(
         "",
         "",
@@ -59,8 +66,8 @@ def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence
     )
 
 
-def of_releases(found: Comparison, torch: Sequence[str]) -> Comparison:
-    """What some of the releases made worse, none for all; new is what the newest of these did."""
+def select_releases(found: Comparison, torch: Sequence[str]) -> Comparison:
+    """Return what some of the releases made worse (all, where none is named); what the newest of them did is new."""
     steps = [step for step in found.steps if step.torch in torch or not torch]
     newest = steps[0] if steps else Step("", "", "", {})
     alerts = [
@@ -99,7 +106,7 @@ def _works(views: Views, grid: str) -> dict[CellPlace, Set[str]]:
     return {CellPlace(*cell): frozenset(torch) for *cell, torch in rows}
 
 
-def _reasons(views: Views, pairs: str) -> dict[CellPlace, list[str]]:
+def _reasons(views: Views, pairs: str, torch: Iterable[str]) -> dict[CellPlace, list[str]]:
     """By cell that changed: the axes that may have done it, each with what it was and is."""
     rows = views.fetch(
         f"""WITH step AS (SELECT v.torch, o.torch AS older FROM version v JOIN version o ON o.n = v.n - 1),
@@ -114,7 +121,7 @@ def _reasons(views: Views, pairs: str) -> dict[CellPlace, list[str]]:
             CASE WHEN p.stage IN ({_AFTER_EXPORT}) AND p.runtime IS DISTINCT FROM p.runtime_before
                 THEN 'or onnxruntime ' || p.runtime_before || ' → ' || p.runtime END]
         FROM {pairs} p LEFT JOIN moved ON moved.torch = p.torch AND p.exporter = 'default'
-        LEFT JOIN cells c ON c.profile = $1 AND c.torch = p.torch AND c."case" = p."case" AND c.variant = p.variant
+        LEFT JOIN (FROM cells WHERE torch IN {sql.listed(torch)}) c ON c.profile = $1 AND c.torch = p.torch AND c."case" = p."case" AND c.variant = p.variant
             AND c.exporter = p.exporter AND c.opset = p.opset_before AND coalesce(c.provider, '') = p.provider
         WHERE p.kind IS NOT NULL""",
         [views.dataset.profile],

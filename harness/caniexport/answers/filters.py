@@ -143,7 +143,7 @@ def require_opsets(asked: Iterable[str], known: Sequence[int]) -> frozenset[int 
     """
     found: set[int | None] = set()
     for text in asked:
-        mine = [opset for opset in known if text != DEFAULT_OPSET and versions.opset_in(opset, text)]
+        mine = [opset for opset in known if text != DEFAULT_OPSET and versions.is_opset_in(opset, text)]
         if not mine and text != DEFAULT_OPSET:
             shown = f"measured are {known[0]} to {known[-1]}" if known else "nothing has been measured yet"
             raise UnknownName(f"opset {text} has not been measured ({shown}; {DEFAULT_OPSET} is the release's own)")

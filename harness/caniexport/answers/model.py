@@ -12,7 +12,7 @@ from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
 from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.names import plural
 from caniexport.store import Dataset
 
@@ -97,7 +97,7 @@ def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
 
 def _number(found: ModelStanding, touches: Sequence[Touch]) -> int:
     """How many cases these are, with those of the same graph that fail."""
-    same = {name.partition("/")[0] for name, status in found.equal.items() if not works(status)}
+    same = {name.partition("/")[0] for name, status in found.equal.items() if not is_working(status)}
     return len({touch.case for touch in touches} | same)
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from caniexport.answers.point import FIRST_CALL, Point
 from caniexport.answers.scope import Scope
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.home import NEWEST
 from caniexport.model.status import Checker, Status
 from caniexport.store import sql
@@ -271,7 +271,7 @@ class Moves:
                     unmeasured.add(move.case)
         # what the default call passes, and a call by name does not
         by_name = self.cases(after.named()) if wanted and after.is_default else []
-        axes = {move.case: [_AXES] for move in by_name if works(move.after)}
+        axes = {move.case: [_AXES] for move in by_name if is_working(move.after)}
         together = {case: ["several together"] for case in wanted - unmeasured}
         return {case: " and ".join(axes) for case, axes in (together | axes | found).items() if case in wanted}
 

@@ -253,4 +253,4 @@ def _external(data: memoryview) -> set[str]:
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Number and value of each field of a message: whole numbers, or bytes that are not copied."""
-    return ((number, value) for number, kind, value in wire.fields(data) if kind in (wire.VARINT, wire.BYTES))
+    return ((number, value) for number, kind, value in wire.read_fields(data) if kind in (wire.VARINT, wire.BYTES))

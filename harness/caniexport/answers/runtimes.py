@@ -13,7 +13,7 @@ from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, M
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.provider_runs import ProviderEnd, elsewhere, place_of, provider_runs
 from caniexport.bundles import node_tests, probes
-from caniexport.corpus.refusals import refusal
+from caniexport.corpus.refusals import classify_refusal
 from caniexport.model.status import WORKS
 from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
@@ -86,7 +86,7 @@ def _line(
     for stage, status, signature, count, *_ in rows:
         if count:
             statuses[status] += count
-            cause = refusal(stage, signature) if status not in WORKS else None
+            cause = classify_refusal(stage, signature) if status not in WORKS else None
             if cause is not None:
                 refused[cause.value] += count
     apart = sum(row[5] for row in rows) if any(row[4] for row in rows) else None

@@ -14,7 +14,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.scope import CaseSelection, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
-from caniexport.corpus.verdicts import collapse
+from caniexport.corpus.verdicts import find_worst
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, WORKS, Exporter, FixKind, Status
 from caniexport.names import plural
@@ -243,7 +243,7 @@ def _place(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
     }
     lead = next((status for status in (Status.PASS, Status.DEGRADED) if status in ends), None)
     if lead is None:
-        worst = collapse(status for status in ends if status is not Status.UNSUPPORTED)
+        worst = find_worst(status for status in ends if status is not Status.UNSUPPORTED)
         open_ = Status.NOT_RUN in ends and worst in (Status.FAIL, None)
         return Mark(Status.NOT_RUN if open_ else worst or next(iter(ends)), signs, at)
     steps = [value for status, along in ends.items() if status is not Status.UNSUPPORTED for value in along]

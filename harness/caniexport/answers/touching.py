@@ -19,7 +19,7 @@ from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
 from caniexport.answers.point import Point
 from caniexport.answers.runtime_limits import refusal_by_version, written_versions
 from caniexport.answers.samples import Samples
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind, Status
@@ -144,17 +144,17 @@ class TouchJudge:
     def at(self, target: Point) -> ModelStanding:
         """What is known of the model at a target."""
         ended = {key: self._status(*key, target) for key in self._working}
-        measured = {key: status for key, status in ended.items() if status and works(status) is not None}
-        failing = {case for (case, _), status in measured.items() if not works(status)}
+        measured = {key: status for key, status in ended.items() if status and is_working(status) is not None}
+        failing = {case for (case, _), status in measured.items() if not is_working(status)}
         calls = failing_by_call(self._known.views, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
         if refused := self._refused(target):
             standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
-            return replace(standing, failing=sum(not works(status) for status in measured.values()))
+            return replace(standing, failing=sum(not is_working(status) for status in measured.values()))
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
-        if measured and not equal and not any(map(works, measured.values())):
+        if measured and not equal and not any(map(is_working, measured.values())):
             return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
-        found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
+        found = [self._touch(key, of_models) for key in self._inside if is_working(of_models.get(key)) is False]
         touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
         may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
         inside = self._joined(measured)
@@ -166,7 +166,7 @@ class TouchJudge:
             len(measured),
             self._may_be_wrong(target),
             unseen=self._unseen(measured, target),
-            failing=sum(not works(status) for status in of_models.values()),
+            failing=sum(not is_working(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
             inside=inside,
         )
@@ -219,7 +219,7 @@ class TouchJudge:
         by_case: dict[str, bool] = {}
         for other in self._others_of(key, self._working[key]):
             if other in measured:
-                by_case[other[0]] = by_case.get(other[0], False) or works(measured[other]) is False
+                by_case[other[0]] = by_case.get(other[0], False) or is_working(measured[other]) is False
         entry = self._known.catalogue[key]
         return Touch(*key, entry.title, measured[key], len(by_case), sum(by_case.values()))
 
@@ -244,7 +244,7 @@ class TouchJudge:
         return self._working_at(self._source) or self._working_at(replace(self._source, on=None))
 
     def _working_at(self, source: Point) -> dict[Key, Pattern]:
-        return {key: part for key, part in self._written.items() if works(self._status(*key, source))}
+        return {key: part for key, part in self._written.items() if is_working(self._status(*key, source))}
 
     @cached_property
     def _written(self) -> dict[Key, Pattern]:
@@ -268,7 +268,7 @@ def _wrong_beside(
     """The other cases with a pattern whose files run: whether one of a case's files gives wrong values."""
     found: dict[str, bool] = {}
     for key, status in ended.items():
-        runs = status is Status.MISMATCH or works(status)
+        runs = status is Status.MISMATCH or is_working(status)
         if key[0] != case and runs and lies_in(part, parts[key]):
             found[key[0]] = found.get(key[0], False) or status is Status.MISMATCH
     return found
@@ -322,7 +322,7 @@ def _word(
     equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...], compared: int, inside: int
 ) -> TouchWord:
     """Rows of the same graph speak first; silence of few is no answer."""
-    failing = [status for status in equal if not works(status)]
+    failing = [status for status in equal if not is_working(status)]
     if not compared:
         return TouchWord.NOT_KNOWN
     if equal and len(failing) == len(equal):

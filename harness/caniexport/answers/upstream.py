@@ -172,7 +172,7 @@ class _Standing:
                 if (
                     at == own
                     if is_own
-                    else at and (torch, exporter, at) in self._taken and versions.opset_in(at, opset)
+                    else at and (torch, exporter, at) in self._taken and versions.is_opset_in(at, opset)
                 )
             }
             if found:

@@ -15,7 +15,7 @@ from caniexport.answers.helping import Helping, helping
 from caniexport.answers.op import op as answer_operator
 from caniexport.answers.point import Point, Points, call_text
 from caniexport.answers.samples import Samples, opset_range
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.match.causes import find_cause
 from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, match_error
 from caniexport.match.parse import read_error
@@ -51,7 +51,7 @@ class LeadAt:
     @property
     def fails(self) -> bool:
         """Whether it was measured not to work."""
-        return works(self.status) is False
+        return is_working(self.status) is False
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) 
         is_same = line in match.lines and named == key
         # the export of a case cannot do without the operator that it is about
         is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
-        is_alike = works(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
+        is_alike = is_working(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
         found.append(LeadAt(lead, status and Status(status), is_alike, bundle))
     return sorted(found, key=lambda item: not item.is_alike)
 
@@ -226,7 +226,7 @@ def _verdict(
     if not is_known and not first.is_alike:
         return f"Not known{about}: no measured case fails so there.", AnswerOutcome.NOT_MEASURED
     what = f"Known error{about}" if is_known else f"Fails as {first.lead.case} does"
-    if works(first.status) is None:
+    if is_working(first.status) is None:
         return f"{what}: not measured at torch {point.torch}.", AnswerOutcome.NOT_MEASURED
     if fixes and not fixes[0].changes_values:
         return f"{what}: use the workaround {fixes[0].variant}.", AnswerOutcome.FAILS

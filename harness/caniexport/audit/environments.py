@@ -37,7 +37,7 @@ def environment(release: Release, folder: Path, downloads: Path) -> Iterator[Pat
 
     Raises :class:`EnvironmentUnavailable` with uv's words.
     """
-    python = interpreters.find(release.python)
+    python = interpreters.find_python(release.python)
     if python is None:
         raise EnvironmentUnavailable(f"no Python {release.python} on this machine, and uv can fetch none")
     place = folder / release.torch
@@ -51,7 +51,7 @@ def environment(release: Release, folder: Path, downloads: Path) -> Iterator[Pat
 
 
 def _uv(downloads: Path, *arguments: str) -> None:
-    command = [interpreters.uv(), arguments[0], "--quiet", "--color", "never", *arguments[1:]]
+    command = [interpreters.find_uv(), arguments[0], "--quiet", "--color", "never", *arguments[1:]]
     environ = _environ(UV_CACHE_DIR=str(downloads))
     done = subprocess.run(
         command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False

@@ -22,7 +22,7 @@ from typing import Any, Callable, Dict, Tuple
 import torch
 
 from caniexport.model.case import Case, variants
-from caniexport.model.tensors import materialise
+from caniexport.model.tensors import make_values
 from caniexport.reproduce import plain
 
 
@@ -49,7 +49,7 @@ def cell(asked: Dict[str, Any]) -> plain.PlainCell:
     """A cell of a case, out of its file."""
     case, variant = find(asked["file"], asked["case"], asked["variant"])
     inputs = [
-        [materialise(part, "{}/{}/{}".format(case.case_id(), index, place)) for place, part in enumerate(given)]
+        [make_values(part, "{}/{}/{}".format(case.case_id(), index, place)) for place, part in enumerate(given)]
         for index, given in enumerate(variant.inputs)
     ]
     return plain.PlainCell(

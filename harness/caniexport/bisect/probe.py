@@ -102,7 +102,7 @@ def _cell(question: Question, axis: str, home: Home, dataset: Dataset) -> Bisect
         require_opsets((str(question.opset),), opsets)
     held = ""
     if axis != "torch":  # the release named, else the newest measured, else the newest of the table
-        newest = versions.newest(Inventory.of(dataset).torch) or releases.table()[-1].torch
+        newest = versions.newest(Inventory.of(dataset).torch) or releases.read_table()[-1].torch
         held = releases.find(question.torch).torch if question.torch else newest
     return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
 
@@ -143,7 +143,7 @@ def _pythons(asked: BisectedCell, good: str, bad: str) -> list[str]:
         return [releases.find(asked.torch).python]
     low, high = releases.find(good), releases.find(bad)
     span = versions.parse(low.torch), versions.parse(high.torch)
-    within = [entry.python for entry in releases.table() if span[0] <= versions.parse(entry.torch) <= span[1]]
+    within = [entry.python for entry in releases.read_table() if span[0] <= versions.parse(entry.torch) <= span[1]]
     return [low.python, high.python, *within]
 
 
@@ -155,7 +155,7 @@ def _between(package: str, low: str, high: str, pythons: Iterable[str]) -> list[
     options = ["--no-deps", "--only-binary", ":all:", "--no-header", "--no-annotate", "--color", "never", "--quiet"]
     found: set[str] = set()
     for python in sorted(set(pythons)):
-        command = [interpreters.uv(), "pip", "compile", *options, "--python-version", python, "-"]
+        command = [interpreters.find_uv(), "pip", "compile", *options, "--python-version", python, "-"]
         bound = high
         while bound:
             wanted = f"{package}>{low},<{bound}"

@@ -88,8 +88,8 @@ def requirement(onnx: str) -> str:
 def _tests(onnx: str) -> list[tuple[ArchiveEntry, bytes]]:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "tests.zip"
-        python = str(interpreters.find(_PYTHON) or _PYTHON)
-        command = [interpreters.uv(), "run", "--quiet", "--no-project", "--isolated", "--python", python]
+        python = str(interpreters.find_python(_PYTHON) or _PYTHON)
+        command = [interpreters.find_uv(), "run", "--quiet", "--no-project", "--isolated", "--python", python]
         # -P: the folder of the writer has modules that are named like some of the standard library
         command += ["--with", requirement(onnx), "python", "-P", str(_WRITER), str(made)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -15,8 +15,8 @@ from caniexport.bundles import probes
 from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.errors import CaniexportError
 from caniexport.runner import CARRIED
-from caniexport.runner.archive import CELLS, CONTENTS, FORMAT, MANIFEST, Archive, ArchiveEntry, session_text
-from caniexport.runner.contents import Contents, contents
+from caniexport.runner.archive import CELLS, CONTENTS, FORMAT, MANIFEST, Archive, ArchiveEntry, format_options
+from caniexport.runner.contents import Contents, read_contents
 from caniexport.store import writer
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ import os
 import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # numpy's library starts its threads when it is imported
-from caniexport.runner.main import run_itself
+from caniexport.runner.main import main_of_archive
 
-sys.exit(run_itself())
+sys.exit(main_of_archive())
 '''
 #: columns of a cell that :func:`entries` reads
 COLUMNS = ("bundle", "torch", "corpus", "case", "variant", "exporter", "opset")
@@ -82,7 +82,7 @@ def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Packe
         declared = variants[case].get(variant)
         if declared is None:
             continue
-        key = bundle + session_text(declared.session)
+        key = bundle + format_options(declared.session)
         if key not in found:
             options = dict(declared.session)
             found[key] = ArchiveEntry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, options)
@@ -185,7 +185,7 @@ def archive_bytes(
 def _contents(data: bytes) -> Contents:
     """What the model of a bundle's zip file is made of; nothing where it has none."""
     with zipfile.ZipFile(io.BytesIO(data)) as files:
-        return contents(files.read("model.onnx") if "model.onnx" in files.namelist() else b"")
+        return read_contents(files.read("model.onnx") if "model.onnx" in files.namelist() else b"")
 
 
 def _code() -> Iterator[tuple[str, str]]:

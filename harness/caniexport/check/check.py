@@ -21,7 +21,7 @@ from caniexport.check.standing import Asked
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.check.widen import ReleaseQuestion
 from caniexport.home import Home
-from caniexport.measure.tox_calls import code_folder
+from caniexport.measure.tox_calls import make_code_folder
 from caniexport.model import corpus as case_files
 from caniexport.model import releases
 from caniexport.model.case import PLAIN
@@ -95,14 +95,14 @@ def _chosen(request: CheckRequest, cwd: Path, say: Callable[[str], None]) -> tup
     """The releases asked for, newest first, and the user's own environment where it is one of them."""
     own = None if request.packages else environments.own_environment(cwd, say)
     if "all" in request.releases:
-        return list(reversed(releases.table())), own
+        return list(reversed(releases.read_table())), own
     named = {}
     for text in request.releases:
         is_own = own is not None and versions.public(text) == own.release.torch
         release = own.release if own is not None and is_own else releases.find(text)
         named[release.torch] = release
     if not named:
-        found = own.release if own else releases.table()[-1]
+        found = own.release if own else releases.read_table()[-1]
         named[found.torch] = found
     return [named[torch] for torch in reversed(versions.ordered(named))], own
 
@@ -148,7 +148,7 @@ def _measure(
     except NoEnvironment as error:
         return MeasuredRelease(release.torch, problem=str(error))
     say(f"torch {release.torch}: measuring with {python.python}")
-    code = code_folder(replace(home, local=work))
+    code = make_code_folder(replace(home, local=work))
     place = WorkPlace(python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None)
     question = ReleaseQuestion(wanted, request.exporters, request.opsets)
     found = measure_release(place, cases, question, request.seconds, request.workers, say)

@@ -20,10 +20,10 @@ from caniexport import versions
 from caniexport.check.subject import UnusableModel
 from caniexport.home import Home
 from caniexport.machine import interpreters
-from caniexport.machine.turns import turn
-from caniexport.measure.tox_calls import failure, make_environment
+from caniexport.machine.turns import wait_for_turn
+from caniexport.measure.tox_calls import make_environment, read_failure
 from caniexport.model import releases
-from caniexport.model.releases import Release, environment_name
+from caniexport.model.releases import Release, make_environment_name
 from caniexport.store import summary
 
 _PROVIDER = "cpu"
@@ -86,14 +86,14 @@ def _probe(python: Path) -> Mapping[str, Any]:
 def _like(torch: str) -> Release:
     """A torch that is installed, with the exporters and opsets of the newest release of the table that is not newer."""
     public = versions.public(torch)
-    older = [item for item in releases.table() if versions.parse(item.torch) <= versions.parse(public)]
-    return (older or releases.table())[-1 if older else 0]._replace(torch=public)
+    older = [item for item in releases.read_table() if versions.parse(item.torch) <= versions.parse(public)]
+    return (older or releases.read_table())[-1 if older else 0]._replace(torch=public)
 
 
 def fitting(release: Release, packages: Sequence[str]) -> Release:
     """A release of the table with further packages, on a Python that this machine has."""
     wanted = with_packages(release, packages)
-    return interpreters.fitting(wanted) or wanted
+    return interpreters.find_fitting(wanted) or wanted
 
 
 def made_environment(release: Release, packages: Sequence[str], home: Home, say: Callable[[str], None]) -> Environment:
@@ -102,17 +102,17 @@ def made_environment(release: Release, packages: Sequence[str], home: Home, say:
 
     Raises :class:`NoEnvironment`.
     """
-    if interpreters.find(release.python) is None:
-        why = f"uv could not download it ({interpreters.why_none(release.python)})"
+    if interpreters.find_python(release.python) is None:
+        why = f"uv could not download it ({interpreters.explain_missing(release.python)})"
         raise NoEnvironment(f"needs Python {release.python}: none found, {why}")
     home = replace(home, root=environments_root(home, packages), own_results=None)
-    folder, name = home.environments, environment_name(release.torch, "newest", _PROVIDER)
+    folder, name = home.environments, make_environment_name(release.torch, "newest", _PROVIDER)
     log = folder / f"{name}.log"
-    with turn(folder, name, say):
+    with wait_for_turn(folder, name, say):
         if not (folder / name).is_dir():
             say(f"torch {release.torch}: installing its environment into {folder}, once (up to 6 GB)")
         if make_environment(home, name, log, release):
-            raise NoEnvironment(f"could not be installed: {failure(log).splitlines()[0]}")
+            raise NoEnvironment(f"could not be installed: {read_failure(log).splitlines()[0]}")
     return Environment(folder / name / "bin" / "python", release)
 
 

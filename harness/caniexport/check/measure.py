@@ -15,7 +15,7 @@ from caniexport.answers.point import call_text
 from caniexport.check.cells import CheckedCell, read_cell
 from caniexport.check.session import CheckSession, WorkPlace
 from caniexport.check.widen import Point, ReleaseQuestion
-from caniexport.measure.job import new_run_id
+from caniexport.measure.job import make_run_id
 from caniexport.model import plan
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.plan import Cell
@@ -120,7 +120,7 @@ class _Measurement:
             self._planned[cell.exporter, cell.opset].append(cell)
         self._is_one = len(cases) == 1
         self._asked: dict[Point, None] = {}
-        self._run_id = new_run_id()
+        self._run_id = make_run_id()
         self._sessions: list[CheckSession] = []
         self._captured: set[tuple[CheckSession, str, str, str]] = set()
         self._lock = threading.RLock()
@@ -137,7 +137,7 @@ class _Measurement:
         """Measure the exporters of a lane in one process."""
         session: CheckSession | None = None
         while points := self._next(lane):
-            groups = plan.groups([cell for point in points for cell in self._planned[point]])
+            groups = plan.group_cells([cell for point in points for cell in self._planned[point]])
             for group in groups.values():
                 session = session or self._begin(lane)
                 count = sum(self._take(*told) for told in self._measured(session, lane, group))

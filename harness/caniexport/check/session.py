@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from caniexport.check.environments import Environment
 from caniexport.check.inside.factory import NOTES
-from caniexport.measure.tox_calls import release_variable
+from caniexport.measure.tox_calls import write_release
 from caniexport.model.plan import Cell
 
 #: seconds in which it ends what it has started
@@ -64,7 +64,7 @@ class WorkPlace:
             name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "TOX", "VIRTUAL_ENV"))
         }
         own = os.environ.get("PYTHONPATH") if self.environment.is_own else None
-        release = release_variable(self.environment.release, self.folder / "release.py")
+        release = write_release(self.environment.release, self.folder / "release.py")
         path = os.pathsep.join(filter(None, [str(self.code), own]))
         return {**kept, **release, "PYTHONPATH": path, NOTES: str(self.notes)}
 

@@ -19,7 +19,7 @@ from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.point import Points
 from caniexport.answers.touching import TouchWord
 from caniexport.answers.why import why_error
-from caniexport.corpus.verdicts import works
+from caniexport.corpus.verdicts import is_working
 from caniexport.match.errors import SURE, ErrorIndex, match_error
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
@@ -141,7 +141,7 @@ def _of_file(
     except UnknownName as unknown:
         return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
     standing = model_judge(dataset, file, source, [target]).at(target)
-    equal = [name.partition("/")[0] for name, status in standing.equal.items() if not works(status)]
+    equal = [name.partition("/")[0] for name, status in standing.equal.items() if not is_working(status)]
     breaks = dict.fromkeys([*equal, *(touch.case for touch in standing.touches)])
     packages = installed if target == source else {}
     point = {**packages, "torch": target.torch, "exporter": target.exporter, "opset": str(target.opset or "")}

@@ -18,7 +18,7 @@ import click
 from caniexport import __version__, names
 from caniexport.cli.extras import missing_extra
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
-from caniexport.model.printable import printable
+from caniexport.model.printable import escape_control
 
 #: the commands by what they are for, as a newcomer meets them
 GROUPS = {
@@ -101,7 +101,7 @@ class Commands(WholeSentences):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            vars(error)["message"] = printable(error.message)  # click prints it
+            vars(error)["message"] = escape_control(error.message)  # click prints it
             raise
         except (CaniexportError, ModuleNotFoundError) as error:
             extra = missing_extra(error, ctx.invoked_subcommand)

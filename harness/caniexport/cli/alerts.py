@@ -77,7 +77,7 @@ def command(
     from caniexport.alerts import webhook as hook
     from caniexport.alerts.answer import alerts_answer
     from caniexport.alerts.comparison import compare
-    from caniexport.alerts.releases import along, of_releases
+    from caniexport.alerts.releases import compare_releases, select_releases
     from caniexport.answers.answer import as_json as rendered
     from caniexport.store.writer import replace_file
 
@@ -88,7 +88,8 @@ def command(
         if baseline or current or save or acknowledge or webhook or form not in ("text", "json"):
             raise click.UsageError("--torch compares releases of one dataset: only --expectations, --states go with it")
         dataset = open_dataset(home)
-        found = of_releases(along(dataset, entries, known.read(kept)), release_names(dataset, releases))
+        named = release_names(dataset, releases)
+        found = select_releases(compare_releases(dataset, entries, known.read(kept), named), named)
         print_answer(alerts_answer(found), whole=whole, as_json=as_json or form == "json")
         return
     if webhook is not None:

@@ -75,14 +75,14 @@ def pack(
         _pack_node_tests(output, onnx, per_opset, as_json)
         return
     from caniexport.bundles import pack as bundles
-    from caniexport.measure.replays import missing_words, selected
+    from caniexport.measure.replays import describe_missing, select_bundles
 
     place = home.find()
     dataset = open_dataset(place)
     torch = release_names(dataset, releases)
-    wanted = selected(dataset, place, torch, case_names(place, cases), exporters, opsets)
+    wanted = select_bundles(dataset, place, torch, case_names(place, cases), exporters, opsets)
     report = bundles.pack(output, wanted, place.local / "bundles", per_opset=per_opset)
-    missing = [missing_words(report.missing).removeprefix("; ")] if report.missing else []
+    missing = [describe_missing(report.missing).removeprefix("; ")] if report.missing else []
     out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
 
 

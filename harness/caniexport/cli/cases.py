@@ -38,13 +38,13 @@ def lint_cases(patterns: Sequence[str], *, as_json: bool) -> None:
 
 def new_case(identifier: str, theme: str, source: str, *, as_json: bool) -> None:
     """Write the stub of a case into the file of its op family, and say what to do next."""
-    from caniexport.corpus.stub import add
+    from caniexport.corpus.stub import add_stub
 
     home = homes.find()
     corpus = home.read_cases()
     if identifier in corpus:
         raise CorpusError(f"there is a case {identifier} already, in {corpus[identifier].path.name}")
-    path, claims = add(home.new_cases, identifier, theme, source)
+    path, claims = add_stub(home.new_cases, identifier, theme, source)
     lines = [
         f"{path}: the stub is at its end, and its claim at the end of",
         f"{claims}. Fill in what says TODO, then",
@@ -56,13 +56,15 @@ def new_case(identifier: str, theme: str, source: str, *, as_json: bool) -> None
 
 def _known(home: Home) -> KnownNames:
     """Operators that any release's tables name, and those of torch that no exporter has a rule for."""
-    from caniexport.corpus.lint import KnownNames, torch_operators
+    from caniexport.corpus.lint import KnownNames, read_torch_operators
     from caniexport.store import Dataset
 
     rows = Dataset.open(home.published, home.local).records("declared")
     # dynamo's table names overloads: aten::xlogy.Tensor
     torch = frozenset(row["op"].split(".")[0] for row in rows if row["by"] != "onnx")
-    return KnownNames(torch | torch_operators(home.cases), frozenset(row["op"] for row in rows if row["by"] == "onnx"))
+    return KnownNames(
+        torch | read_torch_operators(home.cases), frozenset(row["op"] for row in rows if row["by"] == "onnx")
+    )
 
 
 def _graphs(home: Home) -> dict[str, Graphs]:

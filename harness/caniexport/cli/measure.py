@@ -299,7 +299,7 @@ def _releases(asked: Sequence[str]) -> tuple[Release, ...]:
     """The releases as the table of releases has them; raises :class:`UnknownName`."""
     from caniexport.model import releases
 
-    table = releases.table()
+    table = releases.read_table()
     if "all" in asked:
         return table
     return tuple(dict.fromkeys(table[-1] if text == "newest" else releases.find(text) for text in asked))
@@ -309,7 +309,7 @@ def _releases_of(cells: frozenset[str]) -> tuple[Release, ...]:
     from caniexport.model import releases
 
     named = {name.partition("/")[0] for name in cells}
-    return tuple(item for item in releases.table() if item.torch in named)
+    return tuple(item for item in releases.read_table() if item.torch in named)
 
 
 def _held_back(home: Home, asked: Sequence[Release]) -> frozenset[str]:
@@ -332,7 +332,7 @@ def _sample(home: Home, asked: Sequence[Release], count: int, seed: int) -> froz
     from caniexport.store import Dataset
 
     dataset, cases = Dataset.open(home.published, None), home.read_cases()
-    wanted = {release.torch for release in asked or releases.table()}
+    wanted = {release.torch for release in asked or releases.read_table()}
     known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
     return frozenset(cell.name for cell in draw(known, count, seed))
 

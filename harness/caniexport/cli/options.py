@@ -288,7 +288,7 @@ def case_names(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
 
 def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
     """The opsets that ``14`` and ``9-14`` mean."""
-    found = tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))
+    found = tuple(number for number in _OPSETS if any(versions.is_opset_in(number, text) for text in asked))
     if asked and not found:
         raise click.UsageError(f"--opset {' '.join(asked)}: a number or a range such as 9-14 is wanted")
     return found

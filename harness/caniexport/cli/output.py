@@ -13,7 +13,7 @@ import click
 
 from caniexport.answers.plain import plain
 from caniexport.answers.signs import ascii_only
-from caniexport.model.printable import printable
+from caniexport.model.printable import escape_control
 
 if TYPE_CHECKING:
     from rich.console import Console as Console
@@ -36,7 +36,7 @@ def console() -> Console:
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             for segment in super().render(renderable, options):
-                text = segment.text if segment.control else printable(segment.text)
+                text = segment.text if segment.control else escape_control(segment.text)
                 yield segment if text == segment.text else segment._replace(text=text)
 
     _spell_out_what_cannot_be_encoded()
@@ -79,7 +79,7 @@ def report(done: Any, lines: Iterable[str], as_json: bool) -> None:
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text with its control characters escaped: everything leaves here or through :func:`console`."""
-    click.echo(printable(text), err=err, nl=nl)  # noqa: TID251 - the one place
+    click.echo(escape_control(text), err=err, nl=nl)  # noqa: TID251 - the one place
 
 
 def say(line: str) -> None:

@@ -46,7 +46,7 @@ def _value(key: str, found: ProjectSettings, option: str) -> str:
         return text
     from caniexport.model import releases
 
-    return versions.resolve_patch(text, [release.torch for release in releases.table()])
+    return versions.resolve_patch(text, [release.torch for release in releases.read_table()])
 
 
 def is_setting(context: click.Context, option: str) -> bool:

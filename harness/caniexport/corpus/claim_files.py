@@ -91,21 +91,21 @@ def read_documents(corpus: Mapping[str, LoadedCase]) -> dict[str, DocumentedCase
     Raises :class:`CorpusError` naming the file, the case and the claim that cannot be used.
     """
     found: dict[str, DocumentedCase] = {}
-    for path, cases in _by_file(corpus).items():
+    for path, cases in _group_by_file(corpus).items():
         found.update(_read_file(path, cases))
     return {case: found.get(case, DocumentedCase()) for case in corpus}
 
 
-def claims_file(case_file: Path) -> Path:
+def find_claims_file(case_file: Path) -> Path:
     """The file with the claims of the cases of ``case_file``."""
     return case_file.parent / FOLDER / f"{case_file.stem}.toml"
 
 
-def _by_file(corpus: Mapping[str, LoadedCase]) -> dict[Path, dict[str, LoadedCase]]:
+def _group_by_file(corpus: Mapping[str, LoadedCase]) -> dict[Path, dict[str, LoadedCase]]:
     """The cases by their claims file, in the order of the corpus. Raises for a file that has no case file."""
     found: dict[Path, dict[str, LoadedCase]] = {}
     for item in corpus.values():
-        found.setdefault(claims_file(item.path), {})[item.id] = item
+        found.setdefault(find_claims_file(item.path), {})[item.id] = item
     for folder in {path.parent for path in found}:
         for path in sorted(folder.glob("*.toml")):
             if not (folder.parent / f"{path.stem}.py").is_file():
@@ -164,9 +164,9 @@ def _read_claim(entry: Any) -> Claim:
         _require_known(key, filter(None, [value] if isinstance(value, str) else value), [word.value for word in words])
     versions.within("1.0", claim.torch)
     for clause in claim.opset.split(","):
-        versions.opset_in(0, clause)
+        versions.is_opset_in(0, clause)
     if claim.runtime:
-        replays.named(claim.runtime)
+        replays.parse_runtime(claim.runtime)
     return claim
 
 

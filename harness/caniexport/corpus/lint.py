@@ -1,7 +1,7 @@
-"""What the corpus must hold to: each rule a pure function from a case, or from all of them, to findings.
+"""Find weaknesses of cases: each rule yields findings from one case, or from all of them.
 
-A case that could not be measured at all is refused when it is loaded (:func:`caniexport.model.case.check`); what is
-found here can be measured and would still be a poor case: it proves less than it seems to, or nobody could find it.
+:func:`caniexport.model.case.check_case` refuses a case that cannot be measured. One with a finding can, but it
+proves less than it seems to, or nobody can find it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 from caniexport import names
 from caniexport.corpus import upstream
 from caniexport.corpus.claim_files import Claim, DocumentedCases
-from caniexport.model.case import PLAIN, kebab
+from caniexport.model.case import PLAIN, to_kebab_case
 from caniexport.model.corpus import LoadedCase
-from caniexport.worker.subject import arrays
+from caniexport.worker.subject import make_arrays
 
 #: seed documents, issues and pull requests, pages, and what we found ourselves
 _SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
@@ -52,7 +52,7 @@ class KnownNames:
     onnx: frozenset[str]
 
 
-def torch_operators(cases: Path) -> frozenset[str]:
+def read_torch_operators(cases: Path) -> frozenset[str]:
     """The operators of torch itself, whether or not an exporter has a rule for them; none where nobody listed them."""
     path = cases / "torch_operators.txt"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
@@ -70,21 +70,21 @@ def lint(
     for item in corpus.values():
         for rule in _RULES:
             found += rule(item, documents[item.id].claims)
-        found += _operators(item, known)
+        found += _check_operators(item, known)
     files = {item.path: item.text for item in corpus.values()}
-    return [*found, *_at_import(files), *_strangers(corpus), *_same_graphs(corpus, graphs)]
+    return [*found, *_check_imports(files), *_check_upstream(corpus), *_check_graphs(corpus, graphs)]
 
 
-def _identifier(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
+def _check_identifier(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     if not _ID.fullmatch(item.id):
-        yield LintFinding(item.id, "id", f"write it in kebab case: {kebab(item.cls.__name__)}")
+        yield LintFinding(item.id, "id", f"write it in kebab case: {to_kebab_case(item.cls.__name__)}")
     if not 10 <= len(item.cls.title()) <= 120:
         yield LintFinding(
             item.id, "title", "the docstring's first line is the title: one sentence of 10 to 120 characters"
         )
 
 
-def _sources(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
+def _check_sources(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     for source in item.cls.sources:
         if not _SOURCE.fullmatch(source):
             yield LintFinding(item.id, "source", f"{source!r} is none of seed:000, owner/repo#1, https://…")
@@ -92,13 +92,13 @@ def _sources(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
         yield LintFinding(item.id, "source", "a source is named twice")
 
 
-def _claims(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
+def _check_claims(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
     for claim in claims:
         if claim.why_not and not claim.finding:
             yield LintFinding(item.id, "claim", f"{claim.says!r} is {claim.why_not} without a finding that shows it")
 
 
-def _fixes(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
+def _check_fixes(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
     names = item.environment_variants if item.is_environment else item.variants
     # what torch itself refuses is no fault of an export
     failing = [claim for claim in claims if claim.stage != "eager"]
@@ -107,44 +107,44 @@ def _fixes(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
         yield LintFinding(item.id, "fix", "a failing form without a fix beside it")
 
 
-def _inputs(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
+def _check_inputs(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     for name, variant in item.variants.items():
-        first, *others = arrays(variant, item.id)
+        first, *others = make_arrays(variant, item.id)
         if all(repr(first) == repr(other) for other in others):
             yield LintFinding(item.id, "inputs", f"{name}: all input sets have the same values")
         # a fix may share inputs that leave out what it makes dynamic; the failing form may not
-        if name == PLAIN and variant.dynamic and all(_shapes(first) == _shapes(other) for other in others):
+        if name == PLAIN and variant.dynamic and all(_find_shapes(first) == _find_shapes(other) for other in others):
             yield LintFinding(item.id, "inputs", "a dimension is dynamic, and all input sets have the same shapes")
 
 
-def _shapes(part: Any) -> Any:
+def _find_shapes(part: Any) -> Any:
     if hasattr(part, "shape"):
         return part.shape
     if isinstance(part, Mapping):
-        return tuple((name, _shapes(value)) for name, value in part.items())
-    return tuple(map(_shapes, part)) if isinstance(part, tuple | list) else None
+        return tuple((name, _find_shapes(value)) for name, value in part.items())
+    return tuple(map(_find_shapes, part)) if isinstance(part, tuple | list) else None
 
 
-def _unfinished(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
+def _check_stub(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
     """What the stub of ``case --new`` asked to be filled in."""
-    said = [item.cls.title(), *(claim.says for claim in claims)]
-    said += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
-    for text in said:
+    texts = [item.cls.title(), *(claim.says for claim in claims)]
+    texts += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
+    for text in texts:
         if text.startswith("TODO"):
             yield LintFinding(item.id, "unfinished", f"{text!r} is still to be written")
 
 
 _RULES: tuple[Callable[[LoadedCase, Claims], Iterable[LintFinding]], ...] = (
-    _identifier,
-    _sources,
-    _claims,
-    _fixes,
-    _inputs,
-    _unfinished,
+    _check_identifier,
+    _check_sources,
+    _check_claims,
+    _check_fixes,
+    _check_inputs,
+    _check_stub,
 )
 
 
-def _operators(item: LoadedCase, known: KnownNames) -> Iterator[LintFinding]:
+def _check_operators(item: LoadedCase, known: KnownNames) -> Iterator[LintFinding]:
     for name in item.cls.aten_ops:
         space, found, _ = name.partition("::")
         if not found:
@@ -161,18 +161,18 @@ def _is_known(name: str, known: KnownNames) -> bool:
     return not known.torch or name.startswith(_OF_TORCHSCRIPT) or bool({name, name.rstrip("_")} & known.torch)
 
 
-def _at_import(files: Mapping[Path, str]) -> Iterator[LintFinding]:
+def _check_imports(files: Mapping[Path, str]) -> Iterator[LintFinding]:
     """What a release does not have, or cannot script, would take every case of every file with it."""
     for path, text in files.items():
-        for node in _run_at_import(ast.parse(text).body):
-            used = {ast.unparse(part) for part in _outside_lambdas(node) if isinstance(part, ast.Attribute)}
+        for node in _find_import_code(ast.parse(text).body):
+            used = {ast.unparse(part) for part in _walk_outside_lambdas(node) if isinstance(part, ast.Attribute)}
             for name in sorted(used - _ON_EVERY_RELEASE):
                 if name.startswith("torch."):
-                    said = f"line {node.lineno}: {name} is looked up when the file is imported"
-                    yield LintFinding(path.name, "import", f"{said}; do it in setup or forward")
+                    where = f"line {node.lineno}: {name} is looked up when the file is imported"
+                    yield LintFinding(path.name, "import", f"{where}; do it in setup or forward")
 
 
-def _run_at_import(body: Sequence[ast.stmt]) -> Iterator[ast.expr | ast.stmt]:
+def _find_import_code(body: Sequence[ast.stmt]) -> Iterator[ast.expr | ast.stmt]:
     """What of these statements is evaluated as they are read: of functions the decorators and defaults only."""
     for item in body:
         if isinstance(item, ast.FunctionDef):
@@ -180,22 +180,22 @@ def _run_at_import(body: Sequence[ast.stmt]) -> Iterator[ast.expr | ast.stmt]:
             yield from item.args.defaults
         elif isinstance(item, ast.ClassDef):
             yield from (*item.decorator_list, *item.bases)
-            yield from _run_at_import(item.body)
+            yield from _find_import_code(item.body)
         else:
             yield item
 
 
-def _outside_lambdas(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_outside_lambdas(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for part in ast.iter_child_nodes(node):
         if not isinstance(part, ast.Lambda):
-            yield from _outside_lambdas(part)
+            yield from _walk_outside_lambdas(part)
 
 
-def _strangers(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
+def _check_upstream(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
     """States of sources that no case names."""
     named = {source for item in corpus.values() for source in item.cls.sources}
-    for source in upstream.beside(corpus):
+    for source in upstream.read_threads(corpus):
         if source not in named:
             near = ", ".join(names.nearest(source, named)[:1])
             yield LintFinding(
@@ -203,7 +203,7 @@ def _strangers(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
             )
 
 
-def _same_graphs(corpus: Mapping[str, LoadedCase], graphs: Mapping[str, Graphs]) -> Iterator[LintFinding]:
+def _check_graphs(corpus: Mapping[str, LoadedCase], graphs: Mapping[str, Graphs]) -> Iterator[LintFinding]:
     """Cases whose failing forms give the same file wherever both are exported measure one thing twice."""
     for one, other in combinations([name for name in graphs if name in corpus], 2):
         both = graphs[one].keys() & graphs[other].keys()

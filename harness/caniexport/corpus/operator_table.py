@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from caniexport import home as homes
-from caniexport.model.made_cases import DatabaseEntry, numbers, read_entries
+from caniexport.model.made_cases import DatabaseEntry, parse_release, read_entries
 
 TABLE = "op_db.jsonl"
 #: what a line has though it is empty
@@ -23,45 +23,45 @@ def table_path(home: homes.Home) -> Path:
     return home.cases / TABLE
 
 
-def listed_releases(entries: Iterable[DatabaseEntry], known: Iterable[str]) -> tuple[str, ...]:
+def find_listed_releases(entries: Iterable[DatabaseEntry], known: Iterable[str]) -> tuple[str, ...]:
     """The releases that the table lists, oldest first, of those that are known."""
     ranges = {(entry.since, entry.until) for entry in entries}
     return tuple(
         release
-        for release in sorted(known, key=numbers)
-        if any(numbers(since) <= numbers(release) <= numbers(until) for since, until in ranges)
+        for release in sorted(known, key=parse_release)
+        if any(parse_release(since) <= parse_release(release) <= parse_release(until) for since, until in ranges)
     )
 
 
-def joined(
+def join_entries(
     entries: Sequence[DatabaseEntry], listed: Mapping[str, Mapping[str, Any]], known: Iterable[str]
 ) -> list[DatabaseEntry]:
     """The table with what these releases list, in place of what it had of them. ``known`` are all releases."""
-    order = sorted(known, key=numbers)
-    by_release = _by_release(entries, order) | {
-        release: {name: _entry(name, release, found) for name, found in operators.items()}
+    order = sorted(known, key=parse_release)
+    by_release = _group_by_release(entries, order) | {
+        release: {name: _make_entry(name, release, found) for name, found in operators.items()}
         for release, operators in listed.items()
     }
     names = dict.fromkeys(name for release in reversed(order) for name in by_release.get(release, {}))
-    return [entry for name in sorted(names) for entry in _ranges(name, by_release, order)]
+    return [entry for name in sorted(names) for entry in _make_ranges(name, by_release, order)]
 
 
 def write_table(path: Path, entries: Iterable[DatabaseEntry]) -> None:
     """Write the table: a line an entry."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(_slim(entry)) + "\n" for entry in entries), encoding="utf-8")
+    path.write_text("".join(json.dumps(_to_dict(entry)) + "\n" for entry in entries), encoding="utf-8")
 
 
-def _slim(entry: DatabaseEntry) -> dict[str, Any]:
+def _to_dict(entry: DatabaseEntry) -> dict[str, Any]:
     return {name: value for name, value in entry._asdict().items() if value or name in _ALWAYS}
 
 
-def _entry(name: str, release: str, found: Mapping[str, Any]) -> DatabaseEntry:
-    told = {key: value for key, value in found.items() if value or key in _ALWAYS}
-    return DatabaseEntry(name=name, since=release, until=release, **told)
+def _make_entry(name: str, release: str, found: Mapping[str, Any]) -> DatabaseEntry:
+    values = {key: value for key, value in found.items() if value or key in _ALWAYS}
+    return DatabaseEntry(name=name, since=release, until=release, **values)
 
 
-def _by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[str, dict[str, DatabaseEntry]]:
+def _group_by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[str, dict[str, DatabaseEntry]]:
     found: dict[str, dict[str, DatabaseEntry]] = {}
     for entry in entries:
         for release in order:
@@ -70,7 +70,7 @@ def _by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[
     return found
 
 
-def _ranges(
+def _make_ranges(
     name: str, by_release: Mapping[str, Mapping[str, DatabaseEntry]], order: Sequence[str]
 ) -> list[DatabaseEntry]:
     """The entry's ranges: one ends at a release that was not listed, and one that lists it otherwise begins another."""
@@ -97,4 +97,4 @@ def read_listed(path: Path) -> tuple[str, dict[str, Any]]:
     return data["torch"], data["operators"]
 
 
-__all__ = ["joined", "listed_releases", "read_entries", "read_listed", "table_path", "write_table"]
+__all__ = ["find_listed_releases", "join_entries", "read_entries", "read_listed", "table_path", "write_table"]

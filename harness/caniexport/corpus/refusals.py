@@ -34,14 +34,14 @@ _WORDS: tuple[tuple[str, Refusal], ...] = (
 
 
 @lru_cache(maxsize=4096)
-def refusal(stage: str, signature: str | None) -> Refusal | None:
+def classify_refusal(stage: str, signature: str | None) -> Refusal | None:
     """Why a file was not loaded; ``None`` for a row that came further."""
     if stage not in (Stage.LOAD.value, Stage.PARSE.value, Stage.BUILD.value):
         return None
     return next((cause for words, cause in _WORDS if re.search(words, signature or "")), Refusal.OTHER)
 
 
-def as_asked(
+def is_as_asked(
     status: str, variant: str, asked: tuple[str | None, int | None], written: tuple[str | None, int | None]
 ) -> bool:
     """Whether a file is of the exporter and the opset ``asked`` for: one that is not stays so wherever it runs.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport import versions
 from caniexport.bundles.runtime_releases import RUNTIMES
-from caniexport.corpus.refusals import Refusal, as_asked, refusal
+from caniexport.corpus.refusals import Refusal, classify_refusal, is_as_asked
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Stage, Status
 
@@ -29,7 +29,7 @@ _TOO_OLD = frozenset({Refusal.IR, Refusal.OPSET})
 _CPU = "cpu"
 
 
-class Named(NamedTuple):
+class RuntimeVersions(NamedTuple):
     """Versions of a runtime on a provider: ``onnxruntime``, ``>=1.8,<1.21``, ``cpu``."""
 
     name: str
@@ -49,7 +49,7 @@ class Named(NamedTuple):
         return [version for version in every if versions.within(version, self.specifier)]
 
 
-def named(text: str, provider: str = "") -> Named:
+def parse_runtime(text: str, provider: str = "") -> RuntimeVersions:
     """The versions that ``onnxruntime>=1.8,<1.21`` means. Raises :class:`UnknownName` for another text.
 
     ``provider`` is cpu where it is empty.
@@ -58,7 +58,7 @@ def named(text: str, provider: str = "") -> Named:
     known = {item.runtime for item in RUNTIMES}
     if found is None or found[1] not in known:
         raise UnknownName(f"{text!r} names no runtime of the table (onnxruntime>=1.8,<1.21 does)")
-    wanted = Named(found[1], (found[2] or "").strip(), provider or _CPU)
+    wanted = RuntimeVersions(found[1], (found[2] or "").strip(), provider or _CPU)
     versions.within("1.0", wanted.specifier)
     return wanted
 
@@ -71,7 +71,7 @@ class Replays:
         for run in runs:
             self._runs[run["bundle"], bool(run["session"])].append(run)
 
-    def of(self, row: Row, wanted: Named, *, asks: bool) -> list[Row]:
+    def of(self, row: Row, wanted: RuntimeVersions, *, asks: bool) -> list[Row]:
         """How a cell ends on each version wanted, as far as it was run there; ``asks``: with session options.
 
         A version that is too old for the file's opset or IR version says nothing about it; nor does a cell that never
@@ -81,31 +81,31 @@ class Replays:
             return []
         own = [row] if wanted.takes(row) else []
         moved = [
-            _on(row, run)
+            _replace_outcome(row, run)
             for run in self._runs.get((row["bundle"] or "", asks), ())
-            if wanted.takes(run) and not _is_own(row, run)
+            if wanted.takes(run) and not _has_same_runtime(row, run)
         ]
-        return [item for item in own + moved if refusal(item["stage"], item["signature"]) not in _TOO_OLD]
+        return [item for item in own + moved if classify_refusal(item["stage"], item["signature"]) not in _TOO_OLD]
 
 
-def _is_own(row: Row, run: Row) -> bool:
+def _has_same_runtime(row: Row, run: Row) -> bool:
     return all(row[name] == run[name] for name in ("runtime", "runtime_version", "provider"))
 
 
-def _on(row: Row, run: Row) -> Row:
+def _replace_outcome(row: Row, run: Row) -> Row:
     """The cell as it ends in a run; a file that is not as asked stays so wherever it runs."""
     found = {**row, **{name: run[name] for name in _MOVED}}
-    if found["status"] == Status.PASS and not _as_asked(row):
+    if found["status"] == Status.PASS and not _is_as_asked(row):
         found["status"] = Status.DEGRADED.value
     return found
 
 
-def _as_asked(row: Row) -> bool:
+def _is_as_asked(row: Row) -> bool:
     asked, written = (row["exporter"], row["opset"]), (row["exporter_effective"], row["opset_effective"])
-    return as_asked(row["status"], row["variant"], asked, written)
+    return is_as_asked(row["status"], row["variant"], asked, written)
 
 
-def of_bundles(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:
+def read_replays(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:
     """The runs of these bundles in a dataset, one on each release of a runtime, with :data:`COLUMNS`."""
     wanted = sorted(set(bundles))
     found = dataset.replays(wanted, COLUMNS) if wanted else []

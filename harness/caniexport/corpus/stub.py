@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-from caniexport.corpus.claim_files import claims_file
-from caniexport.model.case import kebab
+from caniexport.corpus.claim_files import find_claims_file
+from caniexport.model.case import to_kebab_case
 from caniexport.model.errors import CaniexportError
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -52,7 +52,7 @@ status = "fail"
 """
 
 
-def add(folder: Path, identifier: str, theme: str, source: str) -> tuple[Path, Path]:
+def add_stub(folder: Path, identifier: str, theme: str, source: str) -> tuple[Path, Path]:
     """Append the stub of case ``identifier`` to the file of its theme, and its claim to the claims of the theme.
 
     Returns the two files, which are made where there are none. Raises :class:`CaniexportError` where the id, the theme
@@ -65,14 +65,14 @@ def add(folder: Path, identifier: str, theme: str, source: str) -> tuple[Path, P
         raise CaniexportError(f"{source!a} cannot be a source: owner/repo#1, a document or seed:000")
     path = folder / f"{theme.replace('-', '_')}.py"
     name = "".join(part.capitalize() for part in identifier.split("-"))
-    own = "" if kebab(name) == identifier else f'    id = "{identifier}"\n'
+    own = "" if to_kebab_case(name) == identifier else f'    id = "{identifier}"\n'
     text = (
         path.read_text(encoding="utf-8") if path.exists() else _HEAD.format(theme=theme.replace("-", " ").capitalize())
     )
     stub = _STUB.format(name=name, identifier=own, source=source)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_with_imports(text).rstrip("\n") + "\n" + stub, encoding="utf-8")
-    return path, _add_claim(claims_file(path), identifier, source)
+    path.write_text(_add_imports(text).rstrip("\n") + "\n" + stub, encoding="utf-8")
+    return path, _add_claim(find_claims_file(path), identifier, source)
 
 
 def _add_claim(path: Path, identifier: str, source: str) -> Path:
@@ -83,7 +83,7 @@ def _add_claim(path: Path, identifier: str, source: str) -> Path:
     return path
 
 
-def _with_imports(text: str) -> str:
+def _add_imports(text: str) -> str:
     """The file's text with whatever the stub uses imported; a name that is imported already stays where it is."""
     lines, tree = text.splitlines(), ast.parse(text)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == _PACKAGE]
@@ -91,14 +91,14 @@ def _with_imports(text: str) -> str:
     if imports and missing:
         first = imports[0]
         kept = {alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in first.names}
-        lines[first.lineno - 1 : first.end_lineno] = _import(_PACKAGE, kept | missing)
+        lines[first.lineno - 1 : first.end_lineno] = _format_import(_PACKAGE, kept | missing)
     elif missing:
-        place = _after_imports(tree)
-        lines[place:place] = [*([""] if place else []), *_import(_PACKAGE, set(missing))]
+        place = _find_import_line(tree)
+        lines[place:place] = [*([""] if place else []), *_format_import(_PACKAGE, set(missing))]
     return "\n".join(lines) + "\n"
 
 
-def _after_imports(tree: ast.Module) -> int:
+def _find_import_line(tree: ast.Module) -> int:
     """Lines before the place of another import: behind the file's docstring and its imports."""
     before = [
         node
@@ -108,7 +108,7 @@ def _after_imports(tree: ast.Module) -> int:
     return max((node.end_lineno or 0 for node in before), default=0)
 
 
-def _import(module: str, names: set[str]) -> list[str]:
+def _format_import(module: str, names: set[str]) -> list[str]:
     """The lines of ``from module import names``, in the order in which ruff wants them."""
     ordered = sorted(names, key=lambda name: (not name.isupper(), not name[:1].isupper(), name))
     line = f"from {module} import {', '.join(ordered)}"

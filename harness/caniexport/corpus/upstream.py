@@ -37,15 +37,15 @@ class Thread:
 _COLUMNS = [field.name for field in fields(Thread)]
 
 
-def beside(corpus: Mapping[str, LoadedCase]) -> dict[str, Thread]:
+def read_threads(corpus: Mapping[str, LoadedCase]) -> dict[str, Thread]:
     """The threads of the files beside the case files, by source. Raises :class:`CorpusError` for a wrong line."""
     found: dict[str, Thread] = {}
     for folder in sorted({item.path.parent for item in corpus.values()}):
-        found.update(load(folder / FILE))
+        found.update(read_file(folder / FILE))
     return found
 
 
-def load(path: Path) -> dict[str, Thread]:
+def read_file(path: Path) -> dict[str, Thread]:
     """The threads of one file, by source; none where there is no file."""
     if not path.is_file():
         return {}
@@ -55,20 +55,20 @@ def load(path: Path) -> dict[str, Thread]:
         if next(lines, None) != _COLUMNS:
             raise CorpusError(f"{path}: its first line is not {','.join(_COLUMNS)}")
         for cells in lines:
-            thread = _thread(cells, f"{path}:{lines.line_num}")
+            thread = _parse_thread(cells, f"{path}:{lines.line_num}")
             if thread.source in found:
                 raise CorpusError(f"{path}:{lines.line_num}: {thread.source} has a line already")
             found[thread.source] = thread
     return found
 
 
-def rows(corpus: Mapping[str, LoadedCase]) -> list[dict[str, Any]]:
+def make_rows(corpus: Mapping[str, LoadedCase]) -> list[dict[str, Any]]:
     """Rows of ``SOURCES``: the known threads that cases name."""
     named = {source for item in corpus.values() for source in item.cls.sources}
-    return [asdict(thread) for source, thread in sorted(beside(corpus).items()) if source in named]
+    return [asdict(thread) for source, thread in sorted(read_threads(corpus).items()) if source in named]
 
 
-def _thread(cells: list[str], where: str) -> Thread:
+def _parse_thread(cells: list[str], where: str) -> Thread:
     if len(cells) != len(_COLUMNS):
         raise CorpusError(f"{where}: {len(cells)} columns, {len(_COLUMNS)} are needed ({','.join(_COLUMNS)})")
     thread = Thread(*cells)

@@ -77,14 +77,14 @@ CHANGES = (
 )
 
 
-def works(status: Status | None) -> bool | None:
+def is_working(status: Status | None) -> bool | None:
     """``True`` where a user's model works, ``False`` where it does not, ``None`` where it was not measured."""
     if status is None or status not in MEASURED:
         return None
     return status in WORKS
 
 
-def collapse(statuses: Iterable[Status]) -> Status | None:
+def find_worst(statuses: Iterable[Status]) -> Status | None:
     """The worst of several measured statuses; ``None`` where none was measured."""
     severity = list(Status)
     measured = [status for status in statuses if status in MEASURED]

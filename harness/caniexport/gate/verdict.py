@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from caniexport.bundles import probes
-from caniexport.model.canaries import CANARY, EXPECTED, surprises, tells
+from caniexport.model.canaries import CANARY, EXPECTED, find_surprises, is_conclusive
 from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store.gates import GOOD
 
@@ -121,7 +121,7 @@ def _one_reason(run: JudgedRun) -> Iterator[str]:
 
 
 def _canaries(run: JudgedRun) -> Iterator[str]:
-    seen = {row["case"] for row in run.rows if tells(row)}
+    seen = {row["case"] for row in run.rows if is_conclusive(row)}
     for case in EXPECTED:
         if case not in seen:
             yield f"no row of {case}: nothing shows that the measurement can be trusted"
@@ -163,6 +163,6 @@ THINGS = {"cells": "cells", "runs": "bundles"}
 #: what is asked of a run, by table, in this order
 CHECKS: dict[str, tuple[Check, ...]] = {
     # surprises before the counts: a run is ended at the first canary that surprises
-    "cells": (_versions, lambda run: surprises(run.rows), _counts, _one_reason, _canaries, _providers, _repeats),
+    "cells": (_versions, lambda run: find_surprises(run.rows), _counts, _one_reason, _canaries, _providers, _repeats),
     "runs": (_versions, _counts, _replayed_canaries, _lost),
 }

@@ -1,4 +1,4 @@
-"""Commands that run for long: their output in a log, a full disk told at once, nothing of them left running."""
+"""Commands that run for long: their output in a log, a full disk reported at once, nothing of them left running."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from caniexport.machine.guard import guarded
+from caniexport.machine.guard import guard_command
 from caniexport.model.errors import DiskFull, StoreError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab" if append else "wb", buffering=0) as file:
         process = subprocess.Popen(
-            guarded(command),
+            guard_command(command),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

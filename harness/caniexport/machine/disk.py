@@ -23,7 +23,7 @@ class BudgetTooSmallError(CaniexportError):
     """Not even one environment fits into the budget, or onto the disk."""
 
 
-def used(folders: Iterable[Path]) -> int:
+def count_used_bytes(folders: Iterable[Path]) -> int:
     """Bytes on disk below ``folders``; a file with several hard links counts once."""
     seen: set[tuple[int, int]] = set()
     total = 0
@@ -58,7 +58,7 @@ class Budget:
 
     def make_room(self, say: Callable[[str], None]) -> None:
         """Before the next environment: where it might not fit, the downloads go (they can be had again)."""
-        taken = used([self.environments, self.cache])
+        taken = count_used_bytes([self.environments, self.cache])
         if taken + ENVIRONMENT > self.limit:
             say(
                 f"{taken / GIGABYTE:.1f} GB taken: the downloads are removed to stay under {self.limit / GIGABYTE:g} GB"

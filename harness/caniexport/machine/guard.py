@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.05
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def guarded(command: list[str]) -> list[str]:
+def guard_command(command: list[str]) -> list[str]:
     """The command line that runs ``command`` for this very process; itself where the system has no such processes."""
     if os.name != "posix":
         return command
@@ -33,7 +33,7 @@ def main() -> NoReturn:
     """End as the command does, by its exit code or its signal. Arguments: the caller's number, the command."""
     caller, command = int(sys.argv[1]), sys.argv[2:]
     adopt_orphans()
-    child = subprocess.Popen(command, preexec_fn=_begin)
+    child = subprocess.Popen(command, preexec_fn=_prepare_child)
     signal.signal(signal.SIGINT, lambda *_: os.kill(child.pid, signal.SIGINT))
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda number, _: sys.exit(128 + number))
@@ -42,17 +42,17 @@ def main() -> NoReturn:
     finally:
         end_children()
     if os.WIFSIGNALED(status):
-        _die(os.WTERMSIG(status))
+        _die_by_signal(os.WTERMSIG(status))
     sys.exit(os.WEXITSTATUS(status))
 
 
-def _begin() -> None:
+def _prepare_child() -> None:
     """In the child: end with the guard, and hear an interrupt also where a shell started all this in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     die_with_parent()
 
 
-def _die(number: int) -> None:
+def _die_by_signal(number: int) -> None:
     """End by a signal, without a second file of the memory of what it ended."""
     import resource  # not on Windows, where nothing is guarded
 

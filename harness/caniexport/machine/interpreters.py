@@ -26,41 +26,41 @@ _PROBE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 @functools.cache
-def find(minor: str, fetch: bool = True) -> Path | None:
+def find_python(minor: str, fetch: bool = True) -> Path | None:
     """An interpreter of this minor version (``"3.8"``) that really starts, or ``None``.
 
     Looked for: on the path, in uv's, pyenv's, conda's and the system's usual folders. Where nothing is found and
     ``fetch`` is true, uv is asked to install one (which needs the network).
     """
-    for candidate in _candidates(minor):
+    for candidate in _find_candidates(minor):
         if _starts_as(candidate, minor):
             return candidate
-    return _fetched(minor).path if fetch else None
+    return _fetch(minor).path if fetch else None
 
 
-def fitting(release: Release) -> Release | None:
+def find_fitting(release: Release) -> Release | None:
     """The release with a Python that this machine has or uv fetches: its own, else 3.11 from torch 1.13 on.
 
     ``None`` where there is neither. On the other Python pins that are not made for it give way to their next older.
     """
-    if find(release.python) is not None:
+    if find_python(release.python) is not None:
         return release
-    if versions.parse(release.torch) < versions.parse(_COMMON_SINCE) or find(_COMMON) is None:
+    if versions.parse(release.torch) < versions.parse(_COMMON_SINCE) or find_python(_COMMON) is None:
         return None
-    return on_the_common_python(release)
+    return use_common_python(release)
 
 
-def on_the_common_python(release: Release) -> Release:
+def use_common_python(release: Release) -> Release:
     """The release as it is measured where its own Python is not to be had."""
     return release._replace(python=_COMMON, pins=tuple(_COMMON_PINS.get(pin, pin) for pin in release.pins))
 
 
-def why_none(minor: str) -> str:
+def explain_missing(minor: str) -> str:
     """Why uv could fetch no interpreter of a minor version that the machine has not, in one line."""
-    return _fetched(minor).problem
+    return _fetch(minor).problem
 
 
-def uv() -> str:
+def find_uv() -> str:
     """The uv executable: the one installed beside this Python, else the one on the path."""
     import sysconfig
 
@@ -68,7 +68,7 @@ def uv() -> str:
     return str(beside) if beside.exists() else shutil.which("uv") or "uv"
 
 
-def _candidates(minor: str) -> Iterator[Path]:
+def _find_candidates(minor: str) -> Iterator[Path]:
     name, home = f"python{minor}", Path.home()
     yield from (Path(folder) / name for folder in os.environ.get("PATH", "").split(os.pathsep) if folder)
     pyenv = Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
@@ -96,7 +96,7 @@ def _starts_as(candidate: Path, minor: str) -> bool:
     return reply.returncode == 0 and reply.stdout.strip() == minor
 
 
-class _Fetched(NamedTuple):
+class _FetchResult(NamedTuple):
     """What uv installed; where that is nothing, what it said."""
 
     path: Path | None
@@ -104,9 +104,9 @@ class _Fetched(NamedTuple):
 
 
 @functools.cache
-def _fetched(minor: str) -> _Fetched:
+def _fetch(minor: str) -> _FetchResult:
     def ask(*words: str, seconds: int) -> subprocess.CompletedProcess[str]:
-        command = [uv(), "python", *words, minor]
+        command = [find_uv(), "python", *words, minor]
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
 
     try:
@@ -116,8 +116,8 @@ def _fetched(minor: str) -> _Fetched:
             last = (
                 lines[-1].removeprefix("cause: ") if lines else f"uv python install ended with {installed.returncode}"
             )
-            return _Fetched(None, last)
+            return _FetchResult(None, last)
         path = Path(ask("find", "--managed-python", seconds=60).stdout.strip() or "no such file")
     except (OSError, subprocess.SubprocessError) as error:
-        return _Fetched(None, str(error))
-    return _Fetched(path) if _starts_as(path, minor) else _Fetched(None, f"{path} does not start")
+        return _FetchResult(None, str(error))
+    return _FetchResult(path) if _starts_as(path, minor) else _FetchResult(None, f"{path} does not start")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def turn(local: Path, name: str, say: Callable[[str], None]) -> Iterator[bool]:
+def wait_for_turn(local: Path, name: str, say: Callable[[str], None]) -> Iterator[bool]:
     """This process's turn to measure ``name`` into the dataset ``local``; gives whether it had to wait for it.
 
     The lock is the system's: it is free again when the process that held it is gone.

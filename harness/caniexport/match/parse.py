@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from caniexport import home
-from caniexport.model.messages import signature
+from caniexport.model.messages import make_signature
 from caniexport.operators import dtypes_of, operator_key, operator_keys
 
 #: characters of a text that are looked at, at each end
@@ -223,7 +223,7 @@ def pattern_of(line: str) -> str:
     line = _ADVICE.sub("", line)
     for pattern, instead in _DIFFERING:
         line = pattern.sub(instead, line)
-    line = signature("", "", line).split("|", 2)[-1].rstrip(". ")
+    line = make_signature("", "", line).split("|", 2)[-1].rstrip(". ")
     found = (match for rule in _RULES if (match := rule.search(line)))
     named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
     if named is None:

@@ -53,9 +53,7 @@ def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell])
         datasets = [Dataset.open(None, folder) for folder in folders]
         both = pairs(*(dataset.records("cells") for dataset in datasets))
         rows = [
-            {**settled_row(*pair), "run_id": job.run_id}
-            for pair in both
-            if {row["status"] for row in pair} <= _MEASURED
+            {**settle_row(*pair), "run_id": job.run_id} for pair in both if {row["status"] for row in pair} <= _MEASURED
         ]
         if not rows:
             return SettledCells(0, 0, "the cells could not be measured apart")
@@ -68,7 +66,7 @@ def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell])
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def settled_row(one: Row, other: Row) -> dict[str, object]:
+def settle_row(one: Row, other: Row) -> dict[str, object]:
     """The row of a cell measured twice: the second, or where they differ the worse, with the statuses seen."""
     worse = max(other, one, key=lambda row: _ORDER[row["status"]])
     seen = sorted({one["status"], other["status"]})

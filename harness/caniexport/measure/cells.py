@@ -11,15 +11,15 @@ from caniexport.gate.held_back import differing_variants, moved_cells
 from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
 from caniexport.measure.apart import settle_apart
-from caniexport.measure.describe import describe
-from caniexport.measure.done import done_cells, done_environment_cases, in_turn, measured_before
+from caniexport.measure.describe import write_cases
+from caniexport.measure.done import find_done_cells, find_done_environment_cases, open_done, take_turn
 from caniexport.measure.environment_cases import measure_environment_case
-from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
+from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, format_cell, make_run_id, utc_now
 from caniexport.measure.missing_rows import make_missing_rows
 from caniexport.measure.progress import Progress
-from caniexport.measure.resolve_profile import resolve
+from caniexport.measure.resolve_profile import resolve_profile
 from caniexport.measure.settle import SettledRun, settle
-from caniexport.measure.tox_calls import cells_variables, failure, make_shared_environment, run_again, run_job
+from caniexport.measure.tox_calls import make_cells_variables, make_shared_environment, read_failure, run_again, run_job
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import is_canary
@@ -50,13 +50,13 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     """
     if options.rolling:
         options.budget.check()
-    jobs = planned_jobs(options, say)
+    jobs = plan_jobs(options, say)
     if options.plan:
         for job in jobs:
             job.tell(f"{len(job.todo) or 'nothing new'} to measure")
         return [ReleaseReport(job.release.torch, len(job.todo), 0, 0.0) for job in jobs]
     environment_cases = _environment_cases(options, jobs[0].corpus)
-    describe(options.home, jobs[0].corpus)
+    write_cases(options.home, jobs[0].corpus)
     jobs[0].progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
     reports = [_measure_in_turn(job) for job in jobs]
     if options.rolling:
@@ -66,56 +66,56 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     return reports
 
 
-def planned_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> list[CellsJob]:
+def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> list[CellsJob]:
     """The run of each release, with what is to be measured in it."""
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
-    dataset, progress = measured_before(options), Progress(say)
+    dataset, progress = open_done(options), Progress(say)
     limits = ["--cell-timeout", str(options.timeout)]
     limits += ["--cell-memory", str(options.memory)] if options.memory is not None else []
     asked = {"--case": options.cases, "--exporter": options.exporters, "--opset": options.opsets}
     selection = [word for option, values in asked.items() for value in values for word in (option, str(value))]
     jobs = []
-    for release in options.releases or default_releases():
+    for release in options.releases or find_default_releases():
         job = CellsJob(
             options=options,
-            environment=releases.environment_name(release.torch, options.profile.name, options.provider),
+            environment=releases.make_environment_name(release.torch, options.profile.name, options.provider),
             label=f"torch {release.torch}",
             release=release,
             corpus=corpus,
             arguments=(*limits, *selection),
             # tox.ini names the first folder of cases
             folders=tuple(map(str, options.home.corpora[1:])),
-            variables={} if options.plan else cells_variables(options),
+            variables={} if options.plan else make_cells_variables(options),
             progress=progress,
         )
         try:
-            job = replace(job, release=resolve(release, options.profile, options.local / "pins"))
+            job = replace(job, release=resolve_profile(release, options.profile, options.local / "pins"))
         except EnvironmentUnavailable as error:
             job = replace(job, unresolved=str(error))
-        jobs.append(_planned(job, dataset))
+        jobs.append(_plan_job(job, dataset))
     return jobs
 
 
-def default_releases() -> list[Release]:
+def find_default_releases() -> list[Release]:
     """The releases that are measured where none is asked for."""
-    table = releases.table()
+    table = releases.read_table()
     return [item for item in table if item.torch in releases.DEFAULT_RELEASES] or list(table)
 
 
-def _planned(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
+def _plan_job(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
     """The job with what is to be measured, and what needs no measuring. Canaries come with every run that measures."""
     options, release = job.options, job.release
     wanted = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
     cells = plan.cells(job.corpus, release, options.provider, wanted)
     if options.cells:
-        named = {cell.key for cell in cells if cell_name(release.torch, cell) in options.cells}
+        named = {cell.key for cell in cells if format_cell(release.torch, cell) in options.cells}
         mine = [cell for cell in cells if named and (cell.key in named or is_canary(cell.case))]
         return replace(job, todo=mine, done=frozenset())
     if options.shard:
         cells = list(filter(options.shard.holds, cells))
-    dataset = dataset or measured_before(options)
+    dataset = dataset or open_done(options)
     again = options.fresh or options.apart
-    done = frozenset() if again else done_cells(dataset, release.torch, release.spec, options.provider)
+    done = frozenset() if again else find_done_cells(dataset, release.torch, release.spec, options.provider)
     new = [cell for cell in cells if cell.key not in done]
     # nothing but what comes along: all is done, or the cases named have no cell here (environment cases have none)
     asked = {name.partition("/")[0] for name in options.cases}
@@ -136,18 +136,18 @@ def _is_unjudged(release: Release, dataset: Dataset) -> bool:
 def _measure_in_turn(job: CellsJob) -> ReleaseReport:
     """One release, when no other process measures it into the same folder, with a Python that this machine has."""
     options, release = job.options, job.release
-    with in_turn(job, _planned) as job:
+    with take_turn(job, _plan_job) as job:
         if job.unresolved:
             return _report_unavailable(job, job.unresolved)
-        fitting = interpreters.fitting(release) if job.todo else release
+        fitting = interpreters.find_fitting(release) if job.todo else release
         if fitting is None:
-            why = interpreters.why_none(release.python)
+            why = interpreters.explain_missing(release.python)
             reason = (
                 f"it needs Python {release.python}, which is not on this machine and which uv could not fetch ({why})"
             )
             return replace(_report_unavailable(job, reason), lacks=f"Python {release.python}")
         if fitting is not release:
-            job = _planned(replace(job, release=fitting))
+            job = _plan_job(replace(job, release=fitting))
         if not job.todo:
             job.tell("nothing new to measure")
             return ReleaseReport(release.torch, 0, 0, 0.0)
@@ -184,7 +184,7 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
             job, [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter) in differing], _DIFFER
         )
         found = set(moved_cells(options.home.published, options.home.local, torch))
-        moved = [cell for cell in job.todo if cell_name(torch, cell) in found]
+        moved = [cell for cell in job.todo if format_cell(torch, cell) in found]
         _settle_doubtful(job, moved, _MOVED)
     job.progress.end(job.label, len(job.todo), len(settled.written), settled.problem)
     if settled.invalid:
@@ -194,7 +194,7 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
         job.tell(f"{settled.problem} (log: {job.log})")
     elif releases.is_proposal(job.release):
         job.say(f"{job.label} is not in the table of releases; with these pins it was measured:")
-        job.say(f"    {releases.as_entry(job.release)}")
+        job.say(f"    {releases.format_entry(job.release)}")
     return ReleaseReport(
         torch,
         len(job.todo),
@@ -202,7 +202,7 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
         time.monotonic() - started,
         settled.problem,
         invalid=settled.invalid,
-        moved=tuple(cell_name(torch, cell) for cell in moved),
+        moved=tuple(format_cell(torch, cell) for cell in moved),
     )
 
 
@@ -228,7 +228,7 @@ def _settle_apart(job: CellsJob, cells: Sequence[plan.Cell]) -> tuple[int, str]:
     """Measure cells apart and twice as a run of its own; the rows and the problem, if any."""
     every = plan.cells(job.corpus, job.release, job.options.provider)
     canaries = [cell for cell in every if is_canary(cell.case)]
-    settled = settle_apart(replace(job, run_id=new_run_id()), cells, canaries)
+    settled = settle_apart(replace(job, run_id=make_run_id()), cells, canaries)
     counts = f"{settled.rows} rows of cells measured apart and twice, {settled.unstable} of them unstable"
     job.tell("; ".join(filter(None, (counts, settled.problem))))
     return settled.rows, settled.problem
@@ -247,7 +247,7 @@ def _measure_again(job: CellsJob) -> Path | None:
 
 def _settle(job: CellsJob, code: int, again: Path | None) -> SettledRun:
     """After tox: judge the run, add a row for each cell that has none, compact."""
-    reason = failure(job.log) if code else ""
+    reason = read_failure(job.log) if code else ""
     settled = settle(job, again, lambda rows: make_missing_rows(job, rows, reason))
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
@@ -262,22 +262,22 @@ def _environment_cases(options: MeasureOptions, corpus: dict[str, LoadedCase]) -
     found = [item for item in corpus.values() if item.is_environment and not options.shard]
     if options.cases:
         return [item for item in found if item.id in options.cases]
-    is_default = not options.releases or options.releases == releases.table()
+    is_default = not options.releases or options.releases == releases.read_table()
     return found if is_default and not options.exporters and not options.opsets else []
 
 
 def _measure_environment_cases(
     options: MeasureOptions, cases: list[LoadedCase], say: Callable[[str], None]
 ) -> ReleaseReport:
-    started, run_id, rows = time.monotonic(), new_run_id(), 0
-    done = frozenset() if options.fresh else done_environment_cases(Dataset.open(None, options.local))
+    started, run_id, rows = time.monotonic(), make_run_id(), 0
+    done = frozenset() if options.fresh else find_done_environment_cases(Dataset.open(None, options.local))
     with Journal(options.local / "journal", f"environment-cases-{run_id}") as journal:
         for item in cases:
             wanted = [name for name in item.environment_variants if (item.id, name, item.case_hash(name)) not in done]
             if not wanted:
                 continue
             say(f"environment case {item.id}: installing {len(wanted)} variant(s)")
-            for row, messages in measure_environment_case(item, interpreters.uv(), interpreters.find):
+            for row, messages in measure_environment_case(item, interpreters.find_uv(), interpreters.find_python):
                 row.update(run_id=run_id, measured_at=utc_now(), measuring=MEASURING_VERSION)
                 journal.cell(row, messages)
                 rows += 1

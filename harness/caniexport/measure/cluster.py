@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport import home as homes
-from caniexport.measure.cells import default_releases, measure, planned_jobs
+from caniexport.measure.cells import find_default_releases, measure, plan_jobs
 from caniexport.measure.merge import merge
 from caniexport.measure.settle import copy_bundles
 from caniexport.measure.shards import Shard
 from caniexport.model import plan, releases
 from caniexport.model.canaries import is_canary
 from caniexport.model.errors import CaniexportError
-from caniexport.worker.codehash import code_hash
+from caniexport.worker.codehash import hash_measuring_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,11 +55,16 @@ def measure_on(
         return [], {}
     home, reports, failed = homes.find().of_corpus(options.corpus), {}, {}
     resources = {RESOURCE: 1, **({"GPU": 1} if options.provider == "cuda" else {})}
-    with _connected(address, say) as client, tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
+    with _connect(address, say) as client, tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
         from distributed import as_completed
 
         futures = client.map(
-            run_shard, list(tasks.values()), code=code_hash(), key=list(tasks), resources=resources, retries=_TRIES - 1
+            run_shard,
+            list(tasks.values()),
+            code=hash_measuring_code(),
+            key=list(tasks),
+            resources=resources,
+            retries=_TRIES - 1,
         )
         for number, future in enumerate(as_completed(futures), start=1):
             try:
@@ -77,13 +82,13 @@ def measure_on(
 
 
 def _name(task: MeasureOptions) -> str:
-    environment = releases.environment_name(task.releases[0].torch, task.profile.name, task.provider)
+    environment = releases.make_environment_name(task.releases[0].torch, task.profile.name, task.provider)
     return f"{environment}-{task.shard}".replace("/", "-of-")
 
 
 def _missing_shards(options: MeasureOptions, count: int | None) -> Iterator[MeasureOptions]:
     """The shards in which a cell is to be measured."""
-    for release, job in zip(options.releases or default_releases(), planned_jobs(options), strict=True):
+    for release, job in zip(options.releases or find_default_releases(), plan_jobs(options), strict=True):
         of = count or max(1, len(plan.cells(job.corpus, job.release, options.provider)) // _CELLS)
         new = [cell for cell in job.todo if not is_canary(cell.case)]
         for shard in (Shard(number, of) for number in range(1, of + 1)):
@@ -92,7 +97,7 @@ def _missing_shards(options: MeasureOptions, count: int | None) -> Iterator[Meas
 
 
 @contextmanager
-def _connected(address: str, say: Callable[[str], None]) -> Iterator[Client]:
+def _connect(address: str, say: Callable[[str], None]) -> Iterator[Client]:
     """A client of the cluster at an address, or of one of ``local:4`` processes that ends with it."""
     import distributed
 
@@ -121,8 +126,8 @@ def run_shard(options: MeasureOptions, code: str) -> dict[str, bytes]:
 
     These stay on this machine. What was measured before this process died is not measured again here.
     """
-    if code != code_hash():
-        raise ClusterError(f"this worker has other measuring code ({code_hash()}) than who asks ({code})")
+    if code != hash_measuring_code():
+        raise ClusterError(f"this worker has other measuring code ({hash_measuring_code()}) than who asks ({code})")
     here = homes.find().of_corpus(options.corpus).of(options.profile.name)
     folder = here.local / "shards" / _name(options)
     (report,) = measure(replace(options, home=replace(here, local=folder)), partial(print, file=sys.stderr))

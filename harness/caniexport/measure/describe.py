@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from caniexport.model.corpus import LoadedCase
 
 
-def describe(home: Home, corpus: Mapping[str, LoadedCase]) -> None:
+def write_cases(home: Home, corpus: Mapping[str, LoadedCase]) -> None:
     """Write ``cases`` of the local dataset; claims are judged by ``publish`` alone. Made cases need no words.
 
     Raises :class:`CorpusError` for a claim file that cannot be used, :class:`StoreError` where nothing can be written.

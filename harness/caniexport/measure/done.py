@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from caniexport.machine.turns import turn
-from caniexport.model.rows import cell_key
+from caniexport.machine.turns import wait_for_turn
+from caniexport.model.rows import make_cell_key
 from caniexport.model.status import MEASURED
 from caniexport.store import Dataset
 
@@ -23,24 +23,24 @@ _ENVIRONMENT_CASE = ("case", "variant", "case_hash")
 SomeJob = TypeVar("SomeJob", bound="Job")
 
 
-def measured_before(options: JobOptions) -> Dataset:
+def open_done(options: JobOptions) -> Dataset:
     """The dataset whose rows count as done."""
     return Dataset.open(options.home.published if options.missing else None, options.local)
 
 
-def done_cells(dataset: Dataset, torch: str, spec: str, provider: str) -> frozenset[str]:
+def find_done_cells(dataset: Dataset, torch: str, spec: str, provider: str) -> frozenset[str]:
     """Keys of the cells of a release that have a row measured with the same pins."""
     same = {row["env_id"] for row in dataset.records("environments", {"spec": (spec,)})}
     where = {"torch": (torch,), "provider": (provider,), "env_id": same, "status": _MEASURED}
-    return frozenset(cell_key(*row) for row in dataset.select(_CELL, where, runtimes=True))
+    return frozenset(make_cell_key(*row) for row in dataset.select(_CELL, where, runtimes=True))
 
 
-def done_environment_cases(dataset: Dataset) -> frozenset[tuple[str, str, str]]:
+def find_done_environment_cases(dataset: Dataset) -> frozenset[tuple[str, str, str]]:
     """Case, variant and hash of the environment cases that have a row."""
     return frozenset(dataset.select(_ENVIRONMENT_CASE, {"exporter": (None,), "status": _MEASURED}, runtimes=True))
 
 
-def done_replays(dataset: Dataset, release: RuntimeRelease, provider: str) -> frozenset[str]:
+def find_done_replays(dataset: Dataset, release: RuntimeRelease, provider: str) -> frozenset[str]:
     """Keys of the files of an archive that were run on a release of a runtime."""
     place = {"runtime": (release.runtime,), "runtime_version": (release.version,), "provider": (provider,)}
     rows = dataset.run_groups(("bundle", "session"), {}, {**place, "status": _MEASURED})
@@ -48,10 +48,10 @@ def done_replays(dataset: Dataset, release: RuntimeRelease, provider: str) -> fr
 
 
 @contextmanager
-def in_turn(job: SomeJob, plan: Callable[[SomeJob], SomeJob]) -> Iterator[SomeJob]:
+def take_turn(job: SomeJob, plan: Callable[[SomeJob], SomeJob]) -> Iterator[SomeJob]:
     """The job, when no other process measures it into the same folder; planned anew where it had to wait for one."""
     if not job.todo:
         yield job
         return
-    with turn(job.options.local, job.environment, job.say) as waited:
+    with wait_for_turn(job.options.local, job.environment, job.say) as waited:
         yield plan(job) if waited else job

@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from caniexport.machine.guard import guarded
+from caniexport.machine.guard import guard_command
 from caniexport.model.case import EnvironmentCase, EnvironmentFix
 from caniexport.model.messages import describe
 from caniexport.model.rows import CELLS, MEASURING_VERSION
 from caniexport.model.status import Stage, Status
-from caniexport.worker.envinfo import public
+from caniexport.worker.envinfo import strip_local_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,7 +90,7 @@ def measure_environment_case(
             device="cpu",
             attempts=1,
         )
-        what, texts = wanted(loaded.cls, fix), {}
+        what, texts = resolve_variant(loaded.cls, fix), {}
         python = interpreter(what.python)
         if python is None:
             reason = f"no Python {what.python} on this machine"
@@ -99,7 +99,7 @@ def measure_environment_case(
             with tempfile.TemporaryDirectory(prefix="caniexport-env-", ignore_cleanup_errors=True) as folder:
                 place = Path(folder)
                 ended = _install(what, uv, python, place) or _run(what.code, place)
-                row.update(_versions(uv, place))
+                row.update(_read_versions(uv, place))
         row.update(stage=ended.stage.value, status=ended.status.value, facts=ended.facts)
         if ended.text:
             signature, identifier, text = describe(ended.stage.value, ended.kind, ended.text, ended.reason)
@@ -108,7 +108,7 @@ def measure_environment_case(
         yield row, texts
 
 
-def wanted(case: type[EnvironmentCase], fix: EnvironmentFix | None) -> ResolvedVariant:
+def resolve_variant(case: type[EnvironmentCase], fix: EnvironmentFix | None) -> ResolvedVariant:
     """What the failing form (``None``) or one of its fixes asks for; a fix replaces only what it names."""
     if fix is None:
         return ResolvedVariant(case.python, tuple(case.packages), case.code)
@@ -121,7 +121,7 @@ def _install(what: ResolvedVariant, uv: str, python: Path, place: Path) -> Varia
     quiet = ("--quiet", "--color", "never")
     commands = [[uv, "venv", *quiet, "--no-project", "--python", str(python), str(place / "env")]]
     if what.packages:
-        options = [*quiet, "--python", str(_python(place)), "--only-binary", ":all:"]
+        options = [*quiet, "--python", str(_find_python(place)), "--only-binary", ":all:"]
         commands.append([uv, "pip", "install", *options, *what.packages])
     for command in commands:
         try:
@@ -140,28 +140,28 @@ def _install(what: ResolvedVariant, uv: str, python: Path, place: Path) -> Varia
 
 def _run(code: str, place: Path) -> VariantOutcome:
     try:
-        done = _call([str(_python(place)), "-I", "-c", code], place, CODE_SECONDS)
+        done = _call([str(_find_python(place)), "-I", "-c", code], place, CODE_SECONDS)
     except subprocess.TimeoutExpired:
         return VariantOutcome(Stage.IMPORT, Status.TIMEOUT, "Timeout", f"still running after {CODE_SECONDS:.0f} s")
     if done.returncode == 0:
-        return VariantOutcome(Stage.DONE, Status.PASS, facts=printed_facts(done.stdout))
+        return VariantOutcome(Stage.DONE, Status.PASS, facts=read_printed_facts(done.stdout))
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         words = f"ended by {name}"
         return VariantOutcome(Stage.IMPORT, Status.CRASH, name, f"{done.stderr}\n{words}".strip(), words)
-    kind, reason = exception_of(done.stderr)
+    kind, reason = find_exception(done.stderr)
     text = done.stderr.strip() or f"ended with exit code {done.returncode} and no message"
     stage = Stage.LOAD if _RUNTIME_SAYS in reason else Stage.IMPORT
     return VariantOutcome(stage, Status.FAIL, kind, text, reason)
 
 
-def exception_of(stderr: str) -> tuple[str, str]:
+def find_exception(stderr: str) -> tuple[str, str]:
     """Type and first line of the exception a traceback ends with; ``("ExitCode", "")`` where there is none."""
     found = [match for match in map(_EXCEPTION.match, stderr.splitlines()) if match]
     return (found[-1].group(1).rpartition(".")[2], found[-1].group(2)) if found else ("ExitCode", "")
 
 
-def printed_facts(stdout: str) -> str | None:
+def read_printed_facts(stdout: str) -> str | None:
     """The last line of the output where it is a JSON object, with its keys sorted; else ``None``."""
     try:
         facts = json.loads(stdout.strip().rpartition("\n")[2])
@@ -170,9 +170,9 @@ def printed_facts(stdout: str) -> str | None:
     return json.dumps(facts, sort_keys=True) if isinstance(facts, dict) else None
 
 
-def _versions(uv: str, place: Path) -> dict[str, str | None]:
+def _read_versions(uv: str, place: Path) -> dict[str, str | None]:
     """The row's version columns, as far as the environment came."""
-    python = str(_python(place))
+    python = str(_find_python(place))
     if not Path(python).exists():
         return {}
     try:
@@ -182,14 +182,14 @@ def _versions(uv: str, place: Path) -> dict[str, str | None]:
         return {}
     found = {item["name"].lower(): item["version"] for item in json.loads(listed.stdout or "[]")}
     # no torch: that column is the release under measurement, and an installation is none
-    packages = {name: public(found.get(name)) for name in ("onnx", "onnxscript")}
+    packages = {name: strip_local_part(found.get(name)) for name in ("onnx", "onnxscript")}
     return {**packages, "python": version.stdout.strip() or None}
 
 
 def _call(command: Sequence[str], place: Path, seconds: float) -> subprocess.CompletedProcess[str]:
-    """What a command said. However it or this process ends, nothing that it started is left."""
+    """Run a command and return its result; leave none of its processes running."""
     process = subprocess.Popen(
-        guarded(list(command)),
+        guard_command(list(command)),
         cwd=place,
         env={name: value for name, value in os.environ.items() if name not in _HIDDEN},
         stdin=subprocess.DEVNULL,
@@ -208,5 +208,5 @@ def _call(command: Sequence[str], place: Path, seconds: float) -> subprocess.Com
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def _python(place: Path) -> Path:
+def _find_python(place: Path) -> Path:
     return place / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -66,7 +66,7 @@ class MeasureOptions(JobOptions):
     """What cells to measure, and how; with ``rolling`` downloads go too, where ``disk_budget`` asks for it.
 
     releases   to be measured; empty for the default ones
-    cells      names of cells as :func:`cell_name` gives them: these and nothing else, whether they are done or not
+    cells      names of cells as :func:`format_cell` gives them: these and nothing else, whether they are done or not
     apart      measure the cells each apart, twice, whether they are done or not
     disk_budget  bytes that environments and downloads may take, where ``rolling``
     memory     MiB a cell may allocate; the plugin's own limit where it is not given
@@ -153,7 +153,7 @@ class Job:
     folders: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     progress: Progress
-    run_id: str = field(default_factory=lambda: new_run_id())
+    run_id: str = field(default_factory=lambda: make_run_id())
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -258,13 +258,13 @@ class RunReport:
         return cls(name, version or "", first["provider"], first["run_id"], len(rows), counts, problem)
 
 
-def cell_name(torch: str, cell: plan.Cell) -> str:
+def format_cell(torch: str, cell: plan.Cell) -> str:
     """``torch/case/variant/exporter/opset`` of a planned cell, as claims and files of cells name it."""
     opset = "default" if cell.opset is None else str(cell.opset)
     return "/".join((torch, cell.case, cell.variant, cell.exporter, opset))
 
 
-def new_run_id() -> str:
+def make_run_id() -> str:
     """A name for a run: when it began, and four digits that tell two of one second apart."""
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{random.SystemRandom().randrange(1 << 16):04x}"
 

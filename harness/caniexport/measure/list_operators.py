@@ -8,10 +8,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from caniexport.corpus import operator_table
-from caniexport.measure.tox_calls import code_folder, failure, make_environment
+from caniexport.measure.tox_calls import make_code_folder, make_environment, read_failure
 from caniexport.model import releases
 from caniexport.model.errors import EnvironmentUnavailable
-from caniexport.model.made_cases import numbers
+from caniexport.model.made_cases import parse_release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,28 +30,32 @@ def list_operators(home: Home, chosen: Sequence[Release], say: Callable[[str], N
 
     Raises :class:`EnvironmentUnavailable` for one whose environment cannot be made, or whose database cannot be read.
     """
-    every = [entry.torch for entry in releases.table()]
+    every = [entry.torch for entry in releases.read_table()]
     path = operator_table.table_path(home)
-    known = operator_table.listed_releases(operator_table.read_entries(path), every)
+    known = operator_table.find_listed_releases(operator_table.read_entries(path), every)
     for release in chosen:
-        if release.torch not in known and numbers(release.torch) >= numbers(FIRST):
+        if release.torch not in known and parse_release(release.torch) >= parse_release(FIRST):
             say(f"torch {release.torch}: listing its operators, once")
             out = home.local / "listed" / f"{release.torch}.json"
             folder = home.environments / f"torch{release.torch}-cpu"
             try:
-                _list(home, release, folder, out)
+                _list_in_environment(home, release, folder, out)
             finally:
                 if rolling and len(chosen) > 1:
                     shutil.rmtree(folder, ignore_errors=True)
             listed = dict([operator_table.read_listed(out)])
-            operator_table.write_table(path, operator_table.joined(operator_table.read_entries(path), listed, every))
+            operator_table.write_table(
+                path, operator_table.join_entries(operator_table.read_entries(path), listed, every)
+            )
 
 
-def _list(home: Home, release: Release, folder: Path, out: Path) -> None:
+def _list_in_environment(home: Home, release: Release, folder: Path, out: Path) -> None:
     log = home.local / "logs" / f"{folder.name}.list.log"
     if make_environment(home, folder.name, log, release):
-        raise EnvironmentUnavailable(f"torch {release.torch} could not be installed: {failure(log).splitlines()[0]}")
-    environ = {**os.environ, "PYTHONPATH": str(code_folder(home)), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        raise EnvironmentUnavailable(
+            f"torch {release.torch} could not be installed: {read_failure(log).splitlines()[0]}"
+        )
+    environ = {**os.environ, "PYTHONPATH": str(make_code_folder(home)), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     done = subprocess.run(
         [str(folder / "bin" / "python"), "-m", "caniexport.worker.list_operators", "--out", str(out)],
         env=environ,

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from caniexport.home import NEWEST
-from caniexport.machine.interpreters import on_the_common_python
-from caniexport.measure.done import done_cells
-from caniexport.measure.job import RunReport, cell_name
-from caniexport.measure.settle import copy_bundles, judged, timed, verdict, with_texts, write_rows
+from caniexport.machine.interpreters import use_common_python
+from caniexport.measure.done import find_done_cells
+from caniexport.measure.job import RunReport, format_cell
+from caniexport.measure.settle import copy_bundles, judge_rows, with_text_time, with_texts, with_verdict, write_rows
 from caniexport.model import plan, releases
 from caniexport.model.errors import CaniexportError
 from caniexport.model.journal import Journal
@@ -75,7 +75,7 @@ def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None)
     if not reports:
         raise NothingToMergeError("; ".join(problems))
     for place, environment in shards.values():
-        reports[place] = replace(reports[place], missing=_missing(home, environment, reports[place].provider))
+        reports[place] = replace(reports[place], missing=_find_missing(home, environment, reports[place].provider))
     return reports, problems
 
 
@@ -100,28 +100,30 @@ def _write(source: Dataset, table: str, rows: Sequence[Row], runs: Mapping[tuple
         "repeated": sum(row["repeated"] or 0 for row in runs.values()),
         "differing": [line for row in runs.values() for line in row["differing"] or ()],
     }
-    pins = _pins(last) if table == "cells" and last["profile"] in (None, NEWEST) else ()
-    word = _OTHER_PINS if pins is None else verdict(table, rows, whole, len(rows), pins)
+    pins = _find_pins(last) if table == "cells" and last["profile"] in (None, NEWEST) else ()
+    word = _OTHER_PINS if pins is None else judge_rows(table, rows, whole, len(rows), pins)
     with Journal(local / "journal", f"merge-{last['run_id']}") as journal:
         # verdicts first: wherever this ends, rows that are refused are not used
         for run, environment in runs.items():
             mine = [row for row in rows if (row["env_id"], row["run_id"]) == run]
-            journal.environment(timed(judged(environment, word, mine, environment["planned"] or len(mine))))
+            journal.environment(
+                with_text_time(with_verdict(environment, word, mine, environment["planned"] or len(mine)))
+            )
         write_rows(journal, table, with_texts(rows, source))
     compact(local)
     return {**last, "gate": word}
 
 
-def _pins(environment: Row) -> Sequence[str] | None:
+def _find_pins(environment: Row) -> Sequence[str] | None:
     """What the table of releases asks for; ``None`` where the environment was asked for something else."""
     release = releases.find(environment["torch"])
-    entries = (release, on_the_common_python(release))
+    entries = (release, use_common_python(release))
     return next((entry.requirements for entry in entries if entry.spec == environment["spec"]), None)
 
 
-def _missing(home: Home, environment: Row, provider: str) -> tuple[str, ...]:
+def _find_missing(home: Home, environment: Row, provider: str) -> tuple[str, ...]:
     """The cells of a release that was measured in shards which have no row yet."""
     torch, home = environment["torch"], home.of(environment["profile"] or NEWEST)
-    done = done_cells(Dataset.open(None, home.local), torch, environment["spec"], provider)
+    done = find_done_cells(Dataset.open(None, home.local), torch, environment["spec"], provider)
     planned = plan.cells(home.read_cases(), releases.find(torch), provider)
-    return tuple(cell_name(torch, cell) for cell in planned if cell.key not in done)
+    return tuple(format_cell(torch, cell) for cell in planned if cell.key not in done)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from caniexport.gate.repeats import identity
 from caniexport.measure.job import utc_now
-from caniexport.model.canaries import surprises
+from caniexport.model.canaries import find_surprises
 from caniexport.model.messages import describe
 from caniexport.model.rows import CELLS, MEASURING_VERSION
 from caniexport.model.status import Stage, Status
@@ -28,7 +28,7 @@ def make_missing_rows(job: CellsJob, rows: Sequence[Row], reason: str) -> list[R
         return [_missing_row(job, None, reason or "the environment wrote no row")]
     measured = {identity(row) for row in rows}
     lost = [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
-    surprise = next(surprises(rows), "")
+    surprise = next(find_surprises(rows), "")
     why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"
     return [_missing_row(job, cell, why) for cell in lost]
 

@@ -55,15 +55,15 @@ class RowCount:
         return rows
 
 
-def note_plan(local: Path, name: str, run_id: str, cells: int) -> None:
-    """Write down how many cells a run is going to measure, for whoever looks at it while it goes on."""
+def write_plan(local: Path, name: str, run_id: str, cells: int) -> None:
+    """Write the number of cells that a run plans to measure, for readers while it runs."""
     path = local / _PLANS.format(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"run_id": run_id, "cells": cells}), encoding="utf-8")
 
 
-def noted_plan(local: Path, name: str, run_id: str) -> int | None:
-    """The cells that this run of an environment said it was going to measure; ``None`` where it did not say."""
+def read_plan(local: Path, name: str, run_id: str) -> int | None:
+    """Return the number of cells that this run plans to measure, ``None`` if it is unknown."""
     try:
         found: Mapping[str, object] = json.loads((local / _PLANS.format(name)).read_text(encoding="utf-8"))
         return int(str(found["cells"])) if found["run_id"] == run_id else None
@@ -110,7 +110,7 @@ class Progress:
             return
         rate = finished / max(seconds, 1e-6)
         left = sum(self._planned.values()) - sum(self._finished.values())
-        self._show(f"{line} · {rate:.0f} {self.things}/s · {_duration(left / rate)} left")
+        self._show(f"{line} · {rate:.0f} {self.things}/s · {_format_duration(left / rate)} left")
 
     def _show(self, line: str) -> None:
         if sys.stderr.isatty():
@@ -129,7 +129,7 @@ class Progress:
             self.say(f"{label}: {measured} {self.things} measured")
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

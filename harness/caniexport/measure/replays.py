@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
 from caniexport.machine import interpreters
-from caniexport.measure.done import done_replays, in_turn, measured_before
+from caniexport.measure.done import find_done_replays, open_done, take_turn
 from caniexport.measure.job import ReplaysJob, RunReport
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import settle
-from caniexport.measure.tox_calls import failure, run_job
+from caniexport.measure.tox_calls import read_failure, run_job
 from caniexport.runner.archive import Archive
 from caniexport.store import Dataset
 from caniexport.worker.process_tree import die_with_parent
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[RunReport]:
-    """Run what is new on each release; one that cannot be made is said so and does not stop the others."""
+    """Run new bundles on each release; a release without an environment is reported and skipped."""
     archive = options.archive or _pack(options, say)
-    wanted, before, progress = Archive(archive).entries, measured_before(options), Progress(say, "bundles")
+    wanted, before, progress = Archive(archive).entries, open_done(options), Progress(say, "bundles")
     jobs = []
     for release in options.runtimes:
         provider = options.provider or release.providers[0]
@@ -45,12 +45,12 @@ def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[
             variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
             progress=progress,
         )
-        jobs.append(_planned(job, before))
+        jobs.append(_plan_job(job, before))
     progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
     return [_measure_in_turn(job) for job in jobs]
 
 
-def selected(
+def select_bundles(
     dataset: Dataset,
     home: Home,
     torch: Sequence[str],
@@ -77,37 +77,37 @@ def selected(
 def _pack(options: ReplayOptions, say: Callable[[str], None]) -> Path:
     dataset, file = Dataset.open(options.home.published, options.home.local), options.home.local / "bundles.zip"
     file.parent.mkdir(parents=True, exist_ok=True)
-    found = selected(dataset, options.home, options.torch, options.cases, options.exporters, options.opsets)
+    found = select_bundles(dataset, options.home, options.torch, options.cases, options.exporters, options.opsets)
     report = pack(file, found, options.home.local / "bundles")
-    say(f"{report.bundles} bundles for {report.cells} cells" + missing_words(report.missing))
+    say(f"{report.bundles} bundles for {report.cells} cells" + describe_missing(report.missing))
     return file
 
 
-def missing_words(missing: int) -> str:
-    """Said of bundles that rows name and this machine does not have; empty for none."""
+def describe_missing(missing: int) -> str:
+    """Return a note on bundles that rows name and this machine lacks; empty for none."""
     if not missing:
         return ""
     return f"; {missing} more are not on this machine (`caniexport measure` of their releases makes them)"
 
 
-def _planned(job: ReplaysJob, dataset: Dataset | None = None) -> ReplaysJob:
+def _plan_job(job: ReplaysJob, dataset: Dataset | None = None) -> ReplaysJob:
     """The job with what is to be run, and what needs no running."""
-    dataset = dataset or measured_before(job.options)
-    done = frozenset() if job.options.fresh else done_replays(dataset, job.release, job.provider)
+    dataset = dataset or open_done(job.options)
+    done = frozenset() if job.options.fresh else find_done_replays(dataset, job.release, job.provider)
     return replace(job, todo=[entry for entry in job.wanted if entry.key not in done], done=done)
 
 
 def _measure_in_turn(job: ReplaysJob) -> RunReport:
     """One tox run, then the gate and the compaction of what it wrote."""
     empty = RunReport(job.release.runtime, job.release.version, job.provider, job.run_id, 0, {}, "")
-    with in_turn(job, _planned) as job:
+    with take_turn(job, _plan_job) as job:
         if not job.todo:
             job.tell("nothing new to run")
             return empty
         code = run_job(job)
         settled = settle(job)
         job.clean()
-    reason = failure(job.log).splitlines()[0] if code else "it wrote no row"
+    reason = read_failure(job.log).splitlines()[0] if code else "it wrote no row"
     report = replace(empty, problem=f"could not be run: {reason}")
     if settled.written:
         report = RunReport.of(settled.written, settled.problem)
@@ -119,7 +119,7 @@ def _measure_in_turn(job: ReplaysJob) -> RunReport:
 
 def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:
     """Run an archive with the Python at hand (or another one: a path, or ``3.8``), in whatever is installed there."""
-    found = interpreters.find(python) if python and not Path(python).exists() else None
+    found = interpreters.find_python(python) if python and not Path(python).exists() else None
     command = str(found) if found else python or sys.executable
     alone = die_with_parent if os.name == "posix" else None
     return subprocess.run([command, str(archive), *arguments], check=False, preexec_fn=alone).returncode

@@ -21,7 +21,7 @@ _NO_DATES = "missing an upload date"
 _LATER_THAN_ALL = "2100-01-01"
 
 
-def resolve(release: Release, profile: EnvironmentProfile, kept: Path) -> Release:
+def resolve_profile(release: Release, profile: EnvironmentProfile, kept: Path) -> Release:
     """The release with the pins of a profile, every package that is installed among them.
 
     What was resolved is kept in a folder, by what was asked. Raises :class:`EnvironmentUnavailable` where no packages
@@ -33,15 +33,15 @@ def resolve(release: Release, profile: EnvironmentProfile, kept: Path) -> Releas
     path = kept / f"{wanted.digest}.txt"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_resolved(wanted), encoding="utf-8")
+        path.write_text(_resolve_with_uv(wanted), encoding="utf-8")
     lines = path.read_text(encoding="utf-8").split("\n")
     pins = tuple(line for line in lines if line and not line.startswith("torch=="))
     return release._replace(python=wanted.python, pins=pins, profile=profile.name, as_of=wanted.as_of)
 
 
-def _resolved(wanted: Wanted) -> str:
+def _resolve_with_uv(wanted: Wanted) -> str:
     """One ``name==version`` a line."""
-    command = [interpreters.uv(), "pip", "compile", "-", "--no-header", "--no-annotate"]
+    command = [interpreters.find_uv(), "pip", "compile", "-", "--no-header", "--no-annotate"]
     command += ["--color", "never", "--python-version", wanted.python, "--only-binary", ":all:"]
     if wanted.as_of:
         command += ["--exclude-newer", wanted.as_of]
@@ -60,12 +60,12 @@ def _resolved(wanted: Wanted) -> str:
             )
         on = f" of {wanted.as_of}" if wanted.as_of else ""
         raise EnvironmentUnavailable(
-            f"no packages{on} fit together for Python {wanted.python}: {_reason(reply.stderr)}"
+            f"no packages{on} fit together for Python {wanted.python}: {_find_reason(reply.stderr)}"
         )
     return reply.stdout
 
 
-def _reason(text: str) -> str:
+def _find_reason(text: str) -> str:
     """uv's reason in one line."""
     words = " ".join(text.split())
     found = re.search(r"Because .*?(?= hint:|$)", words)

@@ -32,7 +32,7 @@ class SettledRun(NamedTuple):
     """What became of a run.
 
     written      the rows that it wrote itself
-    problem      what the gate said of them; empty where they are good
+    problem      why the gate refuses them; empty if it accepts them
     invalid      rows that measured nothing, by reason
     environment  its environment's row
     interrupted  a line for each earlier run of its environment that was judged with it, and is in quarantine
@@ -82,20 +82,20 @@ def write_run(job: Job, environment: Row, new: Sequence[RowTexts], planned: int,
     if new:
         with Journal(local / "journal", f"settle-{job.run_id}") as journal:
             write_rows(journal, job.table, new)
-    word = verdict(job.table, rows, environment, planned, job.pins) if rows else ""
+    word = judge_rows(job.table, rows, environment, planned, job.pins) if rows else ""
     shard = str(job.options.shard) if job.options.shard else None
-    write_verdicts(local, [judged({**environment, "shard": shard}, word, rows, planned)] if environment else [])
+    write_verdicts(local, [with_verdict({**environment, "shard": shard}, word, rows, planned)] if environment else [])
     return "" if word == GOOD else word
 
 
-def verdict(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
+def judge_rows(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
     """``good``, or why the rows of a run may not be published."""
     if table == "runs" and rows[0]["bundle"] is None:
         return f"not measured: {rows[0]['signature']}"
     return judge(table, rows, environment, planned, pins)
 
 
-def judged(environment: Row, word: str, rows: Iterable[Row], planned: int | None) -> Row:
+def with_verdict(environment: Row, word: str, rows: Iterable[Row], planned: int | None) -> Row:
     """The row of a run's environment with the verdict, and with what its rows say of the run."""
     rows = list(rows)
     codes = sorted({row["code"] for row in rows if row["code"]})
@@ -107,7 +107,7 @@ def write_verdicts(local: Path, environments: Sequence[Row]) -> None:
     if environments:
         with Journal(local / "journal", f"verdict-{environments[0]['run_id']}") as journal:
             for row in environments:
-                journal.environment(timed(row))
+                journal.environment(with_text_time(row))
     compact(local)
 
 
@@ -115,10 +115,10 @@ def write_rows(journal: Journal, table: str, rows: Iterable[RowTexts]) -> None:
     """Append rows of a table, each with its texts."""
     write = journal.cell if table == "cells" else journal.run
     for row, texts in rows:
-        write(timed(row), texts)
+        write(with_text_time(row), texts)
 
 
-def timed(row: Row) -> Row:
+def with_text_time(row: Row) -> Row:
     """The row as a journal takes it: its time as text."""
     return {**row, "measured_at": str(row["measured_at"])}
 
@@ -158,7 +158,7 @@ def _judge_interrupted(job: Job, environment: Row, rows: Sequence[Row]) -> tuple
         left = dataset.records(job.table, {"run_id": (other["run_id"],), "env_id": (env_id,)})
         if left and other["run_id"] not in going:
             every = [*left, *canaries]
-            verdicts.append(judged(other, verdict(job.table, every, other, len(every), job.pins), left, None))
+            verdicts.append(with_verdict(other, judge_rows(job.table, every, other, len(every), job.pins), left, None))
     if verdicts:
         write_verdicts(local, verdicts)
     bad = [row for row in verdicts if row["gate"] != GOOD]

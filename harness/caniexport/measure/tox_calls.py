@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from caniexport import home as homes
 from caniexport.machine import calls
-from caniexport.measure.progress import RowCount, note_plan
+from caniexport.measure.progress import RowCount, write_plan
 from caniexport.model.releases import Release
 from caniexport.store.writer import guarded
 
@@ -38,22 +38,22 @@ def run_job(job: Job, *, only: bool = False) -> int:
     """
     count = RowCount(job.options.local, job.table)
     keys = frozenset(item.key for item in job.todo) if only else job.done
-    chosen = _chosen(job, "only" if only else "done", keys)
-    note_plan(job.options.local, job.environment, job.run_id, job.progress.planned(job.label))
+    chosen = _write_keys(job, "only" if only else "done", keys)
+    write_plan(job.options.local, job.environment, job.run_id, job.progress.planned(job.label))
 
     def tick() -> None:
         job.progress.update(job.label, count.of(job.run_id), count.has_begun(job.run_id))
 
-    return _tox(job, ["--run-id", job.run_id, *chosen], job.options.local, tick, False)
+    return _run_tox(job, ["--run-id", job.run_id, *chosen], job.options.local, tick, False)
 
 
 def run_again(job: Job, some: Sequence[Planned], local: Path, how: Sequence[str]) -> int:
     """Measure these and no others once more into ``local``; ``how`` are further options. tox's exit code."""
-    chosen = _chosen(job, "only", frozenset(item.key for item in some), "again")
-    return _tox(job, ["--run-id", f"{job.run_id}-again", *chosen, *how], local, lambda: None, True)
+    chosen = _write_keys(job, "only", frozenset(item.key for item in some), "again")
+    return _run_tox(job, ["--run-id", f"{job.run_id}-again", *chosen, *how], local, lambda: None, True)
 
 
-def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> list[str]:
+def _write_keys(job: Job, option: str, keys: frozenset[str], folder: str = "") -> list[str]:
     """The option with a file of these keys, which lies in a folder of the local dataset."""
     path = job.options.local / (folder or option) / f"{job.environment}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,15 +61,15 @@ def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> li
     return [f"--{option}", str(path)]
 
 
-def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
+def _run_tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
     home = job.options.home
-    line = [*_tox_line(home, job.environment), "--", *job.arguments, *arguments, *job.folders]
+    line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *job.folders]
     # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
     folder = local / "scratch" / job.environment
     guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
     places = {"CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
-    release = release_variable(job.release, job.log.with_suffix(".py")) if isinstance(job.release, Release) else {}
-    variables = {**_own_variables(), **job.variables, **release, **places}
+    release = write_release(job.release, job.log.with_suffix(".py")) if isinstance(job.release, Release) else {}
+    variables = {**_find_user_variables(), **job.variables, **release, **places}
     try:
         return calls.run(line, job.log, home.root, variables, tick, append)
     finally:
@@ -82,8 +82,8 @@ def make_environment(home: Home, name: str, log: Path, release: Release) -> int:
 
     Its packages are compiled: a process that measures writes none of what it compiles, and imports take twice as long.
     """
-    variables = {**_own_variables(), "UV_COMPILE_BYTECODE": "1", **release_variable(release, log.with_suffix(".py"))}
-    return calls.run([*_tox_line(home, name), "--notest"], log, home.root, variables, lambda: None)
+    variables = {**_find_user_variables(), "UV_COMPILE_BYTECODE": "1", **write_release(release, log.with_suffix(".py"))}
+    return calls.run([*_make_command(home, name), "--notest"], log, home.root, variables, lambda: None)
 
 
 def make_shared_environment(job: CellsJob) -> None:
@@ -97,7 +97,7 @@ def make_shared_environment(job: CellsJob) -> None:
         make_environment(job.options.home, job.environment, job.log, job.release)
 
 
-def release_variable(release: Release, path: Path) -> dict[str, str]:
+def write_release(release: Release, path: Path) -> dict[str, str]:
     """The variable by which tox and its environment know a release: it names a file, which is written."""
     text = f"from caniexport.model.releases import Release\n\nRELEASES = ({release!r},)\n"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,28 +106,28 @@ def release_variable(release: Release, path: Path) -> dict[str, str]:
     return {"CANIEXPORT_RELEASES": str(path.resolve())}
 
 
-def _tox_line(home: Home, environment: str) -> list[str]:
+def _make_command(home: Home, environment: str) -> list[str]:
     command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.environments)]
     return [*command, "-e", environment]
 
 
-def _own_variables() -> dict[str, str]:
+def _find_user_variables() -> dict[str, str]:
     return {name: text for name, text in os.environ.items() if name not in _NOT_PASSED}
 
 
-def cells_variables(options: MeasureOptions) -> dict[str, str]:
+def make_cells_variables(options: MeasureOptions) -> dict[str, str]:
     """The variables of a process that measures cells."""
     found = {
         "CANIEXPORT_SUPERVISED": "1",
         "CANIEXPORT_WORKERS": str(options.workers),
         "CANIEXPORT_CASES": str(options.home.cases.resolve()),  # pytest follows no link to a folder
-        "CANIEXPORT_CODE": str(code_folder(options.home)),
+        "CANIEXPORT_CODE": str(make_code_folder(options.home)),
         "CANIEXPORT_TABLES": "yes" if options.tables else "no",
     }
     return {**found, "UV_CACHE_DIR": str(options.budget.cache)} if options.rolling else found
 
 
-def code_folder(home: Home) -> Path:
+def make_code_folder(home: Home) -> Path:
     """A folder that holds ``caniexport`` and nothing else, to be put on the measured environment's path."""
     code = homes.code_folder()
     if (code.parent / "tox.ini").is_file():
@@ -144,14 +144,14 @@ def code_folder(home: Home) -> Path:
     return staged
 
 
-def failure(log: Path) -> str:
+def read_failure(log: Path) -> str:
     """Why tox failed, from its log: the reason in one line, then the end of the log."""
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return "\n".join([_reason(lines), *lines[-25:]]) if lines else "tox printed nothing"
+    return "\n".join([_find_reason(lines), *lines[-25:]]) if lines else "tox printed nothing"
 
 
-def _reason(lines: list[str]) -> str:
+def _find_reason(lines: list[str]) -> str:
     """uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line that is no summary of tox's."""
     for start, line in enumerate(lines):
         if "Because " in line:

@@ -27,7 +27,7 @@ def is_canary(case: str) -> bool:
     return case.startswith(CANARY + "-")
 
 
-def tells(row: _Row) -> bool:
+def is_conclusive(row: _Row) -> bool:
     """Whether a row is a canary's, and one that shows whether the measurement can be trusted.
 
     It is not where the opset asked for is outside what the exporter takes, or above what the runtime loads. The
@@ -39,16 +39,18 @@ def tells(row: _Row) -> bool:
     return row["corpus"] == CANARY and not (row["status"] == Status.UNSUPPORTED.value or too_new or too_old)
 
 
-def surprises(rows: Iterable[_Row]) -> Iterator[str]:
+def find_surprises(rows: Iterable[_Row]) -> Iterator[str]:
     """A sentence for each row of a canary that came out as it must not."""
     for row in rows:
         expected = EXPECTED.get(row["case"] or "")
-        if expected is not None and tells(row) and row["status"] not in expected:
-            said = "{} came out as {} at stage {} ({})".format(row["case"], row["status"], row["stage"], _cell(row))
+        if expected is not None and is_conclusive(row) and row["status"] not in expected:
+            text = "{} came out as {} at stage {} ({})".format(
+                row["case"], row["status"], row["stage"], _format_place(row)
+            )
             why = (row["signature"] or "").split("|", 1)[-1].replace("|", ": ")
-            yield said + (": " + why if why and row["status"] == Status.FAIL.value else "")
+            yield text + (": " + why if why and row["status"] == Status.FAIL.value else "")
 
 
-def _cell(row: _Row) -> str:
+def _format_place(row: _Row) -> str:
     opset = "default opset" if row["opset"] is None else "opset {}".format(row["opset"])
     return "{}, {}, {}".format(row["exporter"], opset, row["provider"])

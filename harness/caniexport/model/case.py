@@ -112,7 +112,7 @@ class Fix:
 fix = Fix
 
 
-class _Documented:
+class _AnyCase:
     """What every kind of case declares about where it comes from. Nothing of it changes what is measured."""
 
     id: ClassVar[str] = ""
@@ -126,7 +126,7 @@ class _Documented:
     @classmethod
     def case_id(cls) -> str:
         """``id`` where given, else the class name in kebab case (``BitShiftOpset11`` -> ``bit-shift-opset-11``)."""
-        return cls.__dict__.get("id") or kebab(cls.__name__)
+        return cls.__dict__.get("id") or to_kebab_case(cls.__name__)
 
     @classmethod
     def title(cls) -> str:
@@ -140,7 +140,7 @@ class _Documented:
         return re.sub(r"[ \t]*\n[ \t]*", "\n", "\n".join(rest)).strip()
 
 
-class Case(_Documented):
+class Case(_AnyCase):
     """One documented failure. See the module docstring for an example.
 
     inputs      input sets: a tuple of argument tuples; the first is exported, all are run
@@ -174,7 +174,7 @@ class Case(_Documented):
     def own_variants(cls) -> Dict[str, Variant]:
         """The failing form and the fixes, in the order of the source."""
         found = {PLAIN: Variant(cls, PLAIN, None)}
-        for name, item in attributes(cls).items():
+        for name, item in collect_attributes(cls).items():
             if isinstance(item, Fix):
                 found[name] = Variant(cls, name, item)
         return found
@@ -196,7 +196,7 @@ class Case(_Documented):
     facts: ClassVar[Optional[Callable[[Any], Dict[str, Any]]]] = None
 
 
-class EnvironmentCase(_Documented):
+class EnvironmentCase(_AnyCase):
     """A failure of installing or importing: packages on a Python, and a line that must run there.
 
     Each variant is resolved and installed by uv and runs ``code``; ``environment_fix`` names what replaces what.
@@ -240,11 +240,11 @@ class Variant:
         self.fix = fix
         self.kind = fix.kind if fix else PLAIN
         self.note = fix.note if fix else ""
-        self.forward: Callable[..., Any] = (fix.forward if fix else None) or _function(case, "forward")
-        self.inputs = _first(fix and fix.inputs, case.inputs)
-        self.dynamic: Dynamic = _first(fix and fix.dynamic, case.dynamic)
-        self.export: Options = _first(fix and fix.export, case.export)
-        self.patch = _first(fix and fix.patch, case.patch)
+        self.forward: Callable[..., Any] = (fix.forward if fix else None) or _find_function(case, "forward")
+        self.inputs = _choose(fix and fix.inputs, case.inputs)
+        self.dynamic: Dynamic = _choose(fix and fix.dynamic, case.dynamic)
+        self.export: Options = _choose(fix and fix.export, case.export)
+        self.patch = _choose(fix and fix.patch, case.patch)
         self.prepare = fix.prepare if fix else None
         self.surgery = fix.surgery if fix else None
         self.session: Mapping[str, Any] = (fix.session if fix else None) or {}
@@ -284,7 +284,7 @@ def variants(case: Type[Case]) -> Dict[str, Variant]:
     return case.own_variants()
 
 
-def attributes(case: type) -> Dict[str, Any]:
+def collect_attributes(case: type) -> Dict[str, Any]:
     """Class attributes with those inherited, base classes first."""
     merged: Dict[str, Any] = {}
     for base in reversed(case.__mro__):
@@ -292,10 +292,10 @@ def attributes(case: type) -> Dict[str, Any]:
     return merged
 
 
-def check(case: Type[Case]) -> None:
+def check_case(case: Type[Case]) -> None:
     """Refuse a case that could not be measured or would prove nothing; the message names the case."""
     name = case.case_id()
-    if "forward" not in attributes(case):
+    if "forward" not in collect_attributes(case):
         raise CorpusError("case {}: no forward (the failing form)".format(name))
     if not case.title():
         raise CorpusError("case {}: no docstring (its first line is the title)".format(name))
@@ -315,17 +315,17 @@ def check(case: Type[Case]) -> None:
             )
 
 
-def kebab(name: str) -> str:
+def to_kebab_case(name: str) -> str:
     """``CrossNoSymbolic`` -> ``cross-no-symbolic``, ``Conv2dAt9`` -> ``conv2d-at-9``."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
     name = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
     return re.sub(r"(?<=[a-z]{2})(?=[0-9]+$)", "-", name).lower()
 
 
-def _function(case: type, name: str) -> Callable[..., Any]:
-    item = attributes(case)[name]
+def _find_function(case: type, name: str) -> Callable[..., Any]:
+    item = collect_attributes(case)[name]
     return item.__func__ if isinstance(item, staticmethod) else item
 
 
-def _first(override: Any, default: Any) -> Any:
+def _choose(override: Any, default: Any) -> Any:
     return default if override is None else override

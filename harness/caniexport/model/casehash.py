@@ -38,7 +38,7 @@ class FileHashes:
     def __init__(self, source: str) -> None:
         self._names: Dict[str, ast.AST] = {}
         for node in ast.parse(source).body:
-            for name in _bound_names(node):
+            for name in _find_bound_names(node):
                 self._names[name] = node
 
     def variant(self, class_name: str, variant: str) -> str:
@@ -65,7 +65,7 @@ class FileHashes:
             if isinstance(base, ast.Name) and isinstance(self._names.get(base.id), ast.ClassDef):
                 members.update(self._members(base.id))
         for item in node.body:
-            for name in _bound_names(item):
+            for name in _find_bound_names(item):
                 members[name] = item
         return members
 
@@ -91,7 +91,7 @@ def canonical(node: Any) -> str:
         return "[" + ",".join(canonical(part) for part in node) + "]"
     if not isinstance(node, ast.AST):
         return repr(node)
-    constant = _constant(node)
+    constant = _format_constant(node)
     if constant is not None:
         return str(constant)
     name = type(node).__name__
@@ -100,16 +100,16 @@ def canonical(node: Any) -> str:
         inner = getattr(node, "value", None)
         return canonical(inner) if inner is not None else "Tuple(elts=" + canonical(getattr(node, "dims", [])) + ")"
     fields = []
-    for field, value in ast.iter_fields(_without_words(node)):
+    for field, value in ast.iter_fields(_drop_notes(node)):
         if field in _SKIPPED_FIELDS or value is None or value == []:
             continue
         if field == "body" and isinstance(value, list):
-            value = _without_docstring(value)
+            value = _drop_docstring(value)
         fields.append(field + "=" + canonical(value))
     return name + "(" + ",".join(fields) + ")"
 
 
-def _constant(node: ast.AST) -> Any:
+def _format_constant(node: ast.AST) -> Any:
     """One spelling for literals: Python 3.7 has Num, Str, Bytes, NameConstant and Ellipsis nodes."""
     name = type(node).__name__
     if name == "Constant":
@@ -120,7 +120,7 @@ def _constant(node: ast.AST) -> Any:
     return "Constant(Ellipsis)" if name == "Ellipsis" else None
 
 
-def _without_words(node: ast.AST) -> ast.AST:
+def _drop_notes(node: ast.AST) -> ast.AST:
     """A call of ``fix`` without its kind and note: rewording a note must not measure anything again."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FIX_CALLS):
         return node
@@ -128,9 +128,9 @@ def _without_words(node: ast.AST) -> ast.AST:
     return ast.Call(func=node.func, args=[], keywords=keywords)
 
 
-def _without_docstring(body: List[ast.stmt]) -> List[ast.stmt]:
+def _drop_docstring(body: List[ast.stmt]) -> List[ast.stmt]:
     if body and isinstance(body[0], ast.Expr):
-        constant = _constant(body[0].value)
+        constant = _format_constant(body[0].value)
         if constant is not None and constant.startswith(("Constant('", 'Constant("')):
             return body[1:] or [ast.Pass()]
     return body
@@ -145,7 +145,7 @@ def _is_fix(node: ast.AST) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _FIX_CALLS
 
 
-def _bound_names(node: ast.AST) -> List[str]:
+def _find_bound_names(node: ast.AST) -> List[str]:
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, ast.Assign):

@@ -46,7 +46,7 @@ class LoadedCase:
     def environment_variants(self) -> Dict[str, Optional[model.EnvironmentFix]]:
         """Variants of an environment case: ``plain`` (``None``) and its fixes."""
         found: Dict[str, Optional[model.EnvironmentFix]] = {model.PLAIN: None}
-        for name, item in model.attributes(self.cls).items():
+        for name, item in model.collect_attributes(self.cls).items():
             if isinstance(item, model.EnvironmentFix):
                 found[name] = item
         return found
@@ -73,7 +73,7 @@ def load(paths: Sequence[Path], stand_in: bool) -> Dict[str, LoadedCase]:
     words, inputs and hashes can be read without them. Raises :class:`CorpusError` naming file and case.
     """
     found: Dict[str, LoadedCase] = {}
-    for path in _files(paths):
+    for path in _find_case_files(paths):
         for item in _load_file(path, stand_in):
             if not NAME.fullmatch(item.id):
                 words = "letters, digits and - _ . + are wanted"
@@ -84,7 +84,7 @@ def load(paths: Sequence[Path], stand_in: bool) -> Dict[str, LoadedCase]:
     return found
 
 
-def _files(paths: Sequence[Path]) -> List[Path]:
+def _find_case_files(paths: Sequence[Path]) -> List[Path]:
     files: List[Path] = []
     for path in paths:
         if path.is_dir():
@@ -97,29 +97,29 @@ def _files(paths: Sequence[Path]) -> List[Path]:
 
 
 def _load_file(path: Path, stand_in: bool) -> List[LoadedCase]:
-    text = _read(path)
-    module = _import(path, text, stand_in)
+    text = _read_source(path)
+    module = _import_source(path, text, stand_in)
     hashes = FileHashes(text)
     cases = []
     for name, item in vars(module).items():
         if not (isinstance(item, type) and item.__module__ == module.__name__) or name.startswith("_"):
             continue
         if issubclass(item, model.Case):
-            model.check(item)
+            model.check_case(item)
         elif not issubclass(item, model.EnvironmentCase):
             continue
         cases.append(LoadedCase(item, path, hashes, text))
     return cases
 
 
-def _read(path: Path) -> str:
+def _read_source(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError("{}: cannot be read ({})".format(path, error)) from error
 
 
-def _import(path: Path, text: str, stand_in: bool) -> types.ModuleType:
+def _import_source(path: Path, text: str, stand_in: bool) -> types.ModuleType:
     """The module that ``text`` makes: Python's cache of bytecode would give one that was edited in the same second."""
     name = "caniexport_{}_{}".format("words" if stand_in else "cases", path.stem)
     if name in sys.modules and sys.modules[name].__file__ == str(path) and not stand_in:
@@ -131,7 +131,7 @@ def _import(path: Path, text: str, stand_in: bool) -> types.ModuleType:
     sys.modules[name] = module
     try:
         code = compile(text, str(path), "exec", dont_inherit=True)
-        with _stand_ins() if stand_in else nullcontext():
+        with _replace_packages() if stand_in else nullcontext():
             exec(code, vars(module))
     except KeyboardInterrupt:
         raise
@@ -177,7 +177,7 @@ class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 @contextmanager
-def _stand_ins() -> Iterator[None]:
+def _replace_packages() -> Iterator[None]:
     """Hide the real packages, and leave no stand-in behind."""
     hidden = {name: module for name, module in sys.modules.items() if name.split(".")[0] in STOOD_IN}
     for name in hidden:

@@ -25,9 +25,9 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             while self._file is None:
-                self.path, self._file = _create(folder, "{}-{}".format(name, os.getpid()))
+                self.path, self._file = _create_file(folder, "{}-{}".format(name, os.getpid()))
         except OSError as error:
-            raise _worded(folder, error) from error
+            raise _make_store_error(folder, error) from error
 
     def __enter__(self) -> Journal:
         return self
@@ -56,7 +56,7 @@ class Journal:
     def _append(self, entry: Dict[str, Any]) -> None:
         if self._file is None:
             raise StoreError("journal {} is closed".format(self.path))
-        data = entry_line(entry)
+        data = encode_entry(entry)
         position = self._file.seek(0, os.SEEK_END)
         try:
             while data:
@@ -64,22 +64,22 @@ class Journal:
         except OSError as error:
             # leave no half line behind: the next line would be joined to it
             self._file.truncate(position)
-            raise _worded(self.path, error) from error
+            raise _make_store_error(self.path, error) from error
 
 
-def _worded(path: Path, error: OSError) -> StoreError:
+def _make_store_error(path: Path, error: OSError) -> StoreError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull("no space left for {}; every finished cell is kept".format(path))
     return StoreError("cannot write {}: {}".format(path, error))
 
 
-def entry_line(entry: Dict[str, Any]) -> bytes:
+def encode_entry(entry: Dict[str, Any]) -> bytes:
     """An entry's line: first the checksum of the object without it, so that a changed bit is no value."""
     text = json.dumps(entry, sort_keys=True).encode("utf-8")
     return b'{"crc": "%08x", %s\n' % (zlib.crc32(text), text[1:])
 
 
-def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:
+def _create_file(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:
     """A new, locked file; ``None`` for it where a compaction took it away before it was locked."""
     number = 0
     while True:
@@ -90,7 +90,7 @@ def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:
         except FileExistsError:
             # left by a killed process that had this process's number
             number += 1
-    _lock(file)
+    _lock_file(file)
     try:
         if os.stat(str(path)).st_ino == os.fstat(file.fileno()).st_ino:
             return path, file
@@ -100,7 +100,7 @@ def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:
     return path, None
 
 
-def _lock(file: Any) -> None:
+def _lock_file(file: Any) -> None:
     try:
         import fcntl
     except ImportError:  # Windows keeps an open file from being removed by itself

@@ -67,7 +67,7 @@ class DatabaseEntry(NamedTuple):
 
     def holds(self, release: str) -> bool:
         """Whether a release is among those that it is about."""
-        return numbers(self.since) <= numbers(release) <= numbers(self.until)
+        return parse_release(self.since) <= parse_release(release) <= parse_release(self.until)
 
     def has(self, variant: str) -> bool:
         """Whether it has a call: ``float32-plain-dynamic``."""
@@ -160,7 +160,7 @@ class MadeCase(Case):
         entry = cls.entry(release.torch)
         if entry is None or not entry.has(variant):
             return ()
-        return asked_opsets(variant, release, exporter)
+        return choose_opsets(variant, release, exporter)
 
     @classmethod
     def entry(cls, release: str) -> Optional[DatabaseEntry]:
@@ -180,7 +180,7 @@ class MadeCase(Case):
         return any(which in entry.random for entry in cls.entries)
 
 
-def asked_opsets(variant: str, release: Release, exporter: str) -> Tuple[Optional[int], ...]:
+def choose_opsets(variant: str, release: Release, exporter: str) -> Tuple[Optional[int], ...]:
     """Opsets that an exporter is asked for; a dtype beside the first, and a form, take fewer of dynamo's."""
     every = release.opsets(exporter)
     dtype, _, form = (variant.split("-") + [""])[:3]
@@ -222,7 +222,7 @@ def make_cases(
             "entries": tuple(own),
             "exporters": (Exporter.TRACE.value, Exporter.DYNAMO.value),
             "code": code,
-            "make": staticmethod(_maker(make, name)),
+            "make": staticmethod(_bind_name(make, name)),
             "source": None if source is None else staticmethod(source),
         }
         key = re.sub(r"\W", "_", prefix + name)
@@ -230,7 +230,7 @@ def make_cases(
     return found
 
 
-def _maker(make: Callable[..., Any], name: str) -> MakeCall:
+def _bind_name(make: Callable[..., Any], name: str) -> MakeCall:
     return lambda variant: make(name, *variant.split("-"))
 
 
@@ -240,6 +240,6 @@ def read_entries(table: Path) -> List[DatabaseEntry]:
     return [DatabaseEntry(**json.loads(line)) for line in lines]
 
 
-def numbers(release: str) -> Tuple[int, ...]:
+def parse_release(release: str) -> Tuple[int, ...]:
     """A release so that it can be compared."""
     return tuple(int(part) for part in release.split("."))

@@ -52,35 +52,35 @@ _SIGNATURE_RULES = (
 )
 
 
-def tidy(text: str) -> str:
+def clean_text(text: str) -> str:
     """The text without colours, addresses and folders (file names stay), of a long one its head and its tail.
 
     Characters that no encoding has (half of a surrogate pair) and NUL are written as Python escapes them.
     """
     if len(text) > KEPT:
-        text = _ends(_GRAPH.sub("  (graph)\n", _ends(text, _SEARCHED, _SEARCHED)), _READ, _READ)
+        text = _cut_middle(_GRAPH.sub("  (graph)\n", _cut_middle(text, _SEARCHED, _SEARCHED)), _READ, _READ)
     text = _RUST_STACK.sub("\n", _OWN_FRAMES.sub("", _ANSI.sub("", text)))
     text = _PATH.sub(lambda match: match.group(1) or match.group(2), text)
     text = _ADDRESS.sub("0x…", text).strip()
     text = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
-    return _ends(text, _HEAD, KEPT - _HEAD - len(_CUT))
+    return _cut_middle(text, _HEAD, KEPT - _HEAD - len(_CUT))
 
 
-def _ends(text: str, head: int, tail: int) -> str:
+def _cut_middle(text: str, head: int, tail: int) -> str:
     """The text, or its two ends where it is longer than what is kept."""
     if len(text) <= head + tail + len(_CUT):
         return text
     return text[:head] + _CUT + text[-tail:]
 
 
-def message_id(text: str) -> str:
+def make_message_id(text: str) -> str:
     """First 16 hex digits of the text's sha256."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def signature(stage: str, kind: str, text: str) -> str:
+def make_signature(stage: str, kind: str, text: str) -> str:
     """``stage|exception|first line``, without what differs between equal failures (numbers, names, shapes)."""
-    line = _reason(text)
+    line = _find_reason(text)
     for pattern, replacement in _SIGNATURE_RULES:
         line = pattern.sub(replacement, line)
     return "{}|{}|{}".format(stage, kind, line.strip()[:_SIGNATURE_WIDTH])
@@ -91,8 +91,8 @@ def describe(stage: str, kind: str, text: str, reason: str = "") -> Tuple[str, s
 
     ``reason`` is the text of the innermost cause, where ``text`` begins with an outer one's words.
     """
-    kept = tidy(text)
-    return signature(stage, kind, tidy(reason) if reason else kept), message_id(kept), kept
+    kept = clean_text(text)
+    return make_signature(stage, kind, clean_text(reason) if reason else kept), make_message_id(kept), kept
 
 
 def describe_exception(stage: str, error: BaseException) -> Tuple[str, str, str]:
@@ -103,16 +103,16 @@ def describe_exception(stage: str, error: BaseException) -> Tuple[str, str, str]
         seen.add(id(chain[-1]))
     if len(chain) > 2 * _CAUSES:
         chain = chain[:_CAUSES] + chain[-_CAUSES:]
-    texts = ["{}: {}".format(type(item).__name__, tidy(words(item))) for item in chain]
+    texts = ["{}: {}".format(type(item).__name__, clean_text(read_text(item))) for item in chain]
     if sum(map(len, texts)) > KEPT:
         # half for the innermost: its reason is not lost behind what the outer ones dump
         shares = [KEPT // 2 // len(texts)] * (len(texts) - 1) + [KEPT // 2]
-        texts = [_ends(text, share * 2 // 3, share // 3) for text, share in zip(texts, shares)]
+        texts = [_cut_middle(text, share * 2 // 3, share // 3) for text, share in zip(texts, shares)]
     root = chain[-1]
-    return describe(stage, type(root).__name__, "\ncaused by ".join(texts), words(root))
+    return describe(stage, type(root).__name__, "\ncaused by ".join(texts), read_text(root))
 
 
-def words(error: BaseException) -> str:
+def read_text(error: BaseException) -> str:
     """What an exception says of itself; one whose ``__str__`` raises says that."""
     try:
         return str(error).strip()
@@ -120,7 +120,7 @@ def words(error: BaseException) -> str:
         return "(its text cannot be read: __str__ raised {})".format(type(problem).__name__)
 
 
-def _reason(text: str) -> str:
+def _find_reason(text: str) -> str:
     """The line that says why: the first that is not empty, without the runtime's C++ prefix."""
     for line in _CPP_PREFIX.sub("", text).split("\n"):
         if line.strip():

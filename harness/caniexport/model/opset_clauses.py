@@ -10,13 +10,13 @@ from caniexport.model.errors import UnknownName
 _COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq}
 
 
-def opset_in(opset: int, text: str) -> bool:
+def is_opset_in(opset: int, text: str) -> bool:
     """Whether an opset is within ``14``, ``9-14``, ``14-9``, ``>=11``, ``<11``, or several with commas; all by none."""
     clauses = [clause.strip() for clause in text.split(",") if clause.strip()]
-    return not clauses or any(_clause_takes(clause, opset) for clause in clauses)
+    return not clauses or any(_is_in_clause(clause, opset) for clause in clauses)
 
 
-def _clause_takes(clause: str, opset: int) -> bool:
+def _is_in_clause(clause: str, opset: int) -> bool:
     span = re.match(r"(\d+)\s*-\s*(\d+)$", clause)
     if span:
         low, high = sorted(map(int, span.groups()))

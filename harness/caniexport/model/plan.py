@@ -9,7 +9,7 @@ from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN, Case
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.releases import Release
-from caniexport.model.rows import MEASURING_VERSION, cell_key
+from caniexport.model.rows import MEASURING_VERSION, make_cell_key
 from caniexport.model.status import Exporter
 
 
@@ -25,8 +25,8 @@ class Cell(NamedTuple):
 
     @property
     def key(self) -> str:
-        """As :func:`caniexport.model.rows.cell_key` gives it for the cell's row."""
-        return cell_key(
+        """As :func:`caniexport.model.rows.make_cell_key` gives it for the cell's row."""
+        return make_cell_key(
             self.case_hash, MEASURING_VERSION, self.case, self.variant, self.exporter, self.opset, self.provider
         )
 
@@ -63,10 +63,10 @@ def cells(
     corpus: Dict[str, LoadedCase], release: Release, provider: str, selection: Selection = EVERYTHING
 ) -> List[Cell]:
     """Every cell of ``release`` that the selection takes, in the order of the corpus."""
-    return [cell for cell in _all_cells(corpus, release, provider) if selection.takes(cell)]
+    return [cell for cell in _plan_all(corpus, release, provider) if selection.takes(cell)]
 
 
-def groups(planned: Sequence[Cell]) -> "Dict[Tuple[str, str, str], List[Cell]]":
+def group_cells(planned: Sequence[Cell]) -> "Dict[Tuple[str, str, str], List[Cell]]":
     """Cells by (case, variant, exporter): the unit that pytest schedules."""
     found: Dict[Tuple[str, str, str], List[Cell]] = {}
     for cell in planned:
@@ -74,9 +74,9 @@ def groups(planned: Sequence[Cell]) -> "Dict[Tuple[str, str, str], List[Cell]]":
     return found
 
 
-def _all_cells(corpus: Dict[str, LoadedCase], release: Release, provider: str) -> Iterator[Cell]:
+def _plan_all(corpus: Dict[str, LoadedCase], release: Release, provider: str) -> Iterator[Cell]:
     for item in corpus.values():
-        if not issubclass(item.cls, Case) or not within(release.torch, item.cls.needs_torch):
+        if not issubclass(item.cls, Case) or not is_within(release.torch, item.cls.needs_torch):
             continue
         for name, variant in item.variants.items():
             if not variant.measured:
@@ -90,7 +90,7 @@ def _all_cells(corpus: Dict[str, LoadedCase], release: Release, provider: str) -
                     yield Cell(item.id, name, exporter, opset, case_hash, provider)
 
 
-def within(version: str, specifier: str) -> bool:
+def is_within(version: str, specifier: str) -> bool:
     """Whether a release (``1.10.2``) is within ``>=1.10,<2.0``; the few operators that case files use.
 
     Inside a measured environment ``packaging`` may be absent, so the comparison is our own; outside,
@@ -101,7 +101,7 @@ def within(version: str, specifier: str) -> bool:
         if not match:
             raise ValueError("version specifier {!r}: not understood".format(specifier))
         operator, text, wildcard = match.groups()
-        have, want = _numbers(version), _numbers(text)
+        have, want = _parse_version(version), _parse_version(text)
         if wildcard:
             have = have[: len(want)]
         width = max(len(have), len(want))
@@ -119,5 +119,5 @@ def within(version: str, specifier: str) -> bool:
     return True
 
 
-def _numbers(text: str) -> Tuple[int, ...]:
+def _parse_version(text: str) -> Tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text.split("+")[0]))

@@ -129,7 +129,7 @@ RELEASES: Tuple[Release, ...] = (
     Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-10-28"),
 )
 
-#: the releases measured when nothing else is said: each stands for an era of the exporters
+#: the releases measured by default: each stands for an era of the exporters
 DEFAULT_RELEASES = ("1.3.1", "1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0")
 
 
@@ -147,7 +147,7 @@ class ReleaseTarget(NamedTuple):
     profile: str = "newest"
 
 
-def target(environment: str) -> ReleaseTarget:
+def parse_environment_name(environment: str) -> ReleaseTarget:
     """``torch2.5-opset17-cpu`` -> release 2.5, opset 17, provider cpu; ``torch2.9.1-period-cpu`` -> profile period."""
     match = _ENVIRONMENT.match(environment)
     if match is None:
@@ -157,12 +157,12 @@ def target(environment: str) -> ReleaseTarget:
     return ReleaseTarget(match.group("release"), opsets, match.group("provider"), match.group("profile") or "newest")
 
 
-def environment_name(torch: str, profile: str, provider: str) -> str:
+def make_environment_name(torch: str, profile: str, provider: str) -> str:
     """The name of the tox environment of a release: ``torch2.9.1-period-cpu``, ``torch2.9.1-cpu``."""
     return "-".join(["torch" + torch, *([] if profile == "newest" else [profile]), provider])
 
 
-def table() -> Tuple[Release, ...]:
+def read_table() -> Tuple[Release, ...]:
     """The releases, oldest first: this file's, or those of the file that ``CANIEXPORT_RELEASES`` names."""
     other = os.environ.get("CANIEXPORT_RELEASES")
     if not other:
@@ -172,9 +172,9 @@ def table() -> Tuple[Release, ...]:
     except BaseException as error:  # whatever is in that file, SystemExit included
         if isinstance(error, KeyboardInterrupt):
             raise
-        said = "has no RELEASES" if isinstance(error, KeyError) else "{}: {}".format(type(error).__name__, error)
+        problem = "has no RELEASES" if isinstance(error, KeyError) else "{}: {}".format(type(error).__name__, error)
         raise UnknownName(
-            "CANIEXPORT_RELEASES names {}, which is no table of releases ({})".format(other, said)
+            "CANIEXPORT_RELEASES names {}, which is no table of releases ({})".format(other, problem)
         ) from error
     if not found or not all(isinstance(item, Release) for item in found):
         raise UnknownName("CANIEXPORT_RELEASES names {}, whose RELEASES are no releases".format(other))
@@ -189,7 +189,7 @@ def find(name: str) -> Release:
     the releases there are.
     """
     releases: Dict[str, Release] = {}
-    for release in table():
+    for release in read_table():
         releases[release.minor] = release
         releases[release.torch] = release
     if name in releases:
@@ -198,19 +198,19 @@ def find(name: str) -> Release:
     minor = ".".join(parts[:2])
     if len(parts) == 3 and all(part.isdigit() for part in parts) and minor in releases:
         return releases[minor]._replace(torch=name, released="")
-    if len(parts) == 3 and _is_newer(parts, table()[-1]):
-        return table()[-1]._replace(torch=name, released="")
+    if len(parts) == 3 and _is_newer(parts, read_table()[-1]):
+        return read_table()[-1]._replace(torch=name, released="")
     raise UnknownName(
-        "no torch release {!r} in the table; it has {}".format(name, ", ".join(item.torch for item in table()))
+        "no torch release {!r} in the table; it has {}".format(name, ", ".join(item.torch for item in read_table()))
     )
 
 
 def is_proposal(release: Release) -> bool:
     """Whether the table has no entry for this release's minor."""
-    return release.minor not in {known.minor for known in table()}
+    return release.minor not in {known.minor for known in read_table()}
 
 
-def as_entry(release: Release) -> str:
+def format_entry(release: Release) -> str:
     """A release as the line to add to the table."""
     pins = next((name for name, value in globals().items() if name.startswith("_PY") and value == release.pins), None)
     words = [repr(release.torch), repr(release.python), pins or repr(release.pins), repr(release.torchscript)]

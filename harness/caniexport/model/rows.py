@@ -288,7 +288,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
 }
 
 
-def cell_key(
+def make_cell_key(
     case_hash: str, measuring: int, case: str, variant: str, exporter: str, opset: Optional[int], provider: str
 ) -> str:
     """What makes a cell of an environment new: the same key is never measured twice on the same pins."""

@@ -54,7 +54,7 @@ def load(model: bytes, provider: str, options: Mapping[str, Any]) -> Session:
 
     started = time.perf_counter()
     wanted = PROVIDERS[provider]
-    handle = _open(onnxruntime.InferenceSession, model, _session_options(options), wanted)
+    handle = _open_session(onnxruntime.InferenceSession, model, make_session_options(options), wanted)
     # before 1.0 a session does not tell; the package for the CPU has that provider alone
     have = handle.get_providers() if hasattr(handle, "get_providers") else [PROVIDERS["cpu"]]
     if have[:1] != [wanted]:
@@ -63,7 +63,7 @@ def load(model: bytes, provider: str, options: Mapping[str, Any]) -> Session:
     return Session(handle, names, time.perf_counter() - started)
 
 
-def _open(session: Any, model: bytes, settings: Any, wanted: str) -> Any:
+def _open_session(session: Any, model: bytes, settings: Any, wanted: str) -> Any:
     if "providers" in inspect.signature(session.__init__).parameters:
         return session(model, settings, providers=[wanted])
     opened = session(model, settings)  # before 1.1
@@ -72,7 +72,8 @@ def _open(session: Any, model: bytes, settings: Any, wanted: str) -> Any:
     return opened
 
 
-def _session_options(options: Mapping[str, Any]) -> Any:
+def make_session_options(options: Mapping[str, Any]) -> Any:
+    """Return single-threaded, quiet ``SessionOptions`` with these attributes."""
     import onnxruntime
 
     settings = onnxruntime.SessionOptions()
@@ -89,7 +90,7 @@ def _session_options(options: Mapping[str, Any]) -> Any:
     return settings
 
 
-def version() -> str:
+def read_version() -> str:
     """Version of the installed onnxruntime."""
     import onnxruntime
 
@@ -104,7 +105,7 @@ class UncertainInputs(Exception):
 Source = Union[str, int]
 
 
-def sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Source]:
+def choose_sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Source]:
     """Return where the array of each input of a file (``onnx.ValueInfoProto``) comes from, by the input's name.
 
     ``arguments`` has the module's arguments of the exported input set by name, Python numbers as 0-d arrays;
@@ -120,7 +121,7 @@ def sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Seq
     for candidates in (by_position, list(arguments.items())):
         if len(names) == len(candidates):
             return dict(zip(names, (source for source, _ in candidates)))
-        fitting = _fitting(inputs, candidates)
+        fitting = _find_fitting(inputs, candidates)
         if len(fitting) == 1:
             return dict(zip(names, fitting[0]))
     most = max(len(positional), len(arguments))
@@ -133,12 +134,12 @@ def sources(inputs: Sequence[Any], arguments: Mapping[str, Any], positional: Seq
     )
 
 
-def feeds(chosen: Mapping[str, Source], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
-    """Return the array of each input, as :func:`sources` chose them."""
+def make_feeds(chosen: Mapping[str, Source], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
+    """Return the array of each input, as :func:`choose_sources` chose them."""
     return {name: positional[key] if isinstance(key, int) else arguments[key] for name, key in chosen.items()}
 
 
-def _fitting(inputs: Sequence[Any], candidates: Sequence[Tuple[Source, Any]]) -> List[Tuple[Source, ...]]:
+def _find_fitting(inputs: Sequence[Any], candidates: Sequence[Tuple[Source, Any]]) -> List[Tuple[Source, ...]]:
     """The first two choices of candidates, in their order, that fit the inputs by type and shape."""
     choices = itertools.combinations(candidates, len(inputs))
     fitting = (choice for choice in choices if all(_fits(item, array) for item, (_, array) in zip(inputs, choice)))

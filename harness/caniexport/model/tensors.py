@@ -90,22 +90,22 @@ def boolean(*shape: int) -> Spec:
 
 def values(data: Any, dtype: str = "float32") -> Spec:
     """A tensor with exactly these values (a nested sequence, or a number for a 0-d tensor)."""
-    import_shape = _shape_of(data)
+    import_shape = _find_shape(data)
     return Spec(dtype, import_shape, data=data)
 
 
-def _shape_of(data: Any) -> Tuple[int, ...]:
+def _find_shape(data: Any) -> Tuple[int, ...]:
     if isinstance(data, (list, tuple)):
-        return (len(data),) + (_shape_of(data[0]) if data else ())
+        return (len(data),) + (_find_shape(data[0]) if data else ())
     return ()
 
 
-def materialise(item: Any, seed: str) -> Any:
+def make_values(item: Any, seed: str) -> Any:
     """Turn a nested input (specs, numbers, tuples, lists, dicts, ``None``) into numpy arrays and plain values."""
     if isinstance(item, Spec):
         return item.array(seed)
     if isinstance(item, (list, tuple)):
-        return type(item)(materialise(part, "{}.{}".format(seed, i)) for i, part in enumerate(item))
+        return type(item)(make_values(part, "{}.{}".format(seed, i)) for i, part in enumerate(item))
     if isinstance(item, dict):
-        return {key: materialise(part, "{}.{}".format(seed, key)) for key, part in item.items()}
+        return {key: make_values(part, "{}.{}".format(seed, key)) for key, part in item.items()}
     return item

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from caniexport.measure.progress import RowCount, count_cells, noted_plan
+from caniexport.measure.progress import RowCount, count_cells, read_plan
 
 _JOURNAL = re.compile(r"torch-(?P<torch>.+)-(?P<provider>[a-z]+)-(?P<run>\d{8}T\d{6}-\w+)-\d+\.jsonl")
 #: a journal that was written to within these seconds belongs to a run that goes on
@@ -72,7 +72,7 @@ def going(local: Path, now: float, planned: Mapping[str, int], count: RowCount |
         name = f"torch{torch}-{provider}"
         quiet = now - max(times + _written(local / "again" / name))
         if quiet < _ALIVE:
-            expected = noted_plan(local, name, run) or planned.get(torch)
+            expected = read_plan(local, name, run) or planned.get(torch)
             sample = _sample(local, name, run)
             found.append(Going(torch, provider, run, count.of(run), now - begun[run], quiet, expected, sample))
     return found

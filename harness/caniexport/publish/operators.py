@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport.corpus.operator_table import read_entries, table_path
-from caniexport.model.made_cases import OF_PYTHON, OPERATORS, numbers
+from caniexport.model.made_cases import OF_PYTHON, OPERATORS, parse_release
 from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store import Dataset, digests, writer
 
@@ -48,7 +48,9 @@ def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
     """Write the summary: that of the releases with local rows anew, those of others as it was published."""
     dataset = Dataset.open(None, home.local)
     entries = read_entries(table_path(home))
-    measured = sorted((str(torch) for (torch,) in dataset.distinct(("torch",), {"corpus": (OPERATORS,)})), key=numbers)
+    measured = sorted(
+        (str(torch) for (torch,) in dataset.distinct(("torch",), {"corpus": (OPERATORS,)})), key=parse_release
+    )
     fresh = {release: list(summarised(release, _cells(dataset, release), entries)) for release in measured}
     path = home.published / f"{NAME}.parquet"
     rows = [row for row in Dataset.open(home.published, None).records(NAME) if row["torch"] not in fresh]
@@ -58,7 +60,9 @@ def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
             writer.write(path, NAME, rows)
     size = path.stat().st_size if path.is_file() else 0
     counts = {release: sum(row["torch"] == release for row in rows) for release in {row["torch"] for row in rows}}
-    return OperatorsReport(dict(sorted(counts.items(), key=lambda item: numbers(item[0]))), size, dataset.problems)
+    return OperatorsReport(
+        dict(sorted(counts.items(), key=lambda item: parse_release(item[0]))), size, dataset.problems
+    )
 
 
 def summarised(

@@ -19,7 +19,7 @@ from typing import Any
 
 from caniexport.corpus import replays, upstream
 from caniexport.corpus.claim_files import read_documents
-from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
+from caniexport.corpus.claims import COLUMNS, adjudicate, find_runtime_claims
 from caniexport.gate.staging import Flaw, Staging
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
@@ -204,7 +204,7 @@ class _Publication:
         self._add("environments.parquet", "environments", judged)
         records = {case: documented.records for case, documented in self._documents.items()}
         self._add_rows("cases", case_rows(self._corpus, records))
-        self._add_rows("sources", upstream.rows(self._corpus))
+        self._add_rows("sources", upstream.make_rows(self._corpus))
         sql.insert(database, "fresh_declared", "declared", list(gather(self._local, problems)))
         declared = (
             f"SELECT * FROM ({self._before('declared')}) WHERE release NOT IN (SELECT release FROM fresh_declared) "
@@ -257,7 +257,7 @@ class _Publication:
 
     def _claims(self, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The claims as they are judged by the rows, those of one case after the other."""
-        naming, left = set(naming_a_runtime(self._documents)), dict(self._corpus)
+        naming, left = set(find_runtime_claims(self._documents)), dict(self._corpus)
         self._keep_replays(naming)
         with contextlib.closing(self._staging.database.cursor()) as cursor:
             cursor.execute(f'SELECT {", ".join(map(sql.name, COLUMNS))} FROM cells ORDER BY "case", line')

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from caniexport.measure.environment_cases import wanted
+from caniexport.measure.environment_cases import resolve_variant
 from caniexport.model.case import PLAIN, EnvironmentCase, Variant
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
@@ -228,7 +228,7 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) 
 def _environment_script(loaded: LoadedCase, shown: ShownCell) -> str:
     """The packages of an environment case and its line: whether they install is the first half of the answer."""
     assert issubclass(loaded.cls, EnvironmentCase)
-    what = wanted(loaded.cls, loaded.environment_variants[shown.variant])
+    what = resolve_variant(loaded.cls, loaded.environment_variants[shown.variant])
     lines = [loaded.cls.title(), "", f"{loaded.id}/{shown.variant}: these packages on Python {what.python}", ""]
     lines += [*_measured(shown), ""]
     lines += ["`uv run --no-build --script FILE` makes the environment (stage resolve) and runs it (stage import)."]

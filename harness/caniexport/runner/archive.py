@@ -78,7 +78,7 @@ class ArchiveEntry(NamedTuple):
     @property
     def key(self) -> str:
         """What is run once per runtime: the bundle with its session options."""
-        return self.bundle + session_text(self.options)
+        return self.bundle + format_options(self.options)
 
 
 class BundleFiles(NamedTuple):
@@ -89,7 +89,7 @@ class BundleFiles(NamedTuple):
     outputs: List[List[bytes]]
 
 
-def session_text(options: Mapping[str, Any]) -> str:
+def format_options(options: Mapping[str, Any]) -> str:
     """Session options as a row has them: a JSON object, empty text for none."""
     return json.dumps(options, sort_keys=True) if options else ""
 
@@ -107,7 +107,7 @@ class Archive:
             raise UnusableArchive("{}: no archive of bundles, or cut off ({})".format(path, error)) from error
         names = self._zip.namelist()
         for name in names:
-            if _leaves(name):
+            if _is_outside(name):
                 raise UnusableArchive("{}: its entry {!r} points outside the archive; not used".format(path, name))
         if MANIFEST not in names:
             raise UnusableArchive("{}: no archive of bundles (it has no {})".format(path, MANIFEST))
@@ -155,13 +155,13 @@ class Archive:
         except (*DAMAGED, KeyError, TypeError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
         for number, entry in enumerate(entries):
-            why = _unfit(entry)
+            why = _find_problem(entry)
             if why:
                 raise UnusableArchive("{}: entry {} of its {}: {}".format(self.path, number, MANIFEST, why))
         return entries
 
 
-def _unfit(entry: ArchiveEntry) -> str:
+def _find_problem(entry: ArchiveEntry) -> str:
     """Why an entry cannot be used, empty where it can: its words become rows, and these files and scripts."""
     if not isinstance(entry.bundle, str) or not _NAME.fullmatch(entry.bundle):
         return "{!r:.80} is no bundle's name".format(entry.bundle)
@@ -202,14 +202,14 @@ def unpack(name: str, data: bytes) -> BundleFiles:
         raise UnusableBundle("bundle {} has no model".format(name))
     ordered = [sets[number] for number in sorted(sets)]
     return BundleFiles(
-        model, [_in_order(one["input"]) for one in ordered], [_in_order(one["output"]) for one in ordered]
+        model, [_order_files(one["input"]) for one in ordered], [_order_files(one["output"]) for one in ordered]
     )
 
 
-def _in_order(files: Dict[int, bytes]) -> List[bytes]:
+def _order_files(files: Dict[int, bytes]) -> List[bytes]:
     return [files[position] for position in sorted(files)]
 
 
-def _leaves(name: str) -> bool:
+def _is_outside(name: str) -> bool:
     parts = name.replace("\\", "/").split("/")
     return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]

@@ -18,7 +18,7 @@ from caniexport.model.status import Stage, Status
 from caniexport.runner import one
 from caniexport.runner.adapters.base import Adapter
 from caniexport.runner.archive import Archive, ArchiveEntry
-from caniexport.runner.one import Ran
+from caniexport.runner.one import BundleResult
 from caniexport.worker.failures import Ending, Outcome
 
 #: rows that say nothing of a runtime: its CPU provider has nothing to add
@@ -26,45 +26,45 @@ _SAYS_NOTHING = (Status.SKIP.value, Status.INVALID.value)
 _WORDS = 300
 
 
-def wanted(outcome: Outcome) -> bool:
+def is_comparable(outcome: Outcome) -> bool:
     """Whether the CPU provider is to be asked."""
     return outcome.row["status"] not in _SAYS_NOTHING
 
 
-def compared(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: Ran) -> Outcome:
+def compare_with_cpu(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: BundleResult) -> Outcome:
     """The outcome with the facts that the CPU provider ``cpu`` adds. Never raises."""
-    second = one.run(cpu, archive, entry, _silent)
+    second = one.run_bundle(cpu, archive, entry, _silent)
     row = second.outcome.row
     facts: Dict[str, Any] = {name: row[name] for name in ("status", "signature") if row.get(name)}
     if ran.outputs is not None and second.outputs is not None:
-        facts.update(_apart(entry, ran, second))
-    return _with(ran.outcome, facts)
+        facts.update(_measure_difference(entry, ran, second))
+    return _add_facts(ran.outcome, facts)
 
 
-def lost(so_far: Outcome, ending: Ending, text: str) -> Outcome:
+def note_end(so_far: Outcome, ending: Ending, text: str) -> Outcome:
     """The outcome of a bundle whose file ended the process on the CPU provider."""
-    return _with(so_far, {"status": ending.status.value, "signature": text[:_WORDS]})
+    return _add_facts(so_far, {"status": ending.status.value, "signature": text[:_WORDS]})
 
 
-def _apart(entry: ArchiveEntry, ran: Ran, second: Ran) -> Dict[str, Any]:
+def _measure_difference(entry: ArchiveEntry, ran: BundleResult, second: BundleResult) -> Dict[str, Any]:
     try:
-        found = one.difference(entry, second.outputs or [], ran.outputs or [], "the provider")
+        found = one.measure_difference(entry, second.outputs or [], ran.outputs or [], "the provider")
     except Exception as error:  # values that are no arrays: told, as whatever else is found
         return {"agrees": False, "differs": str(error)[:_WORDS]}
     if found is None:
         return {}
     facts: Dict[str, Any] = {"agrees": not found.problem, "rtol": found.rtol, "atol": found.atol}
-    facts.update(max_abs_error=_short(found.max_abs), max_rel_error=_short(found.max_rel))
+    facts.update(max_abs_error=_round(found.max_abs), max_rel_error=_round(found.max_rel))
     if found.problem:
         facts["differs"] = found.problem[:_WORDS]
     return facts
 
 
-def _with(outcome: Outcome, facts: Dict[str, Any]) -> Outcome:
+def _add_facts(outcome: Outcome, facts: Dict[str, Any]) -> Outcome:
     return outcome._replace(row=dict(outcome.row, facts={"cpu": facts}))
 
 
-def _short(value: float) -> float:
+def _round(value: float) -> float:
     """Three digits: what an error is worth, and a row that stays small."""
     return float("{:.3g}".format(value))
 

@@ -25,7 +25,7 @@ class EntryChoice(NamedTuple):
     done: FrozenSet[str] = frozenset()
 
 
-def parse(words: Sequence[str]) -> Dict[str, List[str]]:
+def parse_patterns(words: Sequence[str]) -> Dict[str, List[str]]:
     """``["op=Resize", "op=Conv*"]`` as patterns by key. Raises :class:`UnknownName`."""
     found: Dict[str, List[str]] = {}
     for word in words:
@@ -36,33 +36,33 @@ def parse(words: Sequence[str]) -> Dict[str, List[str]]:
     return found
 
 
-def places(archive: Archive, choice: EntryChoice) -> List[int]:
+def choose_entries(archive: Archive, choice: EntryChoice) -> List[int]:
     """The places of the entries to run, in their order. Raises :class:`UnknownName` where nothing is left to choose."""
     contents = archive.contents()
     numbered = list(enumerate(archive.entries))
     along = [place for place, entry in numbered if entry.corpus in ALONG]
-    wanted = [place for place, entry in numbered if entry.corpus not in ALONG and _takes(choice, entry, contents)]
+    wanted = [place for place, entry in numbered if entry.corpus not in ALONG and _is_chosen(choice, entry, contents)]
     if choice.only and not wanted:
         words = [key + "=" + pattern for key, patterns in choice.only.items() for pattern in patterns]
         raise UnknownName("no file of {} has {}".format(archive.path, " ".join(words)))
     if choice.sample:
-        wanted = sorted(wanted, key=lambda place: _drawn(archive.entries[place], choice.seed))[: choice.sample]
+        wanted = sorted(wanted, key=lambda place: _draw_key(archive.entries[place], choice.seed))[: choice.sample]
     return [place for place in sorted(along + wanted) if archive.entries[place].key not in choice.done]
 
 
-def _takes(choice: EntryChoice, entry: ArchiveEntry, contents: Mapping[str, Contents]) -> bool:
-    values = _values(entry, contents.get(entry.bundle, Contents(0, [])))
+def _is_chosen(choice: EntryChoice, entry: ArchiveEntry, contents: Mapping[str, Contents]) -> bool:
+    values = _collect_values(entry, contents.get(entry.bundle, Contents(0, [])))
     return all(
         any(fnmatchcase(value, pattern) for value in values[key] for pattern in patterns)
         for key, patterns in choice.only.items()
     )
 
 
-def _values(entry: ArchiveEntry, about: Contents) -> Dict[str, Sequence[str]]:
+def _collect_values(entry: ArchiveEntry, about: Contents) -> Dict[str, Sequence[str]]:
     """What the patterns of each key are held against."""
     cases = (entry.case, entry.case + "/" + entry.variant)
     return {"op": about.ops, "opset": (str(about.opset),), "case": cases, "corpus": (entry.corpus,)}
 
 
-def _drawn(entry: ArchiveEntry, seed: str) -> str:
+def _draw_key(entry: ArchiveEntry, seed: str) -> str:
     return hashlib.sha256((seed + entry.key).encode("utf-8")).hexdigest()

@@ -22,42 +22,42 @@ class Contents(NamedTuple):
     ops: List[str]
 
 
-def contents(model: bytes) -> Contents:
+def read_contents(model: bytes) -> Contents:
     """What a serialised model has, subgraphs and functions included; nothing of bytes that are no model."""
     try:
-        found = wire.grouped(model)
-        nodes = [node for _, graph in found.get(_GRAPH, []) for node in _nodes(graph, _GRAPH_NODE)]
-        nodes += [node for _, function in found.get(_FUNCTIONS, []) for node in _nodes(function, _FUNCTION_NODE)]
-        return Contents(max(_opsets(found.get(_OPSET_IMPORT, [])), default=0), sorted(set(nodes)))
+        found = wire.group_fields(model)
+        nodes = [node for _, graph in found.get(_GRAPH, []) for node in _walk_nodes(graph, _GRAPH_NODE)]
+        nodes += [node for _, function in found.get(_FUNCTIONS, []) for node in _walk_nodes(function, _FUNCTION_NODE)]
+        return Contents(max(_read_opsets(found.get(_OPSET_IMPORT, [])), default=0), sorted(set(nodes)))
     except wire.Malformed:
         return Contents(0, [])
 
 
-def _nodes(message: wire.Value, field: int) -> Iterator[str]:
+def _walk_nodes(message: wire.Value, field: int) -> Iterator[str]:
     """The operators of a graph or of a function, by its field of nodes."""
-    for _, data in wire.grouped(_bytes(message)).get(field, []):
-        node = wire.grouped(_bytes(data))
-        yield _text(node.get(_OP_TYPE, []))
+    for _, data in wire.group_fields(_require_bytes(message)).get(field, []):
+        node = wire.group_fields(_require_bytes(data))
+        yield _decode(node.get(_OP_TYPE, []))
         for _, attribute in node.get(_ATTRIBUTE, []):
-            parts = wire.grouped(_bytes(attribute))
+            parts = wire.group_fields(_require_bytes(attribute))
             for _, graph in [*parts.get(_SUBGRAPH, []), *parts.get(_SUBGRAPHS, [])]:
-                for name in _nodes(graph, _GRAPH_NODE):
+                for name in _walk_nodes(graph, _GRAPH_NODE):
                     yield name
 
 
-def _opsets(imports: List[Tuple[int, wire.Value]]) -> Iterator[int]:
+def _read_opsets(imports: List[Tuple[int, wire.Value]]) -> Iterator[int]:
     for _, data in imports:
-        fields = wire.grouped(_bytes(data))
-        if _text(fields.get(_DOMAIN, [])) in _OWN_DOMAINS:
-            for number in wire.integers(fields.get(_VERSION, [])):
+        fields = wire.group_fields(_require_bytes(data))
+        if _decode(fields.get(_DOMAIN, [])) in _OWN_DOMAINS:
+            for number in wire.read_integers(fields.get(_VERSION, [])):
                 yield number
 
 
-def _bytes(value: wire.Value) -> bytes:
+def _require_bytes(value: wire.Value) -> bytes:
     if isinstance(value, int):
         raise wire.Malformed("a number where a message is wanted")
     return bytes(value)
 
 
-def _text(found: List[Tuple[int, wire.Value]]) -> str:
-    return wire.joined(found).decode("utf-8", "replace")
+def _decode(found: List[Tuple[int, wire.Value]]) -> str:
+    return wire.join_parts(found).decode("utf-8", "replace")

@@ -29,7 +29,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 from caniexport.model.errors import CorpusError, UnknownName
-from caniexport.model.opset_clauses import opset_in
+from caniexport.model.opset_clauses import is_opset_in
 from caniexport.model.status import MEASURED, WORKS, Status
 
 _REQUIRED = ("case", "allowed", "reason", "review")
@@ -106,16 +106,16 @@ class ReplayResult(NamedTuple):
 def read(text: str, where: str) -> List[Expectation]:
     """The entries of a file's text. Raises :class:`CorpusError` naming the entry and what is wrong with it."""
     try:
-        data = _toml(text)
+        data = _parse_toml(text)
     except ValueError as error:
         raise CorpusError("{}: cannot be read as a list of expectations ({})".format(where, error)) from error
     unknown = [key for key in data if key != "expect"]
     if unknown or not isinstance(data.get("expect", []), list):
         raise CorpusError("{}: tables [[expect]] are wanted{}".format(where, ", not " + unknown[0] if unknown else ""))
-    return [_entry(item, number, where) for number, item in enumerate(data.get("expect", []), start=1)]
+    return [_read_entry(item, number, where) for number, item in enumerate(data.get("expect", []), start=1)]
 
 
-def of_files(text: str, where: str) -> List[Expectation]:
+def read_for_files(text: str, where: str) -> List[Expectation]:
     """The entries of a list about files. Raises :class:`CorpusError`."""
     entries = read(text, where)
     for entry in entries:
@@ -129,9 +129,9 @@ def of_files(text: str, where: str) -> List[Expectation]:
     return entries
 
 
-def expected(result: ReplayResult, entries: Iterable[Expectation]) -> str:
+def find_reason(result: ReplayResult, entries: Iterable[Expectation]) -> str:
     """The reason of the entry that says this end is no news; empty where none does."""
-    return next((entry.reason for entry in entries if takes(entry, result) and result.status in entry.allowed), "")
+    return next((entry.reason for entry in entries if matches(entry, result) and result.status in entry.allowed), "")
 
 
 def is_marked(corpus: str, variant: str) -> bool:
@@ -139,32 +139,34 @@ def is_marked(corpus: str, variant: str) -> bool:
     return corpus == _NODE_TESTS and "." in variant.rpartition("-")[2]
 
 
-def takes(entry: Expectation, result: ReplayResult) -> bool:
+def matches(entry: Expectation, result: ReplayResult) -> bool:
     """Whether an entry is about this file."""
     return (
         entry.names(result.case, result.variant, result.corpus)
-        and (not entry.opset or opset_in(result.opset, entry.opset))
+        and (not entry.opset or is_opset_in(result.opset, entry.opset))
         and entry.provider in ("", result.provider)
         and (not entry.op or any(fnmatchcase(op, entry.op) for op in result.ops))
     )
 
 
-def judge(
+def find_unmet(
     entries: Sequence[Expectation], results: Sequence[ReplayResult], today: datetime.date
 ) -> List[UnmetExpectation]:
     """The entries that do not hold of these files: past their review date, about none of them, or seen to pass."""
-    return [found for entry in entries for found in _findings(entry, results, today)]
+    return [found for entry in entries for found in _check_entry(entry, results, today)]
 
 
-def _findings(entry: Expectation, results: Sequence[ReplayResult], today: datetime.date) -> Iterator[UnmetExpectation]:
-    about = [result for result in results if takes(entry, result) and result.status in MEASURED]
+def _check_entry(
+    entry: Expectation, results: Sequence[ReplayResult], today: datetime.date
+) -> Iterator[UnmetExpectation]:
+    about = [result for result in results if matches(entry, result) and result.status in MEASURED]
     passing = [result for result in about if result.status in WORKS and result.status not in entry.allowed]
     shown = tuple(sorted({"{}/{}".format(result.case, result.variant) for result in passing})[:_SHOWN])
-    for found in unmet(entry, len(about), len(passing), "file", shown, today):
+    for found in check_expectation(entry, len(about), len(passing), "file", shown, today):
         yield found
 
 
-def unmet(
+def check_expectation(
     entry: Expectation, measured: int, passing: int, thing: str, shown: Tuple[str, ...], today: datetime.date
 ) -> Iterator[UnmetExpectation]:
     """What is wrong with an entry that is about so many measured cells or files, of which so many pass."""
@@ -177,7 +179,7 @@ def unmet(
         yield UnmetExpectation(Trouble.UNEXPECTED_PASS, entry, words, shown)
 
 
-def _toml(text: str) -> Dict[str, Any]:
+def _parse_toml(text: str) -> Dict[str, Any]:
     """Raises :class:`ValueError` for text that is no TOML."""
     try:
         import tomllib
@@ -190,16 +192,16 @@ def _toml(text: str) -> Dict[str, Any]:
     return found
 
 
-def _entry(item: Mapping[str, Any], number: int, where: str) -> Expectation:
+def _read_entry(item: Mapping[str, Any], number: int, where: str) -> Expectation:
     try:
-        return _checked(item, number)
+        return _check_keys(item, number)
     except (UnknownName, ValueError) as error:
         raise CorpusError("{}: entry {}: {}".format(where, number, error)) from error
 
 
-def _checked(item: Mapping[str, Any], number: int) -> Expectation:
+def _check_keys(item: Mapping[str, Any], number: int) -> Expectation:
     for key in item:
-        _require("key", key, _REQUIRED + _OPTIONAL)
+        _require_known("key", key, _REQUIRED + _OPTIONAL)
     for key in _REQUIRED:
         if not item.get(key):
             raise ValueError("{} is missing".format(key))
@@ -207,13 +209,13 @@ def _checked(item: Mapping[str, Any], number: int) -> Expectation:
         raise ValueError("review: {!r} is no date (2027-06-30 is)".format(item["review"]))
     allowed = [item["allowed"]] if isinstance(item["allowed"], str) else item["allowed"]
     for status in allowed:
-        _require("status", str(status), [member.value for member in Status])
+        _require_known("status", str(status), [member.value for member in Status])
     text = {key: str(item.get(key, "")) for key in ("case", "reason") + _OPTIONAL}
-    opset_in(1, text["opset"])
+    is_opset_in(1, text["opset"])
     return Expectation(number=number, allowed=frozenset(map(Status, allowed)), review=item["review"], **text)
 
 
-def _require(kind: str, name: str, known: Sequence[str]) -> None:
+def _require_known(kind: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         near = difflib.get_close_matches(name, known) or known
         raise ValueError("unknown {} {!r} (nearest: {})".format(kind, name, ", ".join(near)))

@@ -16,16 +16,16 @@ from typing import Any, Dict, List, Optional, Sequence
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import describe
-from caniexport.model.printable import printable
+from caniexport.model.printable import escape_control
 from caniexport.model.status import Status
 from caniexport.runner import adapters, chosen, own_runtime, report, supervise
 from caniexport.runner.adapters.base import Running, Unavailable
-from caniexport.runner.archive import Archive, ArchiveEntry, session_text
-from caniexport.runner.expectations import Expectation, of_files
+from caniexport.runner.archive import Archive, ArchiveEntry, format_options
+from caniexport.runner.expectations import Expectation, read_for_files
 from caniexport.runner.report import EndedFile
 from caniexport.worker import envinfo
-from caniexport.worker.codehash import replay_code_hash
-from caniexport.worker.failures import Outcome, fail
+from caniexport.worker.codehash import hash_replay_code
+from caniexport.worker.failures import Outcome, failed_outcome
 from caniexport.worker.isolate import Limits
 
 #: days after which somebody looks again at what a written list expects
@@ -40,19 +40,19 @@ def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
     use; whatever the rows say is a measurement, not an error, unless a list of expectations is given: then 1 where a
     file does not work that it does not expect, or where an entry of it does not hold.
     """
-    options = _parser(program).parse_args(arguments)
+    options = _make_parser(program).parse_args(arguments)
     path = program or Path(options.archive)
     try:
-        return _Run(options, Archive(path), path).go()
+        return _ReplayRun(options, Archive(path), path).go()
     except (UnknownName, CorpusError) as error:
-        sys.stderr.write(printable("{}\n".format(error)))
+        sys.stderr.write(escape_control("{}\n".format(error)))
         return 2
     except CaniexportError as error:
-        sys.stderr.write(printable("{}\n".format(error)))
+        sys.stderr.write(escape_control("{}\n".format(error)))
         return 1
 
 
-def _parser(program: Optional[Path]) -> argparse.ArgumentParser:
+def _make_parser(program: Optional[Path]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python {}".format(program) if program else "python -m caniexport.runner",
         description="Run the bundles of an archive on a runtime and write one row for each.",
@@ -85,33 +85,33 @@ def _parser(program: Optional[Path]) -> argparse.ArgumentParser:
     return parser
 
 
-class _Run:
+class _ReplayRun:
     """One invocation: its environment's row first, then a row for each bundle."""
 
     def __init__(self, options: argparse.Namespace, archive: Archive, path: Path) -> None:
         self.options = options
         self.archive = archive
-        self.adapter = adapters.find(options.runtime, options.provider)
-        self.own = own_runtime.facts(options.runtime) if own_runtime.is_file(options.runtime) else {}
-        self.expectations = _expectations(options.expectations)
-        self.run_id = options.run_id or _run_id()
+        self.adapter = adapters.find_adapter(options.runtime, options.provider)
+        self.own = own_runtime.hash_adapter(options.runtime) if own_runtime.is_adapter_file(options.runtime) else {}
+        self.expectations = _read_expectations(options.expectations)
+        self.run_id = options.run_id or _make_run_id()
         limits = Limits(options.timeout, options.memory)
         self.settings = supervise.ReplaySettings(path, options.runtime, self.adapter.provider, limits)
         self.counts: "Counter[str]" = Counter()
         self.ended: Dict[int, EndedFile] = {}
 
     def go(self) -> int:
-        places = chosen.places(self.archive, self._choice())
+        places = chosen.choose_entries(self.archive, self._choice())
         with self._journal() as journal:
             try:
-                running = supervise.start(self.settings)
+                running = supervise.start_runtime(self.settings)
             except Unavailable as error:
                 return self._unavailable(journal, error)
             environment = self._environment(running)
             environment["planned"] = len(places)
             journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
             started = time.monotonic()
-            for place, outcome in supervise.run(self.settings, places, self.options.workers):
+            for place, outcome in supervise.run_bundles(self.settings, places, self.options.workers):
                 row = self._row(self.archive.entries[place], outcome, environment, running)
                 journal.run(row, outcome.messages)
                 self.counts[row["status"]] += 1
@@ -132,18 +132,18 @@ class _Run:
         }
         today = datetime.datetime.now(datetime.timezone.utc).date()
         ended = [self.ended[place] for place in sorted(self.ended)]
-        found = report.report(of, ended, self.archive.contents(), self.expectations, today)
+        found = report.make_report(of, ended, self.archive.contents(), self.expectations, today)
         review = today + datetime.timedelta(days=_REVIEW_DAYS)
         for file, text in (
-            (options.json, report.as_json(found)),
-            (options.junit, report.as_junit(found)),
-            (options.write_expectations, report.as_expectations(found, review)),
+            (options.json, report.format_json(found)),
+            (options.junit, report.format_junit(found)),
+            (options.write_expectations, report.format_expectations(found, review)),
         ):
             if file:
                 Path(file).write_text(text, encoding="utf-8")
         if not options.expectations:
             return 0
-        sys.stdout.write(printable("\n".join(report.lines(found)) + "\n"))
+        sys.stdout.write(escape_control("\n".join(report.format_lines(found)) + "\n"))
         return 1 if found.stops else 0
 
     def _unavailable(self, journal: Journal, error: Unavailable) -> int:
@@ -151,13 +151,13 @@ class _Run:
         environment = self._environment(Running("", ""))
         journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
-        outcome = fail(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
+        outcome = failed_outcome(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
-        installed = envinfo.installed()
+        installed = envinfo.read_installed()
         version = next((installed[name] for name in self.adapter.packages if name in installed), "")
         row = self._row(None, outcome, environment, Running(version, "none"))
         journal.run(row, outcome.messages)
-        sys.stderr.write(printable("{}\n".format(error)))
+        sys.stderr.write(escape_control("{}\n".format(error)))
         return 1
 
     def _row(
@@ -168,26 +168,26 @@ class _Run:
             "measured_at": _now(),
             "env_id": environment["env_id"],
             "runtime": self.adapter.name,
-            "runtime_version": envinfo.public(running.version) or None,
+            "runtime_version": envinfo.strip_local_part(running.version) or None,
             "provider": self.adapter.provider,
             "device": running.device,
-            "code": replay_code_hash(),
+            "code": hash_replay_code(),
         }
         if entry is not None:
             row.update(bundle=entry.bundle, corpus=entry.corpus, case=entry.case, variant=entry.variant)
-            row["session"] = session_text(entry.options) or None
+            row["session"] = format_options(entry.options) or None
         facts = dict(running.facts, **self.own, **outcome.row.get("facts", {}))
         return dict(row, **dict(outcome.row, facts=json.dumps(facts, sort_keys=True) if facts else None))
 
     def _environment(self, running: Running) -> Dict[str, Any]:
         release = self.options.release or "{}=={}".format(self.adapter.name, running.version or "?")
-        found = envinfo.environment(release, self.options.spec, self.adapter.provider)
+        found = envinfo.describe_environment(release, self.options.spec, self.adapter.provider)
         return dict(found, contributor=self.options.by or None, contributed_from=self.options.at or None)
 
     def _choice(self) -> chosen.EntryChoice:
         options = self.options
         done = Path(options.done).read_text(encoding="utf-8").split("\n") if options.done else ()
-        return chosen.EntryChoice(chosen.parse(options.only), options.sample, self.run_id, frozenset(done))
+        return chosen.EntryChoice(chosen.parse_patterns(options.only), options.sample, self.run_id, frozenset(done))
 
     def _journal(self) -> Journal:
         name = "{}-{}-{}".format(self.adapter.name, self.adapter.provider, self.run_id)
@@ -200,17 +200,17 @@ class _Run:
         sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, rows, seconds, ", ".join(words) or "-"))
 
 
-def _expectations(file: Optional[str]) -> List[Expectation]:
+def _read_expectations(file: Optional[str]) -> List[Expectation]:
     """Read before anything is run. Raises :class:`CorpusError`."""
     if not file:
         return []
     try:
-        return of_files(Path(file).read_text(encoding="utf-8"), file)
+        return read_for_files(Path(file).read_text(encoding="utf-8"), file)
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError("{}: cannot be read as a list of expectations ({})".format(file, error)) from error
 
 
-def _run_id() -> str:
+def _make_run_id() -> str:
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-{:04x}".format(random.SystemRandom().randrange(1 << 16))
 
 
@@ -220,6 +220,6 @@ def _now() -> str:
     return now.isoformat() + "Z"
 
 
-def run_itself() -> int:
+def main_of_archive() -> int:
     """For the archive's own ``__main__.py``."""
     return main(sys.argv[1:], Path(os.path.abspath(sys.argv[0])))

@@ -33,13 +33,13 @@ def adapter(name: str, load: Callable[[bytes], Run], package: str = "") -> Type[
         packages = (distribution,)
 
         def start(self) -> Running:
-            version = envinfo.version_of(distribution)
+            version = envinfo.find_version(distribution)
             if version is None:
                 raise Unavailable(Stage.RESOLVE, "{} is not installed".format(distribution))
             return Running(version)
 
         def load(self, given: Given, announce: Callable[[Stage], None]) -> AdapterSession:  # noqa: ARG002  # has no further stage
-            return _OwnSession(load(given.model), tensors.input_names(given.model))
+            return _OwnSession(load(given.model), tensors.read_input_names(given.model))
 
     Own.name = name
     return Own
@@ -54,12 +54,12 @@ class _OwnSession(AdapterSession):
         return list(self._run(feeds))
 
 
-def is_file(runtime: str) -> bool:
+def is_adapter_file(runtime: str) -> bool:
     """Whether a runtime is named by the file of its adapter."""
     return runtime.endswith(".py")
 
 
-def read(file: str, taken: Mapping[str, str]) -> Type[Adapter]:
+def read_adapter(file: str, taken: Mapping[str, str]) -> Type[Adapter]:
     """The adapter of a file; its name is none of those ``taken``. Raises :class:`UnknownName`."""
     try:
         found = runpy.run_path(file)["ADAPTER"]
@@ -74,6 +74,6 @@ def read(file: str, taken: Mapping[str, str]) -> Type[Adapter]:
     return found
 
 
-def facts(file: str) -> Dict[str, str]:
+def hash_adapter(file: str) -> Dict[str, str]:
     """What every row says of an adapter that is not ours: the hash of its file."""
     return {"adapter": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}

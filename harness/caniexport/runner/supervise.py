@@ -23,8 +23,8 @@ from caniexport.model.status import Stage, Status
 from caniexport.runner import adapters, beside, one
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive
-from caniexport.worker.failures import Ending, Outcome, fail
-from caniexport.worker.isolate import Child, Limits, Report, call, follow
+from caniexport.worker.failures import Ending, Outcome, failed_outcome
+from caniexport.worker.isolate import Child, Limits, Report, follow_children, run_in_child
 
 #: how a bundle ends that may have left the device unusable
 _MAY_SPOIL = (Status.FAIL.value, Status.OOM.value)
@@ -46,7 +46,7 @@ class ReplaySettings(NamedTuple):
         return self.limits if self.provider == "cpu" else self.limits._replace(memory_mb=0)
 
 
-class _Lane:
+class _Worker:
     """The places that one process after the other works through."""
 
     def __init__(self, settings: ReplaySettings, places: Sequence[int]) -> None:
@@ -62,7 +62,7 @@ class _Lane:
         limits, places = self._settings.process_limits, list(self.left)
         if self.again is not None and self.again.status is Status.TIMEOUT:
             limits = limits._replace(seconds=limits.seconds * 2)
-        return Child(lambda report: _serve(report, self._settings, places), limits)
+        return Child(lambda report: _run_in_child(report, self._settings, places), limits)
 
     def take(self, child: Child, message: Dict[str, Any]) -> Iterator[Tuple[int, Outcome]]:
         """Give the outcome that a message brings. Raises :class:`Unavailable`."""
@@ -86,30 +86,34 @@ class _Lane:
         if not self.left:
             return
         if not self._is_started:
-            raise _not_started(child)
+            raise _make_unavailable(child)
         is_second, so_far = self.again is not None, self.so_far
         # the first time it may be an earlier bundle's doing, a busy machine's or a kill from outside
         self.again, self.so_far = None if is_second else ending, None
         if is_second:
-            kind, text = _describe(ending, child.limits)
+            kind, text = _describe_ending(ending, child.limits)
             stage = Stage(child.stage or Stage.LOAD.value)
             described = describe(stage.value, kind, text, text[:_REASON])
-            outcome = fail(stage, ending.status, described) if so_far is None else beside.lost(so_far, ending, text)
+            outcome = (
+                failed_outcome(stage, ending.status, described)
+                if so_far is None
+                else beside.note_end(so_far, ending, text)
+            )
             yield self.left.pop(0), outcome
 
 
-def start(settings: ReplaySettings) -> Running:
+def start_runtime(settings: ReplaySettings) -> Running:
     """Start the runtime once, to see whether it does. Raises :class:`Unavailable`."""
-    messages, child = call(lambda report: _serve(report, settings, []), settings.process_limits)
+    messages, child = run_in_child(lambda report: _run_in_child(report, settings, []), settings.process_limits)
     if not messages:
-        raise _not_started(child)
+        raise _make_unavailable(child)
     found: Dict[str, Any] = messages[0]
     if "text" in found:
         raise Unavailable(Stage(found["stage"]), found["text"])
     return Running(**found)
 
 
-def run(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterator[Tuple[int, Outcome]]:
+def run_bundles(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterator[Tuple[int, Outcome]]:
     """(place in the archive, outcome) for each of these entries, of so many processes side by side.
 
     Raises :class:`Unavailable` where the runtime cannot be started.
@@ -118,11 +122,11 @@ def run(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterat
     lanes = {}
     children: List[Child] = []
     for worker in range(min(workers, len(places))):
-        lane = _Lane(settings, places[worker::workers])
+        lane = _Worker(settings, places[worker::workers])
         children.append(lane.start())
         lanes[children[-1]] = lane
     try:
-        for child, line in follow(children):
+        for child, line in follow_children(children):
             lane = lanes[child]
             if line is not None:
                 yield from lane.take(child, json.loads(line.decode("utf-8")))
@@ -137,13 +141,13 @@ def run(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterat
                 child.kill()
 
 
-def _not_started(child: Child) -> Unavailable:
+def _make_unavailable(child: Child) -> Unavailable:
     assert child.ending is not None
-    text = _describe(child.ending, child.limits._replace(seconds=child.limits.start_seconds))[1]
+    text = _describe_ending(child.ending, child.limits._replace(seconds=child.limits.start_seconds))[1]
     return Unavailable(Stage.IMPORT, "the runtime does not start: {}".format(text))
 
 
-def _describe(ending: Ending, limits: Limits) -> Tuple[str, str]:
+def _describe_ending(ending: Ending, limits: Limits) -> Tuple[str, str]:
     """The words for how a process ended: those of a signature's kind, and the text."""
     if ending.status is Status.TIMEOUT:
         return ending.kind, "still running after {:g} s".format(limits.seconds)
@@ -155,12 +159,12 @@ def _describe(ending: Ending, limits: Limits) -> Tuple[str, str]:
     return name, "\n".join(filter(None, ["ended by " + name, ending.output]))
 
 
-def _serve(report: Report, settings: ReplaySettings, places: Sequence[int]) -> None:
+def _run_in_child(report: Report, settings: ReplaySettings, places: Sequence[int]) -> None:
     """Run bundles in this process, which has the runtime."""
     os.environ.update(PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what it prints is kept where it dies
     archive = Archive(settings.archive)
-    adapter = adapters.find(settings.runtime, settings.provider)
+    adapter = adapters.find_adapter(settings.runtime, settings.provider)
     try:
         running = adapter.start()
     except Unavailable as error:
@@ -171,14 +175,14 @@ def _serve(report: Report, settings: ReplaySettings, places: Sequence[int]) -> N
     for place in places:
         report.begin(Stage.LOAD.value)
         entry = archive.entries[place]
-        ran = one.run(adapter, archive, entry, lambda stage: report.begin(stage.value))
+        ran = one.run_bundle(adapter, archive, entry, lambda stage: report.begin(stage.value))
         outcome = ran.outcome
         is_spoilt = outcome.row["status"] in _MAY_SPOIL and not adapter.still_works()
         if is_spoilt and place != places[0]:
             return
-        if cpu is not None and beside.wanted(outcome):
+        if cpu is not None and beside.is_comparable(outcome):
             report.send({"so_far": outcome._asdict()})
-            outcome = beside.compared(cpu, archive, entry, ran)
+            outcome = beside.compare_with_cpu(cpu, archive, entry, ran)
         report.send({"outcome": outcome._asdict()})
         if is_spoilt:
             return

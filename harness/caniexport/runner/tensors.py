@@ -52,25 +52,25 @@ class NoNumpyType(ValueError):
     """A tensor of a type that numpy has not (bfloat16, float8, int4), or a sequence or an optional value."""
 
 
-def read(data: bytes) -> Any:
+def read_tensor(data: bytes) -> Any:
     """The array of a serialised ``TensorProto``; strings as objects.
 
     Raises :class:`NoNumpyType`, and :class:`~caniexport.runner.wire.Malformed` for bytes that are no tensor or hold
     another number of values than its shape has.
     """
-    found = wire.grouped(data)
+    found = wire.group_fields(data)
     if _ELEMENTS in found or not found.keys() - {_TYPE}:
         # the latter is an empty one: a tensor has its values, or a dimension that is 0
         raise NoNumpyType("a sequence or an optional value is no tensor")
-    shape = tuple(wire.integers(found.get(_DIMS, [])))
-    (kind,) = wire.integers(found.get(_TYPE, [])[-1:]) or [0]
-    values = _values(kind, found)
+    shape = tuple(wire.read_integers(found.get(_DIMS, [])))
+    (kind,) = wire.read_integers(found.get(_TYPE, [])[-1:]) or [0]
+    values = _read_values(kind, found)
     if values.size != int(np.prod(shape, dtype=np.int64)):
         raise wire.Malformed("{} values for the shape {}".format(values.size, list(shape)))
     return values.reshape(shape)
 
 
-def _values(kind: int, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:
+def _read_values(kind: int, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:
     if kind == STRING:
         texts = [bytes(value).decode("utf-8", "replace") for _, value in found.get(_STRING, [])]
         return np.array(texts, dtype=object)
@@ -81,59 +81,61 @@ def _values(kind: int, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:
     dtype = np.dtype(DTYPES[kind])
     if _RAW in found:
         # little-endian by ONNX's definition; a copy, because some runtimes refuse an array they may not write
-        return np.frombuffer(wire.joined(found[_RAW]), dtype.newbyteorder("<")).astype(dtype)
-    return _typed(dtype, found)
+        return np.frombuffer(wire.join_parts(found[_RAW]), dtype.newbyteorder("<")).astype(dtype)
+    return _read_typed(dtype, found)
 
 
-def _typed(dtype: Any, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:
+def _read_typed(dtype: Any, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:
     """Values in the field of their type; complex numbers are pairs, 16-bit floats the bits of integers."""
     if dtype.name in ("float32", "complex64"):
-        return np.frombuffer(wire.joined(found.get(_FLOAT, [])), "<f4").view("<c8" if dtype.kind == "c" else "<f4")
+        return np.frombuffer(wire.join_parts(found.get(_FLOAT, [])), "<f4").view("<c8" if dtype.kind == "c" else "<f4")
     if dtype.name in ("float64", "complex128"):
-        return np.frombuffer(wire.joined(found.get(_DOUBLE, [])), "<f8").view("<c16" if dtype.kind == "c" else "<f8")
+        return np.frombuffer(wire.join_parts(found.get(_DOUBLE, [])), "<f8").view(
+            "<c16" if dtype.kind == "c" else "<f8"
+        )
     field = _INT64 if dtype.name == "int64" else _UINT64 if dtype.name in ("uint32", "uint64") else _INT32
-    numbers = np.array(wire.integers(found.get(field, [])), dtype="int64")
+    numbers = np.array(wire.read_integers(found.get(field, [])), dtype="int64")
     if dtype.name == "float16":
         return numbers.astype("uint16").view("float16")
     return numbers.astype(dtype)
 
 
-def only_tensors(model: bytes) -> bool:
+def has_only_tensors(model: bytes) -> bool:
     """Whether every input and output that a serialised model declares is a tensor, as far as the model can be read.
 
     The others are sequences and optional values.
     """
     try:
-        return all(_TENSOR in wire.grouped(kind) for kind in _declared(model))
+        return all(_TENSOR in wire.group_fields(kind) for kind in _walk_types(model))
     except wire.Malformed:
         return True
 
 
-def input_names(model: bytes) -> List[str]:
+def read_input_names(model: bytes) -> List[str]:
     """Names of a serialised model's inputs in their order; initializers are none.
 
     Raises :class:`~caniexport.runner.wire.Malformed`.
     """
     found: List[str] = []
-    for _, graph in wire.grouped(model).get(_GRAPH, []):
-        fields = wire.grouped(bytes(graph))
+    for _, graph in wire.group_fields(model).get(_GRAPH, []):
+        fields = wire.group_fields(bytes(graph))
         names, constants = (
-            [_text(value, field) for _, value in fields.get(part, [])]
+            [_read_text(value, field) for _, value in fields.get(part, [])]
             for part, field in ((_INPUTS, _VALUE_NAME), (_INITIALIZERS, _NAME))
         )
         found += [name for name in names if name not in constants]
     return found
 
 
-def _text(message: wire.Value, field: int) -> str:
-    parts = wire.grouped(bytes(message)).get(field, [])
-    return wire.joined(parts).decode("utf-8", "replace")
+def _read_text(message: wire.Value, field: int) -> str:
+    parts = wire.group_fields(bytes(message)).get(field, [])
+    return wire.join_parts(parts).decode("utf-8", "replace")
 
 
-def _declared(model: bytes) -> Iterator[bytes]:
+def _walk_types(model: bytes) -> Iterator[bytes]:
     """The ``TypeProto`` of every input and output of a model's graph."""
-    for _, graph in wire.grouped(model).get(_GRAPH, []):
-        found = wire.grouped(bytes(graph))
+    for _, graph in wire.group_fields(model).get(_GRAPH, []):
+        found = wire.group_fields(bytes(graph))
         for _, value in [*found.get(_INPUTS, []), *found.get(_OUTPUTS, [])]:
-            for _, kind in wire.grouped(bytes(value)).get(_VALUE_TYPE, []):
+            for _, kind in wire.group_fields(bytes(value)).get(_VALUE_TYPE, []):
                 yield bytes(kind)

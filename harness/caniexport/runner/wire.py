@@ -18,23 +18,23 @@ class Malformed(ValueError):
     """Bytes that are no protocol buffer: cut off, or something else."""
 
 
-def fields(data: Data) -> Iterator[Tuple[int, int, Union[int, Data]]]:
+def read_fields(data: Data) -> Iterator[Tuple[int, int, Union[int, Data]]]:
     """(field number, wire type, value) in the order of the bytes; fixed-width values come as their bytes.
 
     Raises :class:`Malformed` where the bytes end within a field, or a wire type or a field number is none.
     """
     position, end = 0, len(data)
     while position < end:
-        tag, position = varint(data, position)
+        tag, position = read_varint(data, position)
         kind = tag & 7
         if not tag >> 3:
             raise Malformed("a field without a number at byte {}".format(position))
         value: Union[int, Data]
         if kind == VARINT:
-            value, position = varint(data, position)
+            value, position = read_varint(data, position)
         else:
             if kind == BYTES:
-                width, position = varint(data, position)
+                width, position = read_varint(data, position)
             elif kind in (FIXED64, FIXED32):
                 width = 8 if kind == FIXED64 else 4
             else:
@@ -46,39 +46,39 @@ def fields(data: Data) -> Iterator[Tuple[int, int, Union[int, Data]]]:
         yield tag >> 3, kind, value
 
 
-def grouped(data: bytes) -> Dict[int, List[Tuple[int, Value]]]:
+def group_fields(data: bytes) -> Dict[int, List[Tuple[int, Value]]]:
     """Every field of a message as (wire type, value), by its number."""
     found: Dict[int, List[Tuple[int, Value]]] = {}
-    for number, kind, value in fields(data):
+    for number, kind, value in read_fields(data):
         found.setdefault(number, []).append((kind, value))
     return found
 
 
-def integers(found: List[Tuple[int, Value]]) -> List[int]:
+def read_integers(found: List[Tuple[int, Value]]) -> List[int]:
     """A repeated integer field's values, packed or not, as signed 64-bit numbers."""
     values: List[int] = []
     for _, value in found:
         if isinstance(value, int):
-            values.append(signed(value))
+            values.append(to_signed(value))
             continue
         position = 0
         while position < len(value):
-            number, position = varint(value, position)
-            values.append(signed(number))
+            number, position = read_varint(value, position)
+            values.append(to_signed(number))
     return values
 
 
-def joined(found: List[Tuple[int, Value]]) -> bytes:
+def join_parts(found: List[Tuple[int, Value]]) -> bytes:
     """A repeated fixed-width field's bytes, packed or not."""
     return b"".join(value for _, value in found if isinstance(value, bytes))
 
 
-def signed(number: int) -> int:
+def to_signed(number: int) -> int:
     """A varint as the signed 64-bit integer it stands for."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def varint(data: Union[bytes, memoryview], position: int) -> Tuple[int, int]:
+def read_varint(data: Union[bytes, memoryview], position: int) -> Tuple[int, int]:
     """The number that begins at ``position``, and where it ends. Raises :class:`Malformed`."""
     value, shift = 0, 0
     while True:

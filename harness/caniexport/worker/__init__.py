@@ -1,5 +1,4 @@
-"""The half that runs inside a measured environment.
+"""Measure cells inside the environment of a torch release.
 
-Nothing below this package may import anything but the standard library, pytest, numpy, torch, onnx and
-onnxruntime, and it must be readable by Python 3.7: what measures must not disturb what is measured.
+This package runs on Python 3.7. It imports only the standard library, pytest, numpy, torch, onnx and onnxruntime.
 """

@@ -1,4 +1,4 @@
-"""One cell, from eager to done. Everything here happens in a process of its own (:mod:`caniexport.worker.server`)."""
+"""Measure one cell: eager, export, check, load, run, compare. :mod:`caniexport.worker.server` starts its process."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import errno
 import json
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from caniexport.model import runtimes
 from caniexport.model.case import PLAIN, Variant
-from caniexport.model.messages import describe, describe_exception, message_id, tidy, words
+from caniexport.model.messages import clean_text, describe, describe_exception, make_message_id, read_text
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Exporter, Stage, Status
 from caniexport.worker import compare, exporters, onnx_file, subject
-from caniexport.worker.failures import Outcome, status_of
-from caniexport.worker.sharing import shared
+from caniexport.worker.failures import Outcome, classify_error
+from caniexport.worker.sharing import share_steps
 
 
-class _Stop(Exception):
-    """The cell ends here, with this stage, status and explanation."""
+class _CellStop(Exception):
+    """Ends a cell at a stage with a status; ``described`` has signature, message id and text."""
 
     def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
         super().__init__(described[2])
@@ -31,7 +31,7 @@ class _Stop(Exception):
 
 
 class Eager(NamedTuple):
-    """Inputs, and the values the export is held against, per input set."""
+    """Eager results of a variant: inputs and expected outputs of each input set."""
 
     inputs: List[Tuple[Any, ...]]
     truth: List[List[Any]]
@@ -39,11 +39,11 @@ class Eager(NamedTuple):
     difference: float
 
 
-#: what eager gave (or why it stopped) by case and variant: the same for every exporter and opset
-EagerResults = Dict[Tuple[str, str], Union[Eager, _Stop]]
+#: eager results, or the failure, by case and variant: the same for every exporter and opset
+EagerResults = Dict[Tuple[str, str], Union[Eager, _CellStop]]
 
 
-def measure(
+def measure_cell(
     cell: Cell,
     variants: Dict[str, Variant],
     announce: Callable[[Stage], None],
@@ -51,21 +51,22 @@ def measure(
     known: Optional[EagerResults] = None,
     checks: bool = True,
 ) -> Outcome:
-    """Measure one cell. ``announce`` is told each stage before it begins, so that a crash knows where it was.
+    """Measure one cell and return its outcome. Never raises for what torch, the checker or the runtime does.
 
-    ``known`` keeps eager results between cells of one process; ``checks`` is false where onnx's checker has crashed.
-    Never raises: whatever happens in torch, the checker or the runtime is the row's content.
+    announce  is called with each stage before it begins
+    known     keeps eager results between cells of one process
+    checks    false where onnx's checker has crashed before
     """
-    work = _Work(cell, variants, announce, bundles, {} if known is None else known, checks)
+    run = _CellRun(cell, variants, announce, bundles, {} if known is None else known, checks)
     try:
-        work.go()
-    except _Stop as stop:
-        work.stop(stop)
-    return Outcome(work.row, work.messages)
+        run.measure()
+    except _CellStop as stop:
+        run.fail(stop)
+    return Outcome(run.row, run.messages)
 
 
-class _Work:
-    """The steps of one cell, filling its row as they go."""
+class _CellRun:
+    """Measures one cell, step by step, into ``row``."""
 
     def __init__(
         self,
@@ -78,6 +79,9 @@ class _Work:
     ) -> None:
         self.cell = cell
         self.variant = variants[cell.variant]
+        self.case = self.variant.case
+        self.exporter = self.variant.exporter(cell.exporter)
+        self.opset = self.variant.opset(cell.opset)
         self.known = known
         self.plain = variants.get(PLAIN, self.variant)
         self.announce = announce
@@ -86,14 +90,14 @@ class _Work:
         self.facts: Dict[str, Any] = {}
         self.messages: Dict[str, str] = {}
         self.borrowed: List[str] = []
-        #: where the array of each input of the file comes from; or why the file cannot be fed
+        #: the argument that feeds each input of the file, or the reason why none can
         self.sources: Dict[str, runtimes.Source] = {}
         self.unfed: Optional[ValueError] = None
         self.quanta: List[float] = []
         self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
 
-    def go(self) -> None:
-        eager = self._eager()
+    def measure(self) -> None:
+        eager = self._find_eager()
         if self.variant.changes_values:
             self.facts["eager_difference"] = round(eager.difference, 6)
         with self._stage(Stage.EXPORT):
@@ -106,10 +110,10 @@ class _Work:
         outputs = self._run(session, eager)
         with self._stage(Stage.COMPARE):
             self._compare(eager.truth, outputs)
-        self._done()
+        self._finish()
 
-    def stop(self, stop: _Stop) -> None:
-        """End the row with a failure."""
+    def fail(self, stop: _CellStop) -> None:
+        """Complete the row with a failure."""
         signature, identifier, text = stop.described
         self.messages[identifier] = text
         self.row.update(stage=stop.stage.value, status=stop.status.value, signature=signature, message_id=identifier)
@@ -121,37 +125,35 @@ class _Work:
         self.announce(stage)
         try:
             yield
-        except _Stop:
+        except _CellStop:
             raise
         except Exception as error:  # what torch, a case or a runtime raises is the measurement
-            raise _Stop(stage, _status_of(stage, error), describe_exception(stage.value, error)) from error
+            raise _CellStop(stage, _classify_error(stage, error), describe_exception(stage.value, error)) from error
 
-    def _eager(self) -> Eager:
+    def _find_eager(self) -> Eager:
         key = (self.cell.case, self.cell.variant)
         if key not in self.known:
             try:
                 with self._stage(Stage.EAGER):
-                    self.known[key] = _eager(self.variant, self.plain, self.cell.case)
-            except _Stop as stop:
+                    self.known[key] = _run_eager(self.variant, self.plain, self.cell.case)
+            except _CellStop as stop:
                 self.known[key] = stop
         result = self.known[key]
-        if isinstance(result, _Stop):
+        if isinstance(result, _CellStop):
             raise result
         return result
 
     def _export(self, eager: Eager) -> bytes:
-        variant, case = self.variant, self.variant.case
-        exporter = variant.exporter(self.cell.exporter)
-        opset = variant.opset(self.cell.opset)
-        module = subject.build(variant, self.cell.case)
-        args = tuple(subject.tensors(item) for item in eager.inputs[0])
+        variant, case, opset = self.variant, self.case, self.opset
+        module = subject.build_module(variant, self.cell.case)
+        args = tuple(subject.to_tensors(item) for item in eager.inputs[0])
         if variant.prepare is not None:
             module = variant.prepare(module, args)
-        names = tuple(exporters.argument_names(variant.forward, len(args))) if case.named else ()
-        request = exporters.Request(
+        names = tuple(exporters.find_argument_names(variant.forward, len(args))) if case.named else ()
+        request = exporters.ExportRequest(
             module,
             args,
-            exporter,
+            self.exporter,
             opset,
             names,
             case.output_names,
@@ -162,8 +164,11 @@ class _Work:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                used = exporters.default_opset() if opset is None else opset
-                with variant.patch(used) if variant.patch is not None else _nothing(), shared(self._is_shared()):
+                used = exporters.find_default_opset() if opset is None else opset
+                patch = nullcontext() if variant.patch is None else variant.patch(used)
+                # a patch or a preparation may depend on the opset
+                is_shared = variant.patch is None and variant.prepare is None
+                with patch, share_steps(is_shared):
                     started = time.perf_counter()
                     content = exporters.export(request)
                     self.row["seconds_export"] = time.perf_counter() - started
@@ -171,45 +176,38 @@ class _Work:
                 self._note_warnings(caught)
         return content
 
-    def _is_shared(self) -> bool:
-        """Whether dynamo may use a captured program again; a patch or a preparation may depend on the opset.
-
-        The default call is dynamo's from 2.9 on: it captures the same program where the shapes are said the same way.
-        """
-        return self.variant.patch is None and self.variant.prepare is None
-
     def _check(self, content: bytes, eager: Eager) -> onnx_file.Bundle:
         import onnx
 
-        model = onnx_file.parse(content)
+        model = onnx_file.parse_model(content)
         if self.variant.surgery is not None:
             model = self.variant.surgery(model)
         self._note_file(model)
-        self.quanta = onnx_file.quanta(model)
-        bundle = onnx_file.Bundle(onnx_file.normalised(model), self._inputs(model, eager), eager.truth)
+        self.quanta = onnx_file.find_quanta(model)
+        bundle = onnx_file.Bundle(onnx_file.normalize(model), self._order_inputs(model, eager), eager.truth)
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
-        if self.variant.case.facts is not None:
-            self.facts.update(_facts(self.variant.case.facts, model))
+        if self.case.facts is not None:
+            self.facts.update(_read_case_facts(self.case.facts, model))
         if self.checks:
             self._note_checker(onnx, model)
         return bundle
 
-    def _inputs(self, model: Any, eager: Eager) -> List[List[Any]]:
-        """Each input set in the order of the file's inputs, for the bundle."""
-        given = [(subject.named(self.variant, item), subject.positional(item)) for item in eager.inputs]
+    def _order_inputs(self, model: Any, eager: Eager) -> List[List[Any]]:
+        """Return each input set in the order of the file's inputs, for the bundle."""
+        given = [(subject.arrays_by_name(self.variant, item), subject.arrays_in_order(item)) for item in eager.inputs]
         try:
-            self.sources = runtimes.sources(onnx_file.inputs(model), *given[0])
+            self.sources = runtimes.choose_sources(onnx_file.find_inputs(model), *given[0])
         except ValueError as error:
-            # the file takes more than the module gives: the cell ends when it runs
+            # the file has more inputs than the module: the cell fails at stage run
             self.unfed = error
             return [positional for _, positional in given]
-        return [list(runtimes.feeds(self.sources, *item).values()) for item in given]
+        return [list(runtimes.make_feeds(self.sources, *item).values()) for item in given]
 
     def _note_checker(self, onnx: Any, model: Any) -> None:
-        """What onnx's checker says of the file. It ends no cell: whether the file runs is the runtime's word."""
-        strict, plain = _check_error(onnx, model, full_check=True), None
+        """Note the result of onnx's checker. A refusal does not end the cell: the runtime may still run the file."""
+        strict, plain = _find_checker_error(onnx, model, full_check=True), None
         if strict is not None:
-            plain = _check_error(onnx, model)
+            plain = _find_checker_error(onnx, model)
             _, identifier, text = describe_exception(Stage.CHECK.value, strict if plain is None else plain)
             self.messages[identifier] = text
             self.row["checker_id"] = identifier
@@ -222,21 +220,27 @@ class _Work:
             with self._stage(Stage.RUN):
                 if self.unfed is not None:
                     raise self.unfed
-                feeds = runtimes.feeds(self.sources, subject.named(self.variant, inputs), subject.positional(inputs))
+                feeds = runtimes.make_feeds(
+                    self.sources, subject.arrays_by_name(self.variant, inputs), subject.arrays_in_order(inputs)
+                )
                 started = time.perf_counter()
                 try:
                     outputs.append(session.run(feeds))
                 except Exception as error:
-                    raise _Stop(Stage.RUN, _status_of(Stage.RUN, error), _in_set(Stage.RUN, index, error)) from error
+                    raise _CellStop(
+                        Stage.RUN, _classify_error(Stage.RUN, error), _describe_in_set(Stage.RUN, index, error)
+                    ) from error
                 seconds += time.perf_counter() - started
-                self.borrowed += ["input set {}, {}".format(index, x) for x in compare.borrowed(outputs[-1], feeds)]
+                self.borrowed += [
+                    "input set {}, {}".format(index, x) for x in compare.find_borrowed_outputs(outputs[-1], feeds)
+                ]
         self.row["seconds_run"] = seconds
         return outputs
 
     def _compare(self, truth: List[List[Any]], outputs: List[List[Any]]) -> None:
         variant = self.variant
         parts = [
-            compare.located(
+            compare.add_set_number(
                 index,
                 compare.compare(
                     want,
@@ -251,15 +255,16 @@ class _Work:
             )
             for index, (want, got) in enumerate(zip(truth, outputs))
         ]
-        result = compare.worst(parts)
+        result = compare.merge_differences(parts)
         self.row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel, rtol=result.rtol, atol=result.atol)
         if result.problem:
-            raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
+            raise _CellStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
         if self.borrowed:
-            raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(self.borrowed)))
+            raise _CellStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(self.borrowed)))
 
-    def _done(self) -> None:
-        reasons = self._not_as_asked()
+    def _finish(self) -> None:
+        """Complete the row of a cell that works."""
+        reasons = self._find_deviations()
         status = Status.DEGRADED if reasons else Status.PASS
         self.row.update(stage=Stage.DONE.value, status=status.value)
         if reasons:
@@ -268,25 +273,24 @@ class _Work:
             self.row.update(signature=signature, message_id=identifier)
         self._note_facts()
 
-    def _not_as_asked(self) -> List[str]:
-        """Why a cell that works is not what was asked for."""
+    def _find_deviations(self) -> List[str]:
+        """Return how the file differs from the request: its opset, its exporter."""
         reasons = []
-        opset, exporter = self.variant.opset(self.cell.opset), self.variant.exporter(self.cell.exporter)
-        if opset is not None and self.row["opset_effective"] != opset:
-            reasons.append("opset {} asked for, the file has {}".format(opset, self.row["opset_effective"]))
-        if exporter != Exporter.DEFAULT.value and self.row["exporter_effective"] != exporter:
-            reasons.append("exporter {} asked for, {} wrote the file".format(exporter, self.row["exporter_effective"]))
+        opset, exporter = self.row["opset_effective"], self.row["exporter_effective"]
+        if self.opset not in (None, opset):
+            reasons.append("opset {} asked for, the file has {}".format(self.opset, opset))
+        if self.exporter not in (Exporter.DEFAULT.value, exporter):
+            reasons.append("exporter {} asked for, {} wrote the file".format(self.exporter, exporter))
         return reasons
 
     def _note_file(self, model: Any) -> None:
-        facts = onnx_file.read(model)
-        asked = self.variant.exporter(self.cell.exporter)
+        facts = onnx_file.read_facts(model)
         self.row.update(
             opset_effective=facts.opset,
             ir_version=facts.ir_version,
             node_count=facts.node_count,
             ops=facts.ops,
-            exporter_effective=onnx_file.written_by(model, asked),
+            exporter_effective=onnx_file.find_exporter(model, self.exporter),
         )
 
     def _note_warnings(self, caught: Sequence[Any]) -> None:
@@ -296,8 +300,8 @@ class _Work:
             if line not in lines and not issubclass(item.category, (DeprecationWarning, FutureWarning)):
                 lines.append(line)
         if lines:
-            text = tidy("\n".join(lines))
-            identifier = message_id(text)
+            text = clean_text("\n".join(lines))
+            identifier = make_message_id(text)
             self.messages[identifier] = text
             self.row["warning_id"] = identifier
 
@@ -306,47 +310,44 @@ class _Work:
             self.row["facts"] = json.dumps(self.facts, sort_keys=True)
 
 
-def _eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
-    """Run the module on every input set; a fix is first held against the failing form (or the case's reference).
-
-    A fix with inputs of its own is held against what the failing form gives for those.
-    """
-    inputs = subject.arrays(variant, case_id)
-    raw = [_forward(variant, case_id, item) for item in inputs]
-    outputs = [subject.flatten(item) for item in raw]
+def _run_eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
+    """Run the module on every input set; compare a workaround with the case's reference, else with ``plain``."""
+    inputs = subject.make_arrays(variant, case_id)
+    raw = [_run_forward(variant, case_id, item) for item in inputs]
+    outputs = [subject.flatten_output(item) for item in raw]
     if variant.case.reference is not None:
-        truth = _reference(plain, case_id, inputs)
+        truth = _run_reference(plain, case_id, inputs)
     elif variant.fix is None:
         truth = outputs
     else:
-        truth = [subject.flatten(_forward(plain, case_id, item)) for item in inputs]
-    difference = 0.0 if variant.fix is None else _equivalence(variant, truth, outputs)
+        truth = [subject.flatten_output(_run_forward(plain, case_id, item)) for item in inputs]
+    difference = 0.0 if variant.fix is None else _measure_difference(variant, truth, outputs)
     return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
 
 
-def _equivalence(variant: Variant, truth: List[List[Any]], outputs: List[List[Any]]) -> float:
-    """The largest difference between a fix and the failing form; more than the tolerance ends the cell."""
+def _measure_difference(variant: Variant, truth: List[List[Any]], outputs: List[List[Any]]) -> float:
+    """Return the largest difference between a workaround and ``plain``. Raises beyond the tolerance."""
     case = variant.case
     parts = [
-        compare.located(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
+        compare.add_set_number(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
         for index, (want, got) in enumerate(zip(truth, outputs))
     ]
-    result = compare.worst(parts)
+    result = compare.merge_differences(parts)
     if result.problem and not variant.changes_values:
-        raise _Stop(Stage.EAGER, Status.MISMATCH, describe("eager", "NotEquivalent", result.problem))
+        raise _CellStop(Stage.EAGER, Status.MISMATCH, describe("eager", "NotEquivalent", result.problem))
     return result.max_abs
 
 
-def _forward(variant: Variant, case_id: str, inputs: Sequence[Any]) -> Any:
+def _run_forward(variant: Variant, case_id: str, inputs: Sequence[Any]) -> Any:
     import torch
 
-    module = subject.build(variant, case_id)
+    module = subject.build_module(variant, case_id)
     torch.manual_seed(0)
     with torch.no_grad():
-        return module(*[subject.tensors(item) for item in inputs])
+        return module(*[subject.to_tensors(item) for item in inputs])
 
 
-def _reference(plain: Variant, case_id: str, inputs: Sequence[Tuple[Any, ...]]) -> List[List[Any]]:
+def _run_reference(plain: Variant, case_id: str, inputs: Sequence[Tuple[Any, ...]]) -> List[List[Any]]:
     import torch
 
     truth = plain.case.reference
@@ -354,34 +355,34 @@ def _reference(plain: Variant, case_id: str, inputs: Sequence[Tuple[Any, ...]]) 
     found = []
     with torch.no_grad():
         for item in inputs:
-            module = subject.build(plain, case_id)
-            found.append(subject.flatten(truth(module, *[subject.tensors(part) for part in item])))
+            module = subject.build_module(plain, case_id)
+            found.append(subject.flatten_output(truth(module, *[subject.to_tensors(part) for part in item])))
     return found
 
 
-def _check_error(onnx: Any, model: Any, **strictness: bool) -> Optional[Exception]:
-    """What the checker raises for a file; ``None`` where it takes it."""
+def _find_checker_error(onnx: Any, model: Any, **strictness: bool) -> Optional[Exception]:
+    """Return the exception that the checker raises for a file, ``None`` for a valid file."""
     try:
         onnx.checker.check_model(model, **strictness)
     except TypeError as error:
         # before onnx 1.6 the checker had no full check
-        return _check_error(onnx, model) if strictness else error
-    except Exception as error:  # what it says is noted
+        return _find_checker_error(onnx, model) if strictness else error
+    except Exception as error:
         return error
     return None
 
 
-def _facts(of_case: Callable[[Any], Dict[str, Any]], model: Any) -> Dict[str, Any]:
-    """What a case notes of its file, as JSON values; where the case's own code fails at that, the error."""
+def _read_case_facts(of_case: Callable[[Any], Dict[str, Any]], model: Any) -> Dict[str, Any]:
+    """Return the facts that a case reads from its file, as JSON values; ``facts_error`` where its code fails."""
     try:
         found: Dict[str, Any] = json.loads(json.dumps(of_case(model), allow_nan=False))
         return dict(found)
     except Exception as error:  # the case's own failure is no status of torch
-        return {"facts_error": "{}: {}".format(type(error).__name__, words(error))}
+        return {"facts_error": "{}: {}".format(type(error).__name__, read_text(error))}
 
 
-def _status_of(stage: Stage, error: BaseException) -> Status:
-    status = status_of(error, is_export=stage is Stage.EXPORT)
+def _classify_error(stage: Stage, error: BaseException) -> Status:
+    status = classify_error(error, is_export=stage is Stage.EXPORT)
     if status is not Status.FAIL:
         return status
     if isinstance(error, runtimes.WrongProvider):
@@ -391,7 +392,7 @@ def _status_of(stage: Stage, error: BaseException) -> Status:
 
 
 def _is_full_disk(error: Optional[BaseException]) -> bool:
-    """Whether this machine had no space left, which says nothing of torch or a runtime."""
+    """Return whether a full disk of this machine caused the error."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -399,12 +400,7 @@ def _is_full_disk(error: Optional[BaseException]) -> bool:
     return False
 
 
-def _in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, str]:
+def _describe_in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, str]:
     signature, _, text = describe_exception(stage.value, error)
     text = "input set {}: {}".format(index, text)
-    return signature, message_id(text), text
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+    return signature, make_message_id(text), text

@@ -10,8 +10,8 @@ from caniexport.model.plan import Cell
 from caniexport.model.rows import CELLS, MEASURING_VERSION
 from caniexport.model.status import Stage, Status
 from caniexport.worker import envinfo
-from caniexport.worker.codehash import code_hash
-from caniexport.worker.failures import Outcome, fail
+from caniexport.worker.codehash import hash_measuring_code
+from caniexport.worker.failures import Outcome, failed_outcome
 
 _COLUMNS = [column.name for column in CELLS]
 
@@ -21,7 +21,7 @@ class CellRows:
 
     def __init__(self, environment: Dict[str, Any], run_id: str, is_apart: bool = False) -> None:
         self._environment = environment
-        self._packages = envinfo.installed()
+        self._packages = envinfo.read_installed()
         self._run_id = run_id
         self._is_apart = is_apart
 
@@ -35,18 +35,18 @@ class CellRows:
             env_id=self._environment["env_id"],
             torch=self._environment["torch"],
             python=self._environment["python"],
-            onnx=envinfo.public(packages.get("onnx")),
-            onnxscript=envinfo.public(packages.get("onnxscript")),
+            onnx=envinfo.strip_local_part(packages.get("onnx")),
+            onnxscript=envinfo.strip_local_part(packages.get("onnxscript")),
             corpus=corpus,
             case=cell.case,
             variant=cell.variant,
             case_hash=cell.case_hash,
             measuring=MEASURING_VERSION,
-            code=code_hash(),
+            code=hash_measuring_code(),
             apart=self._is_apart,
             exporter=cell.exporter,
             opset=cell.opset,
-            runtime_version=envinfo.public(packages.get("onnxruntime") or packages.get("onnxruntime-gpu")),
+            runtime_version=envinfo.strip_local_part(packages.get("onnxruntime") or packages.get("onnxruntime-gpu")),
             provider=cell.provider,
             device="cpu" if cell.provider == "cpu" else self._environment["gpu"],
         )
@@ -54,10 +54,10 @@ class CellRows:
         return row
 
 
-def import_failed(text: str, status: Status) -> Outcome:
+def make_import_failure(text: str, status: Status) -> Outcome:
     """A row for a cell of an environment in which torch does not even import."""
     described = describe("import", "ImportError", text)
-    return fail(Stage.IMPORT, status, described, runtime="onnxruntime", attempts=1)
+    return failed_outcome(Stage.IMPORT, status, described, runtime="onnxruntime", attempts=1)
 
 
 def utc_now() -> str:

@@ -37,26 +37,26 @@ _ADAPTERS = "caniexport.runner.adapters"
 
 
 @functools.lru_cache(maxsize=None)
-def code_hash() -> str:
+def hash_measuring_code() -> str:
     """Sixteen hex digits for the code that measures a cell."""
-    return hash_sources(_source(package, name) for package, names in _CELLS for name in names)
+    return hash_sources(_read_source(package, name) for package, names in _CELLS for name in names)
 
 
 @functools.lru_cache(maxsize=None)
-def replay_code_hash() -> str:
+def hash_replay_code() -> str:
     """Sixteen hex digits for the code that runs a bundle on a runtime."""
     modules = [(package, name) for package, names in _REPLAYS for name in names]
     adapters = importlib.import_module(_ADAPTERS)
     modules += sorted((_ADAPTERS, item.name) for item in pkgutil.iter_modules(adapters.__path__))
-    return hash_sources(_source(package, name) for package, name in modules)
+    return hash_sources(_read_source(package, name) for package, name in modules)
 
 
 def module_hash(*names: str) -> str:
     """Sixteen hex digits for modules of this room that make cases."""
-    return hash_sources(_source(_WORKER, name) for name in names)
+    return hash_sources(_read_source(_WORKER, name) for name in names)
 
 
-def _source(package: str, name: str) -> str:
+def _read_source(package: str, name: str) -> str:
     """A module's text, from a folder or from within an archive."""
     data = pkgutil.get_data(package, name + ".py")
     assert data is not None

@@ -28,7 +28,7 @@ class Difference(NamedTuple):
     atol: float
 
 
-def tolerance(dtype: str, rtol: Optional[float], atol: Optional[float]) -> Tuple[float, float]:
+def choose_tolerance(dtype: str, rtol: Optional[float], atol: Optional[float]) -> Tuple[float, float]:
     """Relative and absolute tolerance for an output of ``dtype``; integers and booleans are exact."""
     base = TOLERANCES.get(dtype, (0.0, 0.0))
     exact = dtype not in TOLERANCES
@@ -57,16 +57,16 @@ def compare(
     """
     if len(expected) != len(actual):
         problem = "{} output(s) expected, {} gave {}".format(len(expected), who, len(actual))
-        return Difference(problem, 0.0, 0.0, *tolerance("float32", rtol, atol))
+        return Difference(problem, 0.0, 0.0, *choose_tolerance("float32", rtol, atol))
     quanta = quanta if len(quanta) == len(expected) else [0.0] * len(expected)
     parts = [
         _compare_one("output {}".format(i), want, got, rtol, atol, who, values, by_largest, quanta[i])
         for i, (want, got) in enumerate(zip(expected, actual))
     ]
-    return worst(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
+    return merge_differences(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
 
 
-def borrowed(outputs: Sequence[Any], feeds: Mapping[str, Any]) -> List[str]:
+def find_borrowed_outputs(outputs: Sequence[Any], feeds: Mapping[str, Any]) -> List[str]:
     """Which outputs are the memory of an input that they do not keep alive, one line each.
 
     ONNX Runtime hands an input out so where an output has its name (pytorch/pytorch#167848). The values are right as
@@ -76,20 +76,20 @@ def borrowed(outputs: Sequence[Any], feeds: Mapping[str, Any]) -> List[str]:
         "output {}: it is the memory of input {}, and goes with it".format(position, name)
         for position, output in enumerate(outputs)
         for name, array in feeds.items()
-        if _borrows(output, array)
+        if _is_borrowed(output, array)
     ]
 
 
-def _borrows(output: Any, array: Any) -> bool:
+def _is_borrowed(output: Any, array: Any) -> bool:
     import numpy as np
 
     both = isinstance(output, np.ndarray) and isinstance(array, np.ndarray)
     if not both or not output.size or not np.may_share_memory(output, array):
         return False
-    return not any(item is owner for item in _owners(output) for owner in _owners(array))
+    return not any(item is owner for item in _find_owners(output) for owner in _find_owners(array))
 
 
-def _owners(array: Any) -> List[Any]:
+def _find_owners(array: Any) -> List[Any]:
     """An array and what it keeps alive."""
     found = []
     while array is not None:
@@ -98,7 +98,7 @@ def _owners(array: Any) -> List[Any]:
     return found
 
 
-def worst(parts: Sequence[Difference]) -> Difference:
+def merge_differences(parts: Sequence[Difference]) -> Difference:
     """Several comparisons as one: all problems, the largest errors, the widest tolerances."""
     return Difference(
         "\n".join(part.problem for part in parts if part.problem),
@@ -109,7 +109,7 @@ def worst(parts: Sequence[Difference]) -> Difference:
     )
 
 
-def located(index: int, difference: Difference) -> Difference:
+def add_set_number(index: int, difference: Difference) -> Difference:
     """Return a comparison with the number of its input set in each problem."""
     if not difference.problem:
         return difference
@@ -131,7 +131,7 @@ def _compare_one(
     import numpy as np
 
     want, got = np.asarray(want), np.asarray(got)
-    rtol_used, atol_used = tolerance(str(want.dtype), rtol, atol)
+    rtol_used, atol_used = choose_tolerance(str(want.dtype), rtol, atol)
     atol_used += quantum
     problems: List[str] = []
     if want.dtype != got.dtype:
@@ -142,14 +142,14 @@ def _compare_one(
     if want.size == 0 or not values:
         return Difference("\n".join(problems), 0.0, 0.0, rtol_used, atol_used)
     if by_largest:
-        atol_used = max(atol_used, rtol_used / 10 * _largest(want))
-    error, relative, bad = _errors(want, got, rtol_used, atol_used)
+        atol_used = max(atol_used, rtol_used / 10 * _find_largest(want))
+    error, relative, bad = _compute_errors(want, got, rtol_used, atol_used)
     if bad.any():
-        problems.append(_values(name, want, got, error, bad, who))
+        problems.append(_describe_values(name, want, got, error, bad, who))
     return Difference("\n".join(problems), float(error.max()), float(relative.max()), rtol_used, atol_used)
 
 
-def _largest(want: Any) -> float:
+def _find_largest(want: Any) -> float:
     """The largest magnitude among the finite values."""
     import numpy as np
 
@@ -158,7 +158,7 @@ def _largest(want: Any) -> float:
     return float(np.max(np.where(np.isfinite(magnitude), magnitude, 0.0)))
 
 
-def _errors(want: Any, got: Any, rtol: float, atol: float) -> Tuple[Any, Any, Any]:
+def _compute_errors(want: Any, got: Any, rtol: float, atol: float) -> Tuple[Any, Any, Any]:
     """Absolute and relative error and which values are out of tolerance; equal infinities and NaNs agree."""
     import numpy as np
 
@@ -175,7 +175,7 @@ def _errors(want: Any, got: Any, rtol: float, atol: float) -> Tuple[Any, Any, An
     return error, np.minimum(relative, np.finfo("float32").max), bad
 
 
-def _values(name: str, want: Any, got: Any, error: Any, bad: Any, who: str) -> str:
+def _describe_values(name: str, want: Any, got: Any, error: Any, bad: Any, who: str) -> str:
     import numpy as np
 
     at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), want.shape)

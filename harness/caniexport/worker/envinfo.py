@@ -17,7 +17,7 @@ TEST_TOOLS = frozenset(
 )
 
 
-def installed() -> Dict[str, str]:
+def read_installed() -> Dict[str, str]:
     """Every installed distribution and its version, names in lower case with dashes."""
     try:
         from importlib import metadata
@@ -31,19 +31,21 @@ def installed() -> Dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def version_of(package: str) -> Optional[str]:
+def find_version(package: str) -> Optional[str]:
     """Installed version of a package with its local part, or ``None``."""
-    return installed().get(package)
+    return read_installed().get(package)
 
 
-def public(version: Optional[str]) -> Optional[str]:
+def strip_local_part(version: Optional[str]) -> Optional[str]:
     """A version without its local part: ``2.13.0+cpu`` -> ``2.13.0``."""
     return version.split("+")[0] if version else None
 
 
-def environment(release: str, spec: str, device: str, profile: str = "newest", as_of: str = "") -> Dict[str, Any]:
+def describe_environment(
+    release: str, spec: str, device: str, profile: str = "newest", as_of: str = ""
+) -> Dict[str, Any]:
     """The environment's row (``rows.ENVIRONMENTS``) without the run's own columns."""
-    packages = installed()
+    packages = read_installed()
     measured = {name: version for name, version in packages.items() if name not in TEST_TOOLS}
     system = "{}-{}".format(platform.system(), platform.machine())
     identity = json.dumps([platform.python_version(), system, device, measured], sort_keys=True)
@@ -54,16 +56,16 @@ def environment(release: str, spec: str, device: str, profile: str = "newest", a
         "profile": None if profile == "newest" else profile,
         "as_of": as_of or None,
         "python": platform.python_version(),
-        "torch": public(packages.get("torch")),
+        "torch": strip_local_part(packages.get("torch")),
         "torch_build": packages.get("torch"),
         "packages": json.dumps(packages, sort_keys=True),
         "platform": system,
-        "cpu": cpu(),
-        "gpu": gpu(),
+        "cpu": read_cpu_name(),
+        "gpu": read_gpu_name(),
     }
 
 
-def cpu() -> Optional[str]:
+def read_cpu_name() -> Optional[str]:
     """The processor's model name."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -75,7 +77,7 @@ def cpu() -> Optional[str]:
     return platform.processor() or None
 
 
-def gpu() -> Optional[str]:
+def read_gpu_name() -> Optional[str]:
     """The first GPU's name as the driver reports it, without starting CUDA in this process."""
     try:
         reply = subprocess.run(

@@ -1,9 +1,9 @@
-"""All of torch's export API drift, 1.0 to 2.15, in one place.
+"""Call the exporters of every torch release from 1.0 to 2.15.
 
 ==============  ==========================================================================================
 release         what changes
 ==============  ==========================================================================================
-1.0             no ``opset_version``, no ``dynamic_axes`` (1.2): what the release cannot be asked is left out
+1.0             no ``opset_version``, no ``dynamic_axes`` (1.2): unsupported arguments are left out
 1.2             ``torch.jit.script`` of a module; its export works from 1.5
 up to 1.9       exporting a scripted module needs ``example_outputs``
 2.1 - 2.4       ``torch.onnx.dynamo_export``: opset 18, no opset argument
@@ -26,8 +26,8 @@ from caniexport.model.case import Dynamic
 from caniexport.model.status import Exporter
 
 
-class Request(NamedTuple):
-    """One export call: the module, its arguments and what is asked for."""
+class ExportRequest(NamedTuple):
+    """One export call: the module, its arguments and the options of the export."""
 
     module: Any
     args: Tuple[Any, ...]
@@ -40,27 +40,27 @@ class Request(NamedTuple):
     example_outputs: Any
 
 
-def export(request: Request) -> bytes:
-    """Export and return the serialised ``onnx.ModelProto``. Whatever torch raises passes through."""
+def export(request: ExportRequest) -> bytes:
+    """Export and return the serialized ``onnx.ModelProto``. Raises what torch raises."""
     if request.exporter == Exporter.TRACE.value:
-        return _torchscript(request, request.module)
+        return _export_torchscript(request, request.module)
     if request.exporter == Exporter.SCRIPT.value:
-        return _torchscript(request, _scripted(request.module), scripted=True)
+        return _export_torchscript(request, _script_module(request.module), scripted=True)
     if request.exporter == Exporter.DYNAMO.value:
-        return _dynamo_export(request) if _only_dynamo_export() else _dynamo(request)
-    return _default(request)
+        return _call_dynamo_export(request) if read_torch_version() < (2, 5) else _export_dynamo(request)
+    return _export_by_default(request)
 
 
-def torch_version() -> Tuple[int, int]:
-    """Major and minor version of the torch that is imported."""
+def read_torch_version() -> Tuple[int, int]:
+    """Return major and minor version of torch."""
     import torch
 
     major, minor = torch.__version__.split("+")[0].split(".")[:2]
     return int(major), int(minor)
 
 
-def default_opset() -> Optional[int]:
-    """The opset of a call that names none; ``None`` where the release does not say (1.0)."""
+def find_default_opset() -> Optional[int]:
+    """Return the default opset of the release, ``None`` for 1.0, which has no constant for it."""
     for module in ("torch.onnx._constants", "torch.onnx.symbolic_helper", "torch.onnx.symbolic"):
         try:
             found = importlib.import_module(module)
@@ -72,25 +72,25 @@ def default_opset() -> Optional[int]:
     return None
 
 
-def _torchscript(request: Request, module: Any, scripted: bool = False) -> bytes:
+def _export_torchscript(request: ExportRequest, module: Any, scripted: bool = False) -> bytes:
     import torch
 
     buffer = io.BytesIO()
-    options = _named(request)
-    if request.opset is not None and torch_version() >= (1, 1):
+    options = _make_name_options(request)
+    if request.opset is not None and read_torch_version() >= (1, 1):
         options["opset_version"] = request.opset
-    if request.dynamic and torch_version() >= (1, 2):
-        options["dynamic_axes"] = _dynamic_axes(request.dynamic)
-    if torch_version() >= (2, 5):
+    if request.dynamic and read_torch_version() >= (1, 2):
+        options["dynamic_axes"] = _make_dynamic_axes(request.dynamic)
+    if read_torch_version() >= (2, 5):
         options["dynamo"] = False
-    if (scripted or _is_script_module(module)) and torch_version() < (1, 10):
+    if (scripted or _is_script_module(module)) and read_torch_version() < (1, 10):
         options["example_outputs"] = request.example_outputs
     options.update(request.options)
     torch.onnx.export(module, request.args, buffer, **options)
     return buffer.getvalue()
 
 
-def _scripted(module: Any) -> Any:
+def _script_module(module: Any) -> Any:
     import torch
 
     return module if _is_script_module(module) else torch.jit.script(module)
@@ -102,51 +102,46 @@ def _is_script_module(module: Any) -> bool:
     return isinstance(module, getattr(torch.jit, "ScriptModule", ()))
 
 
-def _dynamo(request: Request) -> bytes:
+def _export_dynamo(request: ExportRequest) -> bytes:
     import torch
 
-    options: Dict[str, Any] = dict(_named(request), dynamo=True)
+    options: Dict[str, Any] = dict(_make_name_options(request), dynamo=True)
     if request.opset is not None:
         options["opset_version"] = request.opset
     if request.dynamic:
-        options["dynamic_shapes"] = _dynamic_shapes(request)
+        options["dynamic_shapes"] = _make_dynamic_shapes(request)
     options.update(request.options)
     program = torch.onnx.export(request.module, request.args, **options)
-    return _content(program.model_proto.SerializeToString())
+    return bytes(program.model_proto.SerializeToString())
 
 
-def _only_dynamo_export() -> bool:
-    return torch_version() < (2, 5)
-
-
-def _dynamo_export(request: Request) -> bytes:
-    """2.1 - 2.4. The old API takes no names; options that are not its own raise there as they would for a user."""
+def _call_dynamo_export(request: ExportRequest) -> bytes:
+    """Export with ``torch.onnx.dynamo_export`` (2.1 - 2.4), which takes no names."""
     import torch
 
-    settings = torch.onnx.ExportOptions(dynamic_shapes=True) if request.dynamic else None
     options = dict(request.options)
-    if settings is not None:
-        options["export_options"] = settings
+    if request.dynamic:
+        options["export_options"] = torch.onnx.ExportOptions(dynamic_shapes=True)
     program = torch.onnx.dynamo_export(request.module, *request.args, **options)
-    return _content(program.model_proto.SerializeToString())
+    return bytes(program.model_proto.SerializeToString())
 
 
-def _default(request: Request) -> bytes:
-    """The bare call with a file name. Dynamic axes are part of a case, so they are said as they always were."""
+def _export_by_default(request: ExportRequest) -> bytes:
+    """Call ``torch.onnx.export`` with a file name and the case's dynamic axes only."""
     import torch
 
     options = dict(request.options)
-    if request.dynamic and torch_version() >= (1, 2):
+    if request.dynamic and read_torch_version() >= (1, 2):
         options["input_names"] = list(request.input_names)
-        options["dynamic_axes"] = _dynamic_axes(request.dynamic)
+        options["dynamic_axes"] = _make_dynamic_axes(request.dynamic)
     with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
         path = os.path.join(folder, "model.onnx")
         torch.onnx.export(request.module, request.args, path, **options)
-        return _read(path)
+        return _read_file(path)
 
 
-def _read(path: str) -> bytes:
-    """A file with its external data (``model.onnx.data``); ``files`` in its metadata is how many there were."""
+def _read_file(path: str) -> bytes:
+    """Read a model with its external data (``model.onnx.data``); note the number of files in its metadata."""
     import onnx
 
     with open(path, "rb") as file:
@@ -156,14 +151,10 @@ def _read(path: str) -> bytes:
         return content
     model = onnx.load(path)
     model.metadata_props.add(key="files", value=str(written))
-    return _content(model.SerializeToString())
+    return bytes(model.SerializeToString())
 
 
-def _content(serialised: Any) -> bytes:
-    return bytes(serialised)
-
-
-def _named(request: Request) -> Dict[str, Any]:
+def _make_name_options(request: ExportRequest) -> Dict[str, Any]:
     options: Dict[str, Any] = {}
     if request.input_names:
         options["input_names"] = list(request.input_names)
@@ -172,17 +163,17 @@ def _named(request: Request) -> Dict[str, Any]:
     return options
 
 
-def _dynamic_axes(dynamic: Dynamic) -> Dict[str, Any]:
+def _make_dynamic_axes(dynamic: Dynamic) -> Dict[str, Any]:
     return {name: axes if isinstance(axes, list) else dict(axes) for name, axes in dynamic.items()}
 
 
-def _dynamic_shapes(request: Request) -> Dict[str, Any]:
-    """``dynamic_axes`` as ``dynamic_shapes``: by argument, ``None`` for one that stays static; outputs are left out."""
-    names = argument_names(type(request.module).forward, len(request.args))
-    return {name: _dims(request.dynamic.get(name)) for name in names}
+def _make_dynamic_shapes(request: ExportRequest) -> Dict[str, Any]:
+    """Convert ``dynamic_axes`` to ``dynamic_shapes``: by argument, ``None`` for a static one, without outputs."""
+    names = find_argument_names(type(request.module).forward, len(request.args))
+    return {name: _make_dims(request.dynamic.get(name)) for name in names}
 
 
-def _dims(axes: Any) -> Optional[Dict[int, Any]]:
+def _make_dims(axes: Any) -> Optional[Dict[int, Any]]:
     import torch
 
     if not axes:
@@ -193,6 +184,6 @@ def _dims(axes: Any) -> Optional[Dict[int, Any]]:
 
 
 @functools.lru_cache(maxsize=None)
-def argument_names(forward: Any, count: int) -> Sequence[str]:
-    """The first ``count`` argument names of a ``forward(self, ...)``."""
+def find_argument_names(forward: Any, count: int) -> Sequence[str]:
+    """Return the first ``count`` argument names of a ``forward(self, ...)``."""
     return [name for name in inspect.signature(forward).parameters if name != "self"][:count]

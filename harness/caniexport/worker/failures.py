@@ -1,4 +1,4 @@
-"""How a cell or a replay ends: one outcome, and one classification of exceptions and of processes that ended."""
+"""Classify how a cell or a replay ends: by an exception, or by the end of its process."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ import re
 import signal
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from caniexport.model.messages import words
+from caniexport.model.messages import read_text
 from caniexport.model.status import Stage, Status
 
-#: the words by which an exporter refuses an opset
+#: texts of exporters that refuse an opset
 OPSET_REFUSED = re.compile(
     r"[Uu]nsupported (ONNX )?opset|Unsupported onnx_opset_version|opset_version.{0,40}(not supported|unsupported)"
 )
-#: the words of exceptions by which torch and the runtimes say that an allocation was refused
+#: texts of torch's and the runtimes' exceptions for a failed allocation
 _OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|not enough memory|bad_alloc|out of memory|failed to allocate memory", re.IGNORECASE
 )
-#: the kind of an ending of a process that its parent ended for what it sent
+#: kind of the ending of a process killed for an invalid message
 FOREIGN = "ForeignReply"
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
 
 
 class Outcome(NamedTuple):
-    """What a cell or a replay adds to its row, and the texts its row refers to by id."""
+    """Columns that a cell or a replay adds to its row, and the texts of these columns by id."""
 
     row: Dict[str, Any]
     messages: Dict[str, str]
 
 
-def fail(stage: Stage, status: Status, described: Tuple[str, str, str], **columns: Any) -> Outcome:
-    """Return the outcome of what ends here; ``described`` as :func:`caniexport.model.messages.describe` gives it."""
+def failed_outcome(stage: Stage, status: Status, described: Tuple[str, str, str], **columns: Any) -> Outcome:
+    """Return the outcome of a failure; ``described`` comes from :func:`caniexport.model.messages.describe`."""
     signature, identifier, text = described
     row = {"stage": stage.value, "status": status.value, "signature": signature, "message_id": identifier}
     return Outcome(dict(row, **columns), {identifier: text})
 
 
 class Ending(NamedTuple):
-    """How a process ended: the status, and the word that stands for an exception's type in a signature.
+    """How a process ended: the status, and the kind that a signature has in place of an exception's type.
 
-    code    its exit code, the negative number of a signal; ``None`` where nobody knows
-    output  the last that it printed
+    code    its exit code, or the negative number of a signal; ``None`` if unknown
+    output  the end of its output
     """
 
     status: Status
@@ -49,9 +49,9 @@ class Ending(NamedTuple):
     output: str = ""
 
 
-def status_of(error: BaseException, is_export: bool = False) -> Status:
-    """Return the status of an exception; ``is_export`` where an exporter raised it."""
-    text = words(error)
+def classify_error(error: BaseException, is_export: bool = False) -> Status:
+    """Return the status of an exception; ``is_export`` if an exporter raised it."""
+    text = read_text(error)
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
         return Status.OOM
     if is_export and OPSET_REFUSED.search(text):
@@ -59,8 +59,8 @@ def status_of(error: BaseException, is_export: bool = False) -> Status:
     return Status.FAIL
 
 
-def ending_of(code: Optional[int], killed: Optional[Status], output: str = "") -> Ending:
-    """Return how a process ended that its parent ``killed`` (late, large, sent nonsense), or that ended by itself."""
+def classify_ending(code: Optional[int], killed: Optional[Status], output: str = "") -> Ending:
+    """Return how a process ended; ``killed`` is the reason why its parent killed it, if it did."""
     if killed is Status.TIMEOUT:
         return Ending(killed, "Timeout", code, output)
     if killed is Status.OOM:
@@ -68,18 +68,18 @@ def ending_of(code: Optional[int], killed: Optional[Status], output: str = "") -
     if killed is Status.CRASH:
         return Ending(killed, FOREIGN, code, output)
     if code is None or is_kill(code):
-        # no limit of ours: the machine's memory ran out, or somebody ended the process
+        # the machine's memory ran out, or somebody killed the process
         return Ending(Status.INVALID, "Killed", code, output)
     return Ending(Status.CRASH, _SIGNALS.get(code, "Exit"), code, output)
 
 
 def is_kill(code: int) -> bool:
-    """Return whether a process ended by SIGKILL, which no process sends itself."""
+    """Return whether the code is that of a SIGKILL."""
     return _SIGNALS.get(code) == "SIGKILL"
 
 
 def describe_code(code: int) -> str:
-    """Return an exit code as words."""
+    """Return a description of an exit code."""
     if code < 0:
         return "killed by {}".format(_SIGNALS.get(code, "signal {}".format(-code)))
     return "the process exited with code {} before the cell was finished".format(code)

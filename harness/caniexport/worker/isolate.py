@@ -1,12 +1,12 @@
-"""One isolation for whatever is measured: a process is forked for one piece of work, and watched until it has ended.
+"""Run work in a forked process, watch it, and say how it ended: for cells, replays and lists of operators.
 
 The parent is warm (it has imported what the work needs) and has one thread. It forks a :class:`Child` for each batch
-of cells, each operator, each archive of files; nothing that the work leaves in its process reaches another's. A child
-has a group of its own, ends with its parent, adopts what its descendants leave behind, and may allocate no more than
-its limit. :func:`follow` hands on what children send, kills one that is late or too large, and says how each ended.
+of cells, each operator, each archive of files. No state passes from one child to another. A child has its own process
+group and memory limit, ends with its parent, and adopts orphans of its descendants. :func:`follow_children` yields the
+messages of children, kills a child that exceeds its limits, and notes how each ended.
 
-The code that is measured is trusted not to forge an outcome. It may crash, hang, exhaust memory, flood its output,
-fork, close every descriptor, or write nonsense to each.
+The measured code does not forge an outcome. It may crash, hang, exhaust memory, flood its output, fork, close every
+descriptor, or write nonsense to each.
 """
 
 from __future__ import annotations
@@ -21,24 +21,21 @@ import time
 from typing import Any, Callable, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from caniexport.model.status import Status
-from caniexport.worker.failures import Ending, ending_of
+from caniexport.worker.failures import Ending, classify_ending
 from caniexport.worker.process_tree import Memory, adopt_orphans, die_with_parent, kill_group
 
-#: exit code of a child whose work raised something, and of a fork of it that went on as if it were the child
+#: exit code of a child whose work raised an exception, and of a fork of a child that uses its report
 _RAISED, _IS_A_FORK = 70, 73
 _POLL_SECONDS, _MEMORY_SECONDS = 0.05, 0.25
-#: bytes of output that are kept, of a stage's name, and that one read takes; reads from a pipe whose child is dead
+#: bytes of output to keep, of a stage's name, of one read; reads from the pipe of a dead child
 _TAIL, _STAGE_WIDTH, _READ, _DRAINED = 16 * 1024, 32, 1 << 16, 16
-#: taken before any work runs, which may replace them in their modules
+#: bound before any work runs, which may replace them in their modules
 _write, _getpid, _exit, _select = os.write, os.getpid, os._exit, select.select
 _encode = json.JSONEncoder().encode
 
 
 class Limits(NamedTuple):
-    """What a child may take: seconds between two messages, MiB beyond what it had when it was ready (0: any).
-
-    ``start_seconds`` is the time until it is ready (:meth:`Report.ready`).
-    """
+    """Limits of a child: seconds between two messages, MiB beyond its size when ready (0: any), seconds until ready."""
 
     seconds: float = 60.0
     memory_mb: int = 2048
@@ -46,31 +43,31 @@ class Limits(NamedTuple):
 
 
 class Report:
-    """What a child tells its parent. Only the forked process itself does: a fork of it ends where it would."""
+    """Sends a child's messages to its parent. A fork of the child ends when it tries to."""
 
     def __init__(self, descriptor: int, stage: mmap.mmap, memory_mb: int) -> None:
         self._descriptor, self._stage, self._memory_mb = descriptor, stage, memory_mb
         self._owner = _getpid()
 
     def ready(self, message: Any = None) -> None:
-        """Send the first message: from here on the limits hold."""
+        """Send the first message and apply the memory limit."""
         if self._memory_mb:
             limit_memory(self._memory_mb)
         self.send(message or {"ready": True})
 
     def begin(self, stage: str) -> None:
-        """Note the stage that begins, for a parent that finds the process dead or late."""
+        """Note the stage that begins; the parent reads it if the process ends."""
         self._check_owner()
         self._stage[:] = stage.encode("ascii").ljust(_STAGE_WIDTH)
 
     def send(self, message: Any) -> None:
-        """Send a message, anything that JSON has."""
+        """Send a JSON value."""
         self._check_owner()
         data = _encode(message).encode("utf-8") + b"\n"
         while data:
             try:
                 data = data[_write(self._descriptor, data) :]
-            except BlockingIOError:  # the work has told its pipes not to wait
+            except BlockingIOError:  # the work has made its pipes non-blocking
                 _select([], [self._descriptor], [])
 
     def _check_owner(self) -> None:
@@ -79,10 +76,7 @@ class Report:
 
 
 class Child:
-    """A process forked for ``work``, as its parent sees it.
-
-    ``ending`` is there once it has ended. Its work is done where its exit code is 0 and it has sent all it was to send.
-    """
+    """A process forked for ``work``, seen from its parent; ``ending`` is set when it has ended."""
 
     def __init__(self, work: Callable[[Report], None], limits: Limits) -> None:
         self.limits = limits
@@ -95,7 +89,7 @@ class Child:
         if self.pid == 0:
             os.close(self._messages)
             os.close(self._output)
-            _work(work, Report(messages, self._stage, limits.memory_mb), output)
+            _run_work(work, Report(messages, self._stage, limits.memory_mb), output)
         os.close(messages)
         os.close(output)
         self._pipes = [self._messages, self._output]
@@ -104,7 +98,7 @@ class Child:
         try:
             os.setpgid(self.pid, self.pid)
         except OSError:
-            pass  # it is gone already
+            pass  # it has ended
         self._begun, self._tail = b"", b""
         self._killed: Optional[Status] = None
         self._memory: Optional[Memory] = None
@@ -113,34 +107,34 @@ class Child:
 
     @property
     def stage(self) -> str:
-        """The stage that it began last, empty where it began none."""
+        """The stage that began last, empty before the first."""
         return self._stage[:].strip(b" \0").decode("ascii", "replace")
 
     @property
     def pipes(self) -> Sequence[int]:
-        """Descriptors on which something may arrive."""
+        """The open descriptors to read from."""
         return self._pipes
 
     @property
     def is_killed(self) -> bool:
-        """Whether its parent has ended it."""
+        """Whether the parent has killed it."""
         return self._killed is not None
 
     def kill(self, why: Optional[Status] = None) -> None:
-        """End it with its group; ``why`` is the limit that it passed, ``CRASH`` for nonsense that it sent."""
+        """Kill it with its group; ``why`` is the exceeded limit, ``CRASH`` for an invalid message."""
         self._killed = why
         kill_group(self.pid)
         try:
             os.kill(self.pid, signal.SIGKILL)
         except OSError:
-            pass  # it ended by itself in this moment
+            pass  # it has just ended
 
     def receive(self) -> Iterator[bytes]:
-        """Give the lines that have arrived; notes how it ended, and enforces its limits."""
+        """Yield the lines that have arrived, note how it ended, and enforce its limits."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid:
             kill_group(self.pid)
-        # a grandchild may hold the pipe of a dead child open: what is there is all that is taken
+        # a grandchild may hold the pipe of a dead child open: read only what has arrived
         for pipe in list(self._pipes):
             for data in self._read(pipe, _DRAINED if pid else 1):
                 if pipe == self._output:
@@ -185,11 +179,14 @@ class Child:
             os.close(pipe)
         self._pipes = []
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        self.ending = ending_of(code, self._killed, self._tail.decode("utf-8", "replace").strip())
+        self.ending = classify_ending(code, self._killed, self._tail.decode("utf-8", "replace").strip())
 
 
-def follow(children: List[Child]) -> Iterator[Tuple[Child, Optional[bytes]]]:
-    """Give each child with each line that it sends, and ``None`` once it has ended. The caller may add children."""
+def follow_children(children: List[Child]) -> Iterator[Tuple[Child, Optional[bytes]]]:
+    """Yield each child with each line that it sends, and with ``None`` when it has ended.
+
+    The caller may append to ``children`` meanwhile.
+    """
     followed = [child for child in children if child.ending is None]
     while followed:
         pipes = [pipe for child in followed for pipe in child.pipes]
@@ -203,14 +200,14 @@ def follow(children: List[Child]) -> Iterator[Tuple[Child, Optional[bytes]]]:
         followed = [child for child in children if child.ending is None]
 
 
-def call(work: Callable[[Report], None], limits: Limits) -> Tuple[List[Any], Child]:
-    """Do one piece of work in a child; return the messages that it sent, and the child, which has ended."""
+def run_in_child(work: Callable[[Report], None], limits: Limits) -> Tuple[List[Any], Child]:
+    """Run ``work`` in a child to its end; return its messages and the child."""
     child = Child(work, limits)
-    return [json.loads(line.decode("utf-8")) for _, line in follow([child]) if line is not None], child
+    return [json.loads(line.decode("utf-8")) for _, line in follow_children([child]) if line is not None], child
 
 
 def limit_memory(megabytes: int) -> None:
-    """Limit what this process may allocate beyond what it has; an allocation above fails like a full machine's."""
+    """Limit what this process may allocate from now on; an allocation beyond raises ``MemoryError``."""
     have = 0
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
@@ -221,11 +218,11 @@ def limit_memory(megabytes: int) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_DATA, (have + megabytes * 1024 * 1024, hard))
     except (ValueError, OSError):
-        pass  # a platform without this limit; the parent watches the resident size as well
+        pass  # a platform without this limit; the parent watches the resident size too
 
 
-def _work(work: Callable[[Report], None], report: Report, output: int) -> NoReturn:
-    """Do the work in a process that was just forked, and end it."""
+def _run_work(work: Callable[[Report], None], report: Report, output: int) -> NoReturn:
+    """Run the work in a process that was just forked, and end the process."""
     code = _RAISED
     try:
         os.setpgid(0, 0)
@@ -242,5 +239,5 @@ def _work(work: Callable[[Report], None], report: Report, output: int) -> NoRetu
         work(report)
         code = 0
     finally:
-        # nothing may unwind into the parent's code; no atexit handlers, no flushing of what the parent had buffered
+        # nothing may unwind into the parent's code; no atexit handlers, no flush of the parent's buffers
         _exit(code)

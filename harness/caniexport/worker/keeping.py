@@ -17,7 +17,7 @@ import textwrap
 from typing import Any, Dict, FrozenSet, Iterator, List, Set, Tuple
 
 
-def keep() -> None:
+def keep_constant_results() -> None:
     """Replace the functions in this process; their results stay what they were."""
     _keep_registered_symbolics()
     _skip_splitting_nothing()
@@ -79,7 +79,7 @@ def _keep_registries() -> None:
         return
     build = _registration.ONNXRegistry.from_torchlib
     kept: Dict[Any, Any] = {}
-    operators = _Operators()
+    operators = _OperatorNames()
 
     def from_torchlib(*args: Any, **kwargs: Any) -> Any:
         key = (operators.now(), args, tuple(sorted(kwargs.items())))
@@ -92,7 +92,7 @@ def _keep_registries() -> None:
     _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
 
 
-class _Operators:
+class _OperatorNames:
     """The operators that exist, by name: asked for (4 ms) where something was imported, which is how more come."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ def _keep_materialised_operators() -> None:
     done: List[Tuple[str, ...]] = []
 
     def materialise_new() -> None:
-        names = _composite_operators()
+        names = _read_composite_operators()
         if done[-1:] != [names]:
             materialise()
             done[:] = [names]
@@ -141,7 +141,7 @@ def _keep_decomposition_table() -> None:
 
     def create_once(registered: Any) -> Any:
         known = frozenset(torch._decomp.decomposition_table)
-        key = (frozenset(registered), _composite_operators(), known)
+        key = (frozenset(registered), _read_composite_operators(), known)
         if key not in kept:
             kept[key] = create(registered)
         return dict(kept[key])
@@ -214,26 +214,26 @@ def _keep_overrides() -> None:
                 fake = None if had_rule else rules[operator]
                 kept[operator, new[operator]] = _Override(operator, kernels, fake)
             for operator, noted in known.items():
-                _replace(operator, noted.within)
+                _replace_kernels(operator, noted.within)
                 if noted.fake is not None:
                     rules[operator] = noted.fake
             try:
                 yield
             finally:
                 for operator, noted in known.items():
-                    _replace(operator, noted.before)
+                    _replace_kernels(operator, noted.before)
                     forget(operator)
 
     exported_program._override_composite_implicit_decomp = override_again
 
 
-def _replace(operator: Any, kernels: Dict[Any, Any]) -> None:
+def _replace_kernels(operator: Any, kernels: Dict[Any, Any]) -> None:
     operator.py_kernels.clear()
     operator.py_kernels.update(kernels)
     operator._dispatch_cache.clear()
 
 
-def _composite_operators() -> Tuple[str, ...]:
+def _read_composite_operators() -> Tuple[str, ...]:
     import torch
 
     return tuple(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))

@@ -16,8 +16,8 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from caniexport.model.status import Status
 from caniexport.worker import distinct, operators, opinfo
-from caniexport.worker.envinfo import public
-from caniexport.worker.isolate import Limits, Report, call
+from caniexport.worker.envinfo import strip_local_part
+from caniexport.worker.isolate import Limits, Report, run_in_child
 
 #: dtypes of which every sample is measured; of others the plainest
 _WHOLE = ("float32", "int64")
@@ -38,14 +38,14 @@ def main() -> int:
     # forks write into no page that the collector would touch
     gc.collect()
     gc.freeze()
-    found = {name: _apart(name) for name in names}
+    found = {name: _list_entry_in_child(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
-    listed = {"torch": public(torch.__version__), "operators": found}
+    listed = {"torch": strip_local_part(torch.__version__), "operators": found}
     path.write_text(json.dumps(listed, indent=0, sort_keys=True), encoding="utf-8")
     return 0
 
 
-def listed(name: str) -> Dict[str, Any]:
+def list_entry(name: str) -> Dict[str, Any]:
     """What there is of an entry, as :class:`caniexport.model.made_cases.DatabaseEntry` has it."""
     entry = opinfo.entries()[name]
     dtypes = opinfo.declared(entry)
@@ -53,7 +53,7 @@ def listed(name: str) -> Dict[str, Any]:
     arguments: Dict[str, str] = {}
     left_out: Dict[str, str] = {}
     for dtype in dtypes:
-        for which, form, text, reason in _of_dtype(name, dtype, dtype == dtypes[0]):
+        for which, form, text, reason in _list_calls(name, dtype, dtype == dtypes[0]):
             if reason:
                 left_out.setdefault(dtype, reason)
             else:
@@ -70,24 +70,24 @@ def listed(name: str) -> Dict[str, Any]:
     }
 
 
-def _of_dtype(name: str, dtype: str, is_first: bool) -> Iterator[Tuple[str, str, str, str]]:
+def _list_calls(name: str, dtype: str, is_first: bool) -> Iterator[Tuple[str, str, str, str]]:
     """Sample, form, arguments and why not of each call of an entry in a dtype that is to be measured."""
     try:
         found = opinfo.samples(name, dtype)
     except Exception as error:  # some samples are made for a GPU
-        yield "", "", "", "torch makes no samples of it here: {}".format(_line(error))
+        yield "", "", "", "torch makes no samples of it here: {}".format(_format_error(error))
         return
     if not found:
         yield "", "", "", "it has no sample with a tensor"
     for which, (sample, _) in found.items():
         if which == opinfo.SAMPLES[0] or is_first or dtype in _WHOLE:
             for form in ("", *operators.FORMS) if is_first and which == opinfo.SAMPLES[0] else ("",):
-                reason = _why_not(name, dtype, which, form)
+                reason = _find_obstacle(name, dtype, which, form)
                 if not (form and reason):
                     yield which, form, sample.text(), reason
 
 
-def _why_not(name: str, dtype: str, which: str, form: str) -> str:
+def _find_obstacle(name: str, dtype: str, which: str, form: str) -> str:
     """Why a call cannot be measured; empty where it can: its forward gives something for both input sets."""
     import torch
 
@@ -99,7 +99,7 @@ def _why_not(name: str, dtype: str, which: str, form: str) -> str:
     except operators.NoModule as error:
         return str(error)
     except Exception as error:
-        return "it cannot be called as a module: {}".format(_line(error))
+        return "it cannot be called as a module: {}".format(_format_error(error))
     return ""
 
 
@@ -111,18 +111,18 @@ def _is_random(name: str, dtype: str, which: str) -> bool:
     return _UNINITIALISED in name or operators.is_random(opinfo.entries()[name].op, sample)
 
 
-def _line(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     return "{}: {}".format(type(error).__name__, (str(error).strip().split("\n") or [""])[0][:120])
 
 
-def _apart(name: str) -> Dict[str, Any]:
-    """:func:`listed` in a process of its own: one that an entry ends is one that cannot be measured."""
+def _list_entry_in_child(name: str) -> Dict[str, Any]:
+    """:func:`list_entry` in a process of its own: one that an entry ends is one that cannot be measured."""
 
     def work(report: Report) -> None:
         warnings.simplefilter("ignore")
-        report.send(listed(name))
+        report.send(list_entry(name))
 
-    messages, child = call(work, _LIMITS)
+    messages, child = run_in_child(work, _LIMITS)
     if messages:
         found: Dict[str, Any] = messages[0]
         return found

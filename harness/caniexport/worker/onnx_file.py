@@ -18,7 +18,7 @@ _SMALL = 256
 _DYNAMO_MARKS = ("pkg.torch.onnx", "pkg.torch.export", "pkg.onnxscript", "pkg.torch")
 
 
-class Facts(NamedTuple):
+class FileFacts(NamedTuple):
     """Opset of the default domain, IR version, nodes of the main graph, operators with counts."""
 
     opset: Optional[int]
@@ -27,28 +27,28 @@ class Facts(NamedTuple):
     ops: str
 
 
-def parse(content: bytes) -> Any:
+def parse_model(content: bytes) -> Any:
     """The ``onnx.ModelProto`` of a serialised model."""
     import onnx
 
     return onnx.load_model_from_string(content)
 
 
-def read(model: Any) -> Facts:
+def read_facts(model: Any) -> FileFacts:
     """Read back what the exporter really wrote."""
     opset = next((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), None)
-    counts = Counter(_operator(node) for node in _nodes(model))
+    counts = Counter(_name_operator(node) for node in _walk_nodes(model))
     ops = " ".join(name if count == 1 else "{}*{}".format(name, count) for name, count in sorted(counts.items()))
-    return Facts(opset, model.ir_version, len(model.graph.node), ops)
+    return FileFacts(opset, model.ir_version, len(model.graph.node), ops)
 
 
-def inputs(model: Any) -> List[Any]:
+def find_inputs(model: Any) -> List[Any]:
     """The inputs (``onnx.ValueInfoProto``) that have to be fed: those without an initializer."""
     stored = {item.name for item in model.graph.initializer}
     return [item for item in model.graph.input if item.name not in stored]
 
 
-def written_by(model: Any, asked: str) -> str:
+def find_exporter(model: Any, asked: str) -> str:
     """The exporter that wrote the file. One that was asked for by name has no fallback unless that is asked for too.
 
     Only the bare call leaves it to the release; dynamo's files then carry its marks (they are lost where ONNX's own
@@ -59,7 +59,7 @@ def written_by(model: Any, asked: str) -> str:
     return Exporter.DYNAMO.value if _has_dynamo_marks(model) else Exporter.TRACE.value
 
 
-def quanta(model: Any) -> List[float]:
+def find_quanta(model: Any) -> List[float]:
     """The quantum of each output: the one scale of the DequantizeLinear that gives it, 0 for any other output."""
     from onnx import numpy_helper
 
@@ -81,7 +81,7 @@ def quanta(model: Any) -> List[float]:
     return found
 
 
-def normalised(model: Any) -> bytes:
+def normalize(model: Any) -> bytes:
     """The file without what says only when and where it was written: producer, doc strings, stack traces.
 
     Two releases that export the same graph then give the same bytes. The order of fields is protobuf's own.
@@ -92,7 +92,7 @@ def normalised(model: Any) -> bytes:
     copy.CopyFrom(model)
     for field in ("producer_name", "producer_version", "doc_string", "model_version"):
         copy.ClearField(field)
-    for message in _messages(copy):
+    for message in _walk_messages(copy):
         for field in ("doc_string", "metadata_props"):
             if field in message.DESCRIPTOR.fields_by_name:
                 message.ClearField(field)
@@ -112,7 +112,7 @@ class Bundle(NamedTuple):
         for index, (inputs, outputs) in enumerate(zip(self.inputs, self.outputs)):
             for kind, arrays in (("input", inputs), ("output", outputs)):
                 for position, array in enumerate(arrays):
-                    yield "test_data_set_{}/{}_{}.pb".format(index, kind, position), _tensor(array)
+                    yield "test_data_set_{}/{}_{}.pb".format(index, kind, position), _serialize_tensor(array)
 
 
 def write_bundle(bundle: Bundle, folder: Optional[Path]) -> str:
@@ -143,18 +143,18 @@ def _write_archive(path: Path, files: List[Tuple[str, bytes]]) -> None:
     os.replace(temporary, str(path))
 
 
-def _tensor(array: Any) -> bytes:
+def _serialize_tensor(array: Any) -> bytes:
     import numpy as np
     from onnx import numpy_helper
 
     return bytes(numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array))).SerializeToString())
 
 
-def _operator(node: Any) -> str:
+def _name_operator(node: Any) -> str:
     return node.op_type if node.domain in ("", "ai.onnx") else "{}::{}".format(node.domain, node.op_type)
 
 
-def _nodes(model: Any) -> Iterator[Any]:
+def _walk_nodes(model: Any) -> Iterator[Any]:
     """Every node, those of subgraphs and of the file's own functions included."""
     todo = list(model.graph.node)
     for function in getattr(model, "functions", ()):
@@ -179,14 +179,14 @@ def _has_dynamo_marks(model: Any) -> bool:
     )
 
 
-def _messages(message: Any) -> Iterator[Any]:
+def _walk_messages(message: Any) -> Iterator[Any]:
     """A protobuf message and every message within it."""
     yield message
     for field, value in message.ListFields():
         if field.type != field.TYPE_MESSAGE:
             continue
         for part in value if _is_repeated(value) else [value]:
-            for inner in _messages(part):
+            for inner in _walk_messages(part):
                 yield inner
 
 

@@ -26,22 +26,22 @@ from caniexport.model.errors import DiskFull, StoreError
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
 from caniexport.worker import envinfo
-from caniexport.worker.cell_rows import CellRows, import_failed, utc_now
+from caniexport.worker.cell_rows import CellRows, make_import_failure, utc_now
 from caniexport.worker.failures import Outcome
 from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import die_with_parent
-from caniexport.worker.supervisor import Broken, Settings, Supervisor
+from caniexport.worker.supervisor import ServerFailed, ServerSettings, Supervisor
 
 #: bytes: with less than this a disk has no room for what a cell writes
 _LEAST_FREE = 1 << 20
-#: variants that are told one by one when the run ends
+#: most variants that the summary lists one by one
 _MOST_LINES = 60
 
 
 def pytest_addoption(parser: Any) -> None:
     """Options of the measuring run; all of them are written by tox or ``caniexport measure``."""
     group = parser.getgroup("caniexport")
-    target = releases.target(os.environ.get("TOX_ENV_NAME", ""))
+    target = releases.parse_environment_name(os.environ.get("TOX_ENV_NAME", ""))
     group.addoption("--release", default=target.release, help="entry of the table of releases (default: tox's)")
     group.addoption("--provider", default=target.provider, help="execution provider of the runtime (default: tox's)")
     group.addoption("--results-local", default="results-local", help="folder of the local dataset")
@@ -134,10 +134,12 @@ class Run:
         self.run_id = self._run_id()
         self._supervisor: Optional[Supervisor] = None
         self._journal: Optional[Journal] = None
-        self._broken: Optional[Broken] = None
+        self._broken: Optional[ServerFailed] = None
         self._refused: Optional[StoreError] = None
         entry = self.release
-        self._environment = envinfo.environment(entry.torch, entry.spec, self.provider, entry.profile, entry.as_of)
+        self._environment = envinfo.describe_environment(
+            entry.torch, entry.spec, self.provider, entry.profile, entry.as_of
+        )
         self._roots = [Path(argument.split("::")[0]).resolve() for argument in config.args]
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
         self._done = self._read_keys("--done")
@@ -165,7 +167,7 @@ class Run:
         cells = plan.cells(self._corpus(path), self.release, self.provider, self._selection)
         if self.config.getoption("--reverse"):
             cells.reverse()
-        return plan.groups([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
+        return plan.group_cells([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
 
     def measure(self, cells: Sequence[plan.Cell]) -> Tuple[Dict[str, int], str]:
         """Measure cells one by one, a row each; returns the counts of their statuses, and what a canary says.
@@ -183,7 +185,7 @@ class Run:
                 self._require_space()
             self._write(row, outcome.messages)
             counts[row["status"]] += 1
-            surprise = surprise or next(canaries.surprises([row]), "")
+            surprise = surprise or next(canaries.find_surprises([row]), "")
         return dict(counts), surprise
 
     def refuse(self, error: StoreError) -> None:
@@ -204,18 +206,18 @@ class Run:
         A release that cannot speak is ended at once; its gate would say so after a quarter of an hour.
         """
         if report.when == "call" and self.is_controller:
-            told = dict(report.user_properties)
-            self._statuses.update(told.get("statuses", {}))
+            found = dict(report.user_properties)
+            self._statuses.update(found.get("statuses", {}))
             variant, _, exporter = report.nodeid.split("::")[-1].rstrip("]").partition("[")
-            self._ended.setdefault(variant, {})[exporter] = told.get("statuses", {})
-            if told.get("surprise"):
-                pytest.exit(told["surprise"], returncode=pytest.ExitCode.INTERRUPTED)
+            self._ended.setdefault(variant, {})[exporter] = found.get("statuses", {})
+            if found.get("surprise"):
+                pytest.exit(found["surprise"], returncode=pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """What was measured: a table where a few variants were asked for by hand, and a line."""
         if not os.environ.get("CANIEXPORT_SUPERVISED") and len(self._ended) <= _MOST_LINES:
-            for line in table_of(self._ended):
+            for line in format_table(self._ended):
                 terminalreporter.write_line(line)
         total = sum(self._statuses.values())
         words = ", ".join("{} {}".format(count, status) for status, count in sorted(self._statuses.items()))
@@ -241,10 +243,10 @@ class Run:
                     cells = cells[1:]
                     yield outcome
                 return
-            except Broken as error:
+            except ServerFailed as error:
                 broken = self._broken = error
         for _ in cells:
-            yield import_failed(str(broken), broken.status)
+            yield make_import_failure(str(broken), broken.status)
 
     def _supervise(self) -> Supervisor:
         if self._supervisor is None:
@@ -254,7 +256,7 @@ class Run:
             bundles = self.local / "bundles"
             dynamo = bool(self.release.dynamo)
             fork, bare = not option("--no-fork"), option("--bare")
-            self._supervisor = Supervisor(Settings(cases, bundles, dynamo, limits, fork, bare))
+            self._supervisor = Supervisor(ServerSettings(cases, bundles, dynamo, limits, fork, bare))
         return self._supervisor
 
     def _require_space(self) -> None:
@@ -303,17 +305,17 @@ class Run:
         )
 
 
-def table_of(ended: "Dict[str, Dict[str, Dict[str, int]]]") -> List[str]:
+def format_table(ended: "Dict[str, Dict[str, Dict[str, int]]]") -> List[str]:
     """Lines of a table: a variant in each, a column for each exporter; ``pass``, or ``2 fail, 5 pass`` of opsets."""
     exporters = sorted({exporter for cells in ended.values() for exporter in cells})
     table = [["case/variant"] + exporters]
     for variant, cells in sorted(ended.items()):
-        table.append([variant] + [_counted(cells.get(exporter, {})) for exporter in exporters])
+        table.append([variant] + [_format_counts(cells.get(exporter, {})) for exporter in exporters])
     widths = [max(len(line[column]) for line in table) for column in range(len(exporters) + 1)]
     return ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in table if ended]
 
 
-def _counted(statuses: "Dict[str, int]") -> str:
+def _format_counts(statuses: "Dict[str, int]") -> str:
     if sum(statuses.values()) == 1:
         return next(iter(statuses))
     return ", ".join("{} {}".format(count, status) for status, count in sorted(statuses.items())) or "-"

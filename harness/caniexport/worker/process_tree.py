@@ -36,7 +36,7 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def children_of(pid: int) -> List[int]:
+def find_children(pid: int) -> List[int]:
     """The living processes and zombies whose parent is ``pid``; none where the system does not say."""
     found: List[int] = []
     folder = "/proc/{}/task".format(pid)
@@ -49,38 +49,26 @@ def children_of(pid: int) -> List[int]:
     return found
 
 
-def tree_of(pid: int) -> List[int]:
+def find_descendants(pid: int) -> List[int]:
     """A process and its descendants."""
     found = [pid]
     for parent in found:
-        found += children_of(parent)
+        found += find_children(parent)
     return found
 
 
-def end_children(keep: Collection[int] = ()) -> bool:
-    """Kill and reap every child of this process but those to ``keep``, and theirs; whether there was one."""
-    if not hasattr(os, "WNOHANG") or (not keep and not _has_children()):
-        return False
-    any_found, deadline = False, _monotonic() + _PATIENCE
+def end_children() -> None:
+    """Kill and reap every child of this process, and the children that it inherits from these."""
+    deadline = _monotonic() + _PATIENCE
     while _monotonic() < deadline:
-        found = [pid for pid in children_of(os.getpid()) if pid not in keep]
+        found = find_children(os.getpid())
         if not found:
             break
-        any_found = True
         for pid in found:
-            _end(pid)
-    return any_found or not keep
+            _kill_and_reap(pid)
 
 
-def _has_children() -> bool:
-    try:
-        _waitpid(-1, os.WNOHANG)
-        return True
-    except OSError:
-        return False
-
-
-def _end(pid: int) -> None:
+def _kill_and_reap(pid: int) -> None:
     """Kill and reap one child; what it has started becomes this process's own."""
     try:
         _kill(pid, _DEFAULT_KILL)
@@ -125,28 +113,28 @@ class Memory:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._first = sum(map(_mapped, tree_of(pid)))
+        self._first = sum(map(_read_mapped, find_descendants(pid)))
 
     def exceeds(self, limit: int) -> bool:
         """Whether they have gained more than ``limit`` KiB; never where the system does not say."""
-        tree = tree_of(self._pid)
-        mapped = sum(map(_mapped, tree))
+        tree = find_descendants(self._pid)
+        mapped = sum(map(_read_mapped, tree))
         if mapped - self._first <= limit:
             return False
-        return len(tree) == 1 or sum(map(_proportional, tree)) - self._first > limit
+        return len(tree) == 1 or sum(map(_read_proportional, tree)) - self._first > limit
 
 
-def _mapped(pid: int) -> int:
+def _read_mapped(pid: int) -> int:
     """KiB of memory that no file could give back."""
-    return _sum_of("/proc/{}/status".format(pid), ("RssAnon:", "RssShmem:", "VmSwap:"))
+    return _sum_fields("/proc/{}/status".format(pid), ("RssAnon:", "RssShmem:", "VmSwap:"))
 
 
-def _proportional(pid: int) -> int:
-    """As :func:`_mapped`, but of a page that several processes share only this one's part."""
-    return _sum_of("/proc/{}/smaps_rollup".format(pid), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
+def _read_proportional(pid: int) -> int:
+    """As :func:`_read_mapped`, but of a page that several processes share only this one's part."""
+    return _sum_fields("/proc/{}/smaps_rollup".format(pid), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
 
 
-def _sum_of(path: str, names: Collection[str]) -> int:
+def _sum_fields(path: str, names: Collection[str]) -> int:
     try:
         with open(path, encoding="ascii", errors="replace") as file:
             lines = [line.split() for line in file]

@@ -32,12 +32,12 @@ from caniexport.model.case import Case
 from caniexport.model.messages import describe
 from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter, Stage, Status
-from caniexport.worker.cell import EagerResults, measure
-from caniexport.worker.exporters import torch_version
-from caniexport.worker.failures import FOREIGN, Outcome, describe_code, fail
-from caniexport.worker.isolate import Child, Limits, Report, follow
+from caniexport.worker.cell import EagerResults, measure_cell
+from caniexport.worker.exporters import read_torch_version
+from caniexport.worker.failures import FOREIGN, Outcome, describe_code, failed_outcome
+from caniexport.worker.isolate import Child, Limits, Report, follow_children
 from caniexport.worker.process_tree import adopt_orphans, die_with_parent, end_children
-from caniexport.worker.warm import import_before_torch, prepare_opset, threads, warm
+from caniexport.worker.warm import count_threads, import_before_torch, prepare_opset, warm
 
 #: the end of its output that a message of a process that ended keeps
 _OUTPUT = 1500
@@ -59,10 +59,10 @@ class _Server:
         warm(self._arguments.dynamo, self._arguments.bare)
         for item in self._loaded.values():
             if issubclass(item.cls, Case):
-                # what fails here fails in the cells, and is said there
+                # what fails here fails in the cells too
                 with contextlib.suppress(Exception):
                     item.cls.load()
-        _freeze()
+        _freeze_objects()
 
     def say(self, line: bytes) -> None:
         data = line + b"\n"
@@ -75,7 +75,7 @@ class _Server:
         limits = Limits(*request["limits"])
         built = [prepare_opset(cell.exporter, cell.opset) for cell in cells if not self._arguments.cold]
         if any(built):
-            _freeze()
+            _freeze_objects()
         while cells:
             taken = self._measure(cells, limits, request)
             cells = cells[taken:] if taken else []
@@ -85,10 +85,10 @@ class _Server:
         """Measure the first of these cells in one child; return how many, 0 where it ended before its last."""
         child = Child(lambda report: self._work(report, cells, request), limits)
         taken, rows = 0, -1
-        for _, line in follow([child]):
+        for _, line in follow_children([child]):
             if line is None or child.is_killed:
                 continue
-            message = _parse(line)
+            message = _parse_message(line)
             if rows < 0:
                 taken = message.get("ready", 0)
             elif rows == taken or set(message) != _OUTCOME:
@@ -100,7 +100,7 @@ class _Server:
         end_children()
         if rows == taken:
             return taken
-        self.say(json.dumps(_failed(child, limits)._asdict()).encode("utf-8"))
+        self.say(json.dumps(_make_ended_outcome(child, limits)._asdict()).encode("utf-8"))
         return 0
 
     def _work(self, report: Report, cells: Sequence[Cell], request: Dict[str, Any]) -> None:
@@ -114,12 +114,12 @@ class _Server:
         known: EagerResults = {}
         for cell in cells:
             report.begin(Stage.EAGER.value)
-            _seed()
-            if cell.exporter == Exporter.DYNAMO.value and torch_version() < (2, 5):
+            _seed_random_numbers()
+            if cell.exporter == Exporter.DYNAMO.value and read_torch_version() < (2, 5):
                 # torch 2.4's dynamo_export takes what an earlier export left for its own, until that is collected
                 gc.collect()
             variants = self._loaded[cell.case].variants
-            outcome = measure(
+            outcome = measure_cell(
                 cell, variants, lambda stage: report.begin(stage.value), self._bundles, known, request["checks"]
             )
             row = {name: value.item() if hasattr(value, "item") else value for name, value in outcome.row.items()}
@@ -133,7 +133,7 @@ class _Server:
 
 def main() -> int:
     """Warm up, then serve requests until standard input closes."""
-    arguments = _arguments()
+    arguments = _parse_arguments()
     die_with_parent()
     adopt_orphans()
     # whatever is printed goes where errors go
@@ -146,7 +146,7 @@ def main() -> int:
         except BaseException as error:  # torch may fail to import in any way, also by SystemExit
             server.say(json.dumps({"error": "{}: {}".format(type(error).__name__, error)}).encode("utf-8"))
             return 1
-        if arguments.no_fork or threads() != 1:
+        if arguments.no_fork or count_threads() != 1:
             os.dup2(results, 1)
             os.execv(sys.executable, [sys.executable, "-m", "caniexport.worker.server", _COLD, *sys.argv[1:]])
     server.say(b'{"ready": true}')
@@ -155,7 +155,7 @@ def main() -> int:
     return 0
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", action="append", required=True)
     parser.add_argument("--bundles", default="")
@@ -164,13 +164,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _freeze() -> None:
+def _freeze_objects() -> None:
     """Keep the collector from what is warm: it would write into pages that the children share, each time."""
     gc.collect()
     gc.freeze()
 
 
-def _seed() -> None:
+def _seed_random_numbers() -> None:
     """Random numbers that nobody seeds are the same in every cell, whatever was measured before it."""
     for module, name in (("random", "seed"), ("numpy.random", "seed"), ("torch", "manual_seed")):
         seed = getattr(sys.modules.get(module), name, None)
@@ -178,7 +178,7 @@ def _seed() -> None:
             seed(0)
 
 
-def _parse(line: bytes) -> Dict[str, Any]:
+def _parse_message(line: bytes) -> Dict[str, Any]:
     """The message of a line, empty where it is none."""
     try:
         message = json.loads(line.decode("utf-8"))
@@ -187,7 +187,7 @@ def _parse(line: bytes) -> Dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _failed(child: Child, limits: Limits) -> Outcome:
+def _make_ended_outcome(child: Child, limits: Limits) -> Outcome:
     """The outcome of the cell that a child was at when it ended."""
     ending = child.ending
     assert ending is not None
@@ -195,7 +195,7 @@ def _failed(child: Child, limits: Limits) -> Outcome:
     if ending.kind == FOREIGN:
         # what it had reached by then is a matter of time, as is what it printed
         stage, text = Stage.EAGER, "its process sent what was not asked for"
-        return fail(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
+        return failed_outcome(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
     if ending.status is Status.TIMEOUT:
         text = "still in stage {} after {:g} s".format(stage.value, limits.seconds)
     elif ending.status is Status.OOM:
@@ -206,7 +206,7 @@ def _failed(child: Child, limits: Limits) -> Outcome:
         text = "{} in stage {}".format(describe_code(ending.code or 0), stage.value)
     if ending.output:
         text += "\nlast output:\n" + ending.output[-_OUTPUT:]
-    return fail(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
+    return failed_outcome(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
 
 
 if __name__ == "__main__":

@@ -17,36 +17,36 @@ from typing import Any, Dict, Iterator, List, Sequence
 from caniexport.model import corpus, releases
 from caniexport.model.plan import Cell
 from caniexport.worker import envinfo
-from caniexport.worker.cell_rows import CellRows, import_failed
+from caniexport.worker.cell_rows import CellRows, make_import_failure
 from caniexport.worker.failures import Outcome
 from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import die_with_parent
-from caniexport.worker.supervisor import Broken, Settings, Supervisor
+from caniexport.worker.supervisor import ServerFailed, ServerSettings, Supervisor
 
 
 def main() -> int:
     """Serve requests until standard input closes."""
-    asked = _arguments()
+    asked = _parse_arguments()
     die_with_parent()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     release = releases.find(asked.release)
     cases = corpus.load([Path(path) for path in asked.cases], stand_in=True)
-    environment = envinfo.environment(release.torch, release.spec, asked.provider)
+    environment = envinfo.describe_environment(release.torch, release.spec, asked.provider)
     rows = CellRows(environment, asked.run_id)
-    _say({"environment": environment})
+    _send({"environment": environment})
     limits = Limits(asked.timeout, asked.memory)
     bundles = Path(asked.bundles) if asked.bundles else None
-    with Supervisor(Settings([Path(path) for path in asked.cases], bundles, asked.dynamo, limits)) as supervisor:
+    with Supervisor(ServerSettings([Path(path) for path in asked.cases], bundles, asked.dynamo, limits)) as supervisor:
         for line in iter(sys.stdin.readline, ""):
             cells = [Cell(*fields) for fields in json.loads(line)]
             # outcomes first: asked once more after the last, they see the process of these cells to its end
-            for outcome, cell in zip(_outcomes(supervisor, cells), cells):
+            for outcome, cell in zip(_measure_cells(supervisor, cells), cells):
                 row = rows.row(cell, cases[cell.case].cls.corpus, outcome.row)
-                _say({"row": row, "messages": outcome.messages})
+                _send({"row": row, "messages": outcome.messages})
     return 0
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="+", help="case files, or folders of them")
     parser.add_argument("--release", required=True, help="entry of the table of releases")
@@ -59,19 +59,19 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _outcomes(supervisor: Supervisor, cells: Sequence[Cell]) -> Iterator[Outcome]:
+def _measure_cells(supervisor: Supervisor, cells: Sequence[Cell]) -> Iterator[Outcome]:
     """One outcome for each cell, also where torch does not import."""
     left: List[Cell] = list(cells)
     try:
         for outcome in supervisor.run(cells, together=True):
             left.pop(0)
             yield outcome
-    except Broken as error:
+    except ServerFailed as error:
         for _ in left:
-            yield import_failed(str(error), error.status)
+            yield make_import_failure(str(error), error.status)
 
 
-def _say(message: Dict[str, Any]) -> None:
+def _send(message: Dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 

@@ -1,12 +1,11 @@
-"""What all opsets of one variant share: dynamo's captured program and its decomposition.
+"""Share dynamo's captured program and its decomposition between the opsets of one variant.
 
-``torch.onnx.export(dynamo=True)`` captures the module, decomposes the program for the operators its registry has, and
-translates that. The first step does not know the opset; the second depends only on which operators are registered. Two
-thirds of an export are these two. A process measures one variant with one exporter, so that within :func:`shared` they
-are done once for each set of operators, and their results, which the translation only reads, handed out again: failures
-and warnings too. (A captured program is not decomposed a second time: where sizes depend on values, decomposing changes
-it, and the second time fails.) Where a release lacks these functions (before 2.5) nothing is done. ``tests/`` hold the
-models to those of a bare call, byte for byte.
+``torch.onnx.export(dynamo=True)`` captures the module, decomposes the program for the operators of its registry, and
+translates the result. Capturing does not depend on the opset; decomposing depends only on the registered operators.
+Both take two thirds of an export. A process measures one variant with one exporter. Within :func:`share_steps` it does
+both once for each set of operators and uses results, failures and warnings again. The translation only reads them.
+(Decomposing a captured program twice fails where sizes depend on values.) Releases before 2.5 share nothing. A test
+compares the models byte for byte with those of a bare call.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Tuple
 
 
 class _Shared:
-    """Results of this process, with the warnings that came with them."""
+    """Results of this process with their warnings."""
 
     def __init__(self) -> None:
         self.is_active = False
@@ -25,7 +24,7 @@ class _Shared:
         self.results: Dict[Any, Tuple[Any, List[Any]]] = {}
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The result for ``key``; its warnings are given every time."""
+        """Return the result for ``key`` and repeat its warnings; compute it the first time."""
         if not self.is_active:
             return compute()
         if key not in self.results:
@@ -43,8 +42,8 @@ _shared = _Shared()
 
 
 @contextlib.contextmanager
-def shared(is_active: bool) -> Iterator[None]:
-    """Within this block, equal steps are done once, where ``is_active``."""
+def share_steps(is_active: bool) -> Iterator[None]:
+    """Within this block do equal steps once, if ``is_active``."""
     _shared.is_active = is_active
     try:
         yield
@@ -52,8 +51,8 @@ def shared(is_active: bool) -> Iterator[None]:
         _shared.is_active = False
 
 
-def share() -> None:
-    """Replace the three functions in this process; outside of :func:`shared` they are what they were."""
+def replace_dynamo_steps() -> None:
+    """Replace dynamo's three functions in this process; outside of :func:`share_steps` they behave as before."""
     try:
         from torch.onnx._internal.exporter import _capture_strategies, _core
 

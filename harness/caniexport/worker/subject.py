@@ -9,37 +9,37 @@ import zlib
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from caniexport.model.case import Variant
-from caniexport.model.tensors import materialise
-from caniexport.worker.exporters import argument_names, torch_version
+from caniexport.model.tensors import make_values
+from caniexport.worker.exporters import find_argument_names, read_torch_version
 
 #: before this release TorchScript calls a method what its ``def`` says, not what the module calls it
 _NAMES_METHODS_BY_ATTRIBUTE = (1, 8)
 
 
-def build(variant: Variant, case_id: str) -> Any:
+def build_module(variant: Variant, case_id: str) -> Any:
     """A fresh module in evaluation mode whose ``forward`` is the variant's."""
     import torch
 
     case = variant.case
     forward = variant.forward
-    if forward.__name__ != "forward" and torch_version() < _NAMES_METHODS_BY_ATTRIBUTE:
-        forward = _renamed(forward)
+    if forward.__name__ != "forward" and read_torch_version() < _NAMES_METHODS_BY_ATTRIBUTE:
+        forward = _rename_to_forward(forward)
     attributes = {"forward": forward, "__module__": case.__module__, "__doc__": case.__doc__}
     module = type(case.__name__, (torch.nn.Module,), attributes)()
     case.setup(module)
-    _fill(module, case_id)
+    _fill_parameters(module, case_id)
     return module.eval()
 
 
-def arrays(variant: Variant, case_id: str) -> List[Tuple[Any, ...]]:
+def make_arrays(variant: Variant, case_id: str) -> List[Tuple[Any, ...]]:
     """All input sets as numpy arrays and plain values. Variants that share their case's inputs get equal values."""
     return [
-        tuple(materialise(item, "{}/{}/{}".format(case_id, index, position)) for position, item in enumerate(inputs))
+        tuple(make_values(item, "{}/{}/{}".format(case_id, index, position)) for position, item in enumerate(inputs))
         for index, inputs in enumerate(variant.inputs)
     ]
 
 
-def tensors(item: Any) -> Any:
+def to_tensors(item: Any) -> Any:
     """Arrays as fresh torch tensors (copies: a forward may write into them); everything else as it is."""
     import numpy as np
     import torch
@@ -47,33 +47,33 @@ def tensors(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         return torch.from_numpy(item.copy())
     if isinstance(item, (list, tuple)):
-        return type(item)(tensors(part) for part in item)
+        return type(item)(to_tensors(part) for part in item)
     if isinstance(item, dict):
-        return {key: tensors(part) for key, part in item.items()}
+        return {key: to_tensors(part) for key, part in item.items()}
     return item
 
 
-def flatten(output: Any) -> List[Any]:
+def flatten_output(output: Any) -> List[Any]:
     """A module's output as a flat list of numpy arrays, in the order in which exporters write them."""
     import numpy as np
 
     if output is None:
         return []
     if isinstance(output, (list, tuple)):
-        return [array for part in output for array in flatten(part)]
+        return [array for part in output for array in flatten_output(part)]
     if isinstance(output, dict):
-        return [array for part in output.values() for array in flatten(part)]
+        return [array for part in output.values() for array in flatten_output(part)]
     if hasattr(output, "detach"):
         return [np.array(output.detach().cpu().numpy())]
     return [np.asarray(output)]
 
 
-def named(variant: Variant, inputs: Sequence[Any]) -> Dict[str, Any]:
+def arrays_by_name(variant: Variant, inputs: Sequence[Any]) -> Dict[str, Any]:
     """The arguments of one input set by name, numbers as torch would make them tensors; nested ones are left out."""
     import numpy as np
 
     found = {}
-    for name, item in zip(argument_names(variant.forward, len(inputs)), inputs):
+    for name, item in zip(find_argument_names(variant.forward, len(inputs)), inputs):
         if isinstance(item, float):
             found[name] = np.asarray(item, dtype="float32")
         elif isinstance(item, (np.ndarray, int)):
@@ -81,22 +81,22 @@ def named(variant: Variant, inputs: Sequence[Any]) -> Dict[str, Any]:
     return found
 
 
-def positional(inputs: Sequence[Any]) -> List[Any]:
+def arrays_in_order(inputs: Sequence[Any]) -> List[Any]:
     """The arrays of one input set in order, nested ones unpacked, plain numbers left out."""
     import numpy as np
 
     flat: List[Any] = []
     for item in inputs:
         if isinstance(item, (list, tuple)):
-            flat += positional(item)
+            flat += arrays_in_order(item)
         elif isinstance(item, dict):
-            flat += positional(list(item.values()))
+            flat += arrays_in_order(list(item.values()))
         elif isinstance(item, np.ndarray):
             flat.append(item)
     return flat
 
 
-def _renamed(function: Callable[..., Any]) -> Callable[..., Any]:
+def _rename_to_forward(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function written as ``def forward``; its source stays where TorchScript's compiler looks for it."""
     lines = textwrap.dedent(inspect.getsource(function)).split("\n")
     start = next(index for index, line in enumerate(lines) if line.startswith("def "))
@@ -109,7 +109,7 @@ def _renamed(function: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-def _fill(module: Any, case_id: str) -> None:
+def _fill_parameters(module: Any, case_id: str) -> None:
     """Give every floating point parameter the same values on every release (torch's own initialisation changed)."""
     import numpy as np
     import torch

@@ -1,7 +1,7 @@
-"""The parent of a server that measures cells: a second attempt for what may come from the machine, and lost servers.
+"""Start servers that measure cells, measure doubtful cells again, and replace servers that are lost.
 
-The supervisor lives in the pytest process and never imports torch. Whatever a cell does to its process, every cell
-handed to :meth:`Supervisor.run` comes back with exactly one outcome.
+The supervisor lives in the pytest process and never imports torch. :meth:`Supervisor.run` yields exactly one outcome
+for each cell, whatever a cell does to its process.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 from caniexport.model.messages import describe
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Stage, Status
-from caniexport.worker.failures import Outcome, describe_code, fail, is_kill
+from caniexport.worker.failures import Outcome, describe_code, failed_outcome, is_kill
 from caniexport.worker.isolate import Limits
 from caniexport.worker.process_tree import kill_group, kill_marked
 
-#: may come from the machine or from outside: a row has one only after two attempts with it
+#: statuses that the machine may cause: a row has one only after two attempts with it
 _DOUBTFUL = frozenset(item.value for item in (Status.TIMEOUT, Status.OOM, Status.CRASH, Status.INVALID))
-#: environment variable by which everything that a server or a case has started is found
+#: environment variable that marks every process that a server or a case has started
 _MARK = "CANIEXPORT_PROCESSES"
-#: seconds that a server may be silent about a child that is over its time: then it has been stopped
+#: seconds that a server may be silent about a child beyond its deadline
 _SILENT_SECONDS = 5.0
 _KEPT_ERRORS, _READ = 2000, 1 << 16
 
 
-class Settings(NamedTuple):
+class ServerSettings(NamedTuple):
     """How to start a server."""
 
     cases: Sequence[Path]
@@ -43,8 +43,8 @@ class Settings(NamedTuple):
     bare: bool = False
 
 
-class Broken(Exception):
-    """The server could not be started; ``status`` is that of the cells it was for."""
+class ServerFailed(Exception):
+    """The server could not be started; ``status`` is the status of its cells."""
 
     def __init__(self, text: str, status: Status = Status.FAIL) -> None:
         super().__init__(text)
@@ -52,9 +52,9 @@ class Broken(Exception):
 
 
 class Supervisor:
-    """Runs cells, each apart from those of other variants and exporters. Use as a context manager."""
+    """Runs cells; no process measures two variants or two exporters. Use as a context manager."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._server: Optional[_ServerProcess] = None
 
@@ -65,31 +65,31 @@ class Supervisor:
         self.close()
 
     def close(self) -> None:
-        """End the server and whatever it runs."""
+        """End the server and its children."""
         if self._server is not None:
             self._server.close()
             self._server = None
 
     def run(self, cells: Sequence[Cell], together: bool = False) -> Iterator[Outcome]:
-        """One outcome a cell, in order. One that may come from the machine is measured again, with doubled limits.
+        """Yield one outcome a cell, in order. Doubtful ones are measured again, with doubled limits.
 
-        ``together`` lets one process measure several of them in turn; where it ends before the last, a new one takes
-        the rest. Raises :class:`Broken` where no server can be started at all.
+        ``together`` lets one process measure several cells in turn; when it ends early, a new one takes the rest.
+        Raises :class:`ServerFailed`.
         """
         left = list(cells)
         while left:
             doubtful: List[Outcome] = []
             for outcome in self._attempt(left if together else left[:1], self._settings.limits, not together):
-                # the process is at the next cell already: a second attempt waits until it has ended
+                # the process is already at the next cell: a second attempt waits for its end
                 if doubtful or outcome.row["status"] in _DOUBTFUL:
                     doubtful.append(outcome)
                 else:
-                    yield self._confirmed(left.pop(0), outcome)
+                    yield self._confirm(left.pop(0), outcome)
             for outcome in doubtful:
-                yield self._confirmed(left.pop(0), outcome)
+                yield self._confirm(left.pop(0), outcome)
 
-    def _confirmed(self, cell: Cell, outcome: Outcome) -> Outcome:
-        """The outcome itself, or that of the last of the attempts that it takes until a doubtful status comes twice."""
+    def _confirm(self, cell: Cell, outcome: Outcome) -> Outcome:
+        """Return the outcome, or the last one of the attempts until a doubtful status comes twice."""
         limits = self._settings.limits
         doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
         attempts = 1
@@ -104,26 +104,26 @@ class Supervisor:
         outcome.row["attempts"] = attempts
         if crashed is None:
             return outcome
-        # an attempt without onnx's checker: the crash is what the checker says
+        # the last attempt ran without onnx's checker: the crash is the checker's result
         row = dict(outcome.row, checker=Checker.CRASH.value, checker_id=crashed.row["message_id"])
         return Outcome(row, dict(crashed.messages, **outcome.messages))
 
     def _attempt(self, cells: Sequence[Cell], limits: Limits, is_apart: bool, checks: bool = True) -> Iterator[Outcome]:
-        """Outcomes of the first of these cells as they come, at least of one."""
+        """Yield outcomes of the first of these cells, at least one."""
         if self._server is None or not self._server.serves:
             self.close()
             try:
                 self._server = _ServerProcess(self._settings)
-            except Broken:
-                # a kill from outside or a busy machine; a second failure is reported
+            except ServerFailed:
+                # somebody killed it, or the machine is busy; a second failure is reported
                 self._server = _ServerProcess(self._settings)
         return self._server.measure(cells, limits, is_apart, checks)
 
 
 class _ServerProcess:
-    """A server (:mod:`caniexport.worker.server`) with its pipes. Raises :class:`Broken` where it does not start."""
+    """A process of :mod:`caniexport.worker.server` with its pipes. Raises :class:`ServerFailed`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         command = [sys.executable, "-m", "caniexport.worker.server"]
         for path in settings.cases:
             command += ["--cases", str(path)]
@@ -141,7 +141,7 @@ class _ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=dict(_environment(), **{_MARK: self._mark}),
+            env=dict(_make_variables(), **{_MARK: self._mark}),
             start_new_session=True,
         )
         try:
@@ -151,10 +151,10 @@ class _ServerProcess:
             raise
 
     def close(self) -> None:
-        """Kill the server and its group, and free the pipes."""
+        """Kill the server and its group, and close the pipes."""
         kill_group(self._process.pid)
         self._process.wait()
-        # what a case started in a session of its own outlives the server that would have ended it
+        # a process that a case has started in its own session outlives the server
         kill_marked(_MARK, self._mark)
         for file in (self._process.stdin, self._process.stdout, self._errors):
             try:
@@ -164,7 +164,7 @@ class _ServerProcess:
                 pass  # a dead server's pipe
 
     def measure(self, cells: Sequence[Cell], limits: Limits, is_apart: bool, checks: bool) -> Iterator[Outcome]:
-        """Give the outcomes as they come, so that what is written then is not lost with the cells behind it."""
+        """Yield each outcome when it arrives."""
         request = {"cells": cells, "limits": limits, "apart": is_apart, "checks": checks}
         count, expected = 0, 0
         try:
@@ -172,9 +172,9 @@ class _ServerProcess:
             self._process.stdin.write((json.dumps(request) + "\n").encode("utf-8"))
             self._process.stdin.flush()
         except OSError:
-            pass  # it is dead, as the first line that does not come says
+            pass  # it is dead: the first read notices it
         while True:
-            # what has no child yet may still be warming up
+            # without a child the server may still be warming up
             message = self._receive(limits.seconds + _SILENT_SECONDS if count < expected else self._warm_seconds)
             if message is None or "end" in message:
                 break
@@ -186,10 +186,10 @@ class _ServerProcess:
         self.serves = message is not None
         if message is None and count < len(cells):
             how = "was killed from outside" if self._has_ended() else "does not answer"
-            yield _lost("the parent of the measuring process " + how)
+            yield _make_lost_outcome("the parent of the measuring process " + how)
 
     def _receive(self, seconds: float) -> Optional[Dict[str, Any]]:
-        """The next message; ``None`` where the server ends, or is silent for so long."""
+        """Return the next message, ``None`` when the server ends or is silent for so long."""
         assert self._process.stdout is not None
         pipe, deadline = self._process.stdout.fileno(), time.monotonic() + seconds
         while b"\n" not in self._begun:
@@ -216,20 +216,19 @@ class _ServerProcess:
             self._errors.seek(max(0, size - _KEPT_ERRORS))
             text, code = self._errors.read().decode("utf-8", "replace").strip(), self._process.returncode
             problem = "{} while importing torch and warming up\n{}".format(describe_code(code), text)
-            raise Broken(problem, Status.INVALID if is_kill(code) else Status.FAIL)
+            raise ServerFailed(problem, Status.INVALID if is_kill(code) else Status.FAIL)
         if message is None:
-            raise Broken("importing torch and warming up took more than {:.0f} s".format(self._warm_seconds))
+            raise ServerFailed("importing torch and warming up took more than {:.0f} s".format(self._warm_seconds))
         if "error" in message:
-            raise Broken(message["error"])
+            raise ServerFailed(message["error"])
 
 
-def _environment() -> Dict[str, str]:
-    """One thread in every library: a fork is safe only from a single-threaded process.
+def _make_variables() -> Dict[str, str]:
+    """Return the variables of a server: one thread in every library, since only a single-threaded process forks safely.
 
-    onnxruntime 1.31 starts a telemetry thread when it is imported; measuring sends nothing anywhere. Torch 2.3 starts a
-    pool for compiling kernels with the first captured program; no export compiles any. Torch's database of operators
-    draws samples in the order of sets: two processes have the same ones only if they hash alike. A fork of large pages
-    costs half of one of small ones.
+    onnxruntime 1.31 starts a telemetry thread when it is imported. Torch 2.3 starts a pool of compilers with the first
+    captured program. Torch's database of operators draws samples in the order of sets, so processes need one hash seed.
+    A fork of large pages costs half of one of small pages.
     """
     environment = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
@@ -243,8 +242,8 @@ def _environment() -> Dict[str, str]:
     return environment
 
 
-def _lost(text: str) -> Outcome:
-    """The outcome of a cell whose server is gone: where it was is not known."""
+def _make_lost_outcome(text: str) -> Outcome:
+    """Return the outcome of a cell whose server is gone; its stage is unknown."""
     stage = Stage.EAGER
     described = describe(stage.value, "Killed", "{} in stage {}".format(text, stage.value))
-    return fail(stage, Status.INVALID, described, runtime="onnxruntime")
+    return failed_outcome(stage, Status.INVALID, described, runtime="onnxruntime")

@@ -13,9 +13,9 @@ from typing import FrozenSet, List
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import is_canary
-from caniexport.worker.envinfo import public, version_of
+from caniexport.worker.envinfo import find_version, strip_local_part
 from caniexport.worker.failures import Outcome
-from caniexport.worker.supervisor import Settings, Supervisor
+from caniexport.worker.supervisor import ServerSettings, Supervisor
 
 _COLUMNS = ("exporter_effective", "opset_effective", "ir_version", "ops", "facts")
 #: characters of a text
@@ -31,15 +31,15 @@ def main() -> int:
     parser.add_argument("--cases", default="cases")
     arguments = parser.parse_args()
     corpus = corpus_module.load([Path(arguments.cases)], stand_in=True)
-    release = releases.find(public(version_of("torch")) or "")
+    release = releases.find(strip_local_part(find_version("torch")) or "")
     selection = plan.Selection(frozenset(arguments.case), frozenset(arguments.exporter), _read_opsets(arguments.opset))
     cells = plan.cells(corpus, release, "cpu", selection)
     shown: List[str] = []
-    with Supervisor(Settings([Path(arguments.cases)], None, bool(release.dynamo))) as supervisor:
-        for group in plan.groups(cells).values():
+    with Supervisor(ServerSettings([Path(arguments.cases)], None, bool(release.dynamo))) as supervisor:
+        for group in plan.group_cells(cells).values():
             if not is_canary(group[0].case) or group[0].case in arguments.case:
                 for outcome, cell in zip(supervisor.run(group, together=True), group):
-                    _show(cell, outcome, shown)
+                    _print_outcome(cell, outcome, shown)
     return 0
 
 
@@ -48,7 +48,7 @@ def _read_opsets(text: str) -> FrozenSet[int]:
     return frozenset(range(int(low), int(high or low) + 1)) if text else frozenset()
 
 
-def _show(cell: plan.Cell, outcome: Outcome, shown: List[str]) -> None:
+def _print_outcome(cell: plan.Cell, outcome: Outcome, shown: List[str]) -> None:
     row, messages = outcome
     asked = "{}/{} {} {}".format(cell.case, cell.variant, cell.exporter, cell.opset)
     found = " ".join(str(row.get(name) or "-") for name in _COLUMNS)

@@ -18,8 +18,8 @@ from typing import Any, Iterator, Optional, Set
 from caniexport.model import runtimes
 from caniexport.model.status import Exporter
 from caniexport.worker import compare, exporters, onnx_file
-from caniexport.worker.keeping import keep
-from caniexport.worker.sharing import share
+from caniexport.worker.keeping import keep_constant_results
+from caniexport.worker.sharing import replace_dynamo_steps
 
 _TORCHSCRIPT_OPSETS = range(7, 24)
 #: opsets for which a dynamo export has been made in this process
@@ -41,18 +41,18 @@ def warm(dynamo: bool, bare: bool = False) -> None:
     import torch
 
     torch.set_num_threads(1)
-    with _quiet():
-        watch_no_bars()
+    with _silence():
+        stop_tqdm_monitor()
         if not bare:
-            keep()
-            share()
+            keep_constant_results()
+            replace_dynamo_steps()
         # every opset once: 1.12 fills its registry of symbolics at the first export of each
         for opset in _TORCHSCRIPT_OPSETS:
             _export_addition(Exporter.TRACE.value, opset)
         if dynamo:
             prepare_opset(Exporter.DYNAMO.value, None)
             _capture_strictly()
-        _work_through_addition()
+        _run_all_stages()
 
 
 def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
@@ -63,12 +63,12 @@ def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
     if exporter != Exporter.DYNAMO.value or opset in _prepared:
         return False
     _prepared.add(opset)
-    with _quiet():
+    with _silence():
         _export_addition(exporter, opset)
     return True
 
 
-def watch_no_bars() -> None:
+def stop_tqdm_monitor() -> None:
     """Torch's decomposition makes a progress bar where tqdm is installed, which starts a thread that looks after it.
 
     From two threads a fork is not safe: every batch would pay for a process of its own.
@@ -77,7 +77,7 @@ def watch_no_bars() -> None:
         importlib.import_module("tqdm").tqdm.monitor_interval = 0
 
 
-def threads() -> int:
+def count_threads() -> int:
     """Threads of this process; a fork is safe only from one."""
     try:
         return len(os.listdir("/proc/self/task"))
@@ -90,26 +90,26 @@ def _capture_strictly() -> None:
     import torch
 
     with contextlib.suppress(Exception):  # before 2.1 there is none
-        torch.export.export(_addition(), (torch.zeros(2),), strict=True)
+        torch.export.export(_make_addition(), (torch.zeros(2),), strict=True)
     with contextlib.suppress(Exception):
         torch._dynamo.eval_frame.TorchPatcher.patch()
 
 
-def _work_through_addition() -> None:
+def _run_all_stages() -> None:
     """All stages once: the first checker, session and comparison of a process build what every later one uses."""
     import numpy as np
     import onnx
 
-    # whatever fails here fails in the cells, and is said there
+    # what fails here fails in the cells too
     with contextlib.suppress(Exception):
         content = _export_addition(Exporter.TRACE.value, 9)
-        onnx.checker.check_model(onnx_file.parse(content))
+        onnx.checker.check_model(onnx_file.parse_model(content))
         session = runtimes.load(content, "cpu", {})
         found = session.run({session.input_names[0]: np.zeros(2, dtype="float32")})
         compare.compare([np.ones(2, dtype="float32")], found, None, None, "onnxruntime")
 
 
-def _addition() -> Any:
+def _make_addition() -> Any:
     import torch
 
     class Addition(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
@@ -122,7 +122,9 @@ def _addition() -> Any:
 def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
     import torch
 
-    request = exporters.Request(_addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2))
+    request = exporters.ExportRequest(
+        _make_addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2)
+    )
     # a release whose exporter cannot even do this says so in its cells
     with contextlib.suppress(Exception):
         return exporters.export(request)
@@ -130,7 +132,7 @@ def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silence() -> Iterator[None]:
     """No output and no log lines: an addition has nothing to say."""
     out, err = sys.stdout, sys.stderr
     logging.disable(logging.CRITICAL)

@@ -391,10 +391,10 @@ def _with_readable_names(module: Any, count: int) -> Any:
 
     It does not where ``self`` has another name, where forward takes any number of arguments, or was put on the module.
     """
-    from caniexport.worker.exporters import argument_names
+    from caniexport.worker.exporters import find_argument_names
 
     try:
-        found = tuple(argument_names(type(module).forward, count))
+        found = tuple(find_argument_names(type(module).forward, count))
     except (AttributeError, TypeError, ValueError):  # a scripted module has none
         return module
     names = _argument_names(module, count)

@@ -102,10 +102,10 @@ def _wrong(
     from caniexport.model import runtimes
     from caniexport.worker import onnx_file
     from caniexport.worker.compare import compare
-    from caniexport.worker.subject import positional
+    from caniexport.worker.subject import arrays_in_order
 
-    steps = onnx_file.quanta(model)
-    session = runtimes.load(onnx_file.normalised(model), "cpu", {})
+    steps = onnx_file.find_quanta(model)
+    session = runtimes.load(onnx_file.normalize(model), "cpu", {})
     told, is_stopped, began = [], False, time.perf_counter()
     for number, inputs in enumerate(sets):
         if number >= given and time.perf_counter() - began > _PATIENT:
@@ -115,8 +115,8 @@ def _wrong(
         )
         try:
             # as for a cell: the exported set says which argument each input is
-            chosen = runtimes.sources(onnx_file.inputs(model), first, positional(sets[0]))
-            found = session.run(runtimes.feeds(chosen, named, positional(inputs)))
+            chosen = runtimes.choose_sources(onnx_file.find_inputs(model), first, arrays_in_order(sets[0]))
+            found = session.run(runtimes.make_feeds(chosen, named, arrays_in_order(inputs)))
         except Exception:
             if number < given:
                 return ""  # the cell says so

@@ -229,13 +229,13 @@ def outputs_of(module: Any, inputs: Tuple[Any, ...], seed: int = 0, around: Any 
     """What a module gives in eager; ``around`` is a context that its call alone is in."""
     import torch
 
-    from caniexport.worker.subject import flatten, tensors
+    from caniexport.worker.subject import flatten_output, to_tensors
 
-    arguments = [tensors(item) for item in inputs]
+    arguments = [to_tensors(item) for item in inputs]
     torch.manual_seed(seed)
     with torch.no_grad(), around or nullcontext():
         found = module(*arguments)
-    return list(flatten(found))
+    return list(flatten_output(found))
 
 
 def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Set[int]:

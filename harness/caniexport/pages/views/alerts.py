@@ -11,7 +11,7 @@ from caniexport.alerts.alert import Alert
 from caniexport.alerts.answer import alerts_answer
 from caniexport.alerts.comparison import Comparison, compare
 from caniexport.alerts.expectations import Expectation
-from caniexport.alerts.releases import along, of_releases
+from caniexport.alerts.releases import compare_releases, select_releases
 from caniexport.answers.answer import Answer
 from caniexport.answers.table import CALLS
 from caniexport.model.status import Exporter
@@ -34,7 +34,7 @@ def page(form: Form, kept: Kept) -> Page:
     form.choose_setting(kept.inventory, ("torch", "exporter"), _EXPORTERS)
     taken = replace(found, alerts=tuple(item for item in found.alerts if _is_taken(item, text, exporters)))
     about = ", ".join([*text, *(CALLS[name] for name in form.mine.of("exporter"))])
-    answer = alerts_answer(of_releases(taken, form.mine.of("torch")), about)
+    answer = alerts_answer(select_releases(taken, form.mine.of("torch")), about)
     here = None
     if kept.inventory.local and not form.whole:
         here = answered(kept.answer(_against_published, entries, noted, datetime.now(UTC).date()))
@@ -56,7 +56,7 @@ def _noted() -> tuple[tuple[Expectation, ...], tuple[Alert, ...]]:
 
 
 def _releases(kept: Kept) -> Comparison:
-    return kept.answer(along, *_noted())
+    return kept.answer(compare_releases, *_noted())
 
 
 def feed(kept: Kept) -> str:

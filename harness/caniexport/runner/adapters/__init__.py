@@ -19,21 +19,21 @@ ADAPTERS: Dict[str, str] = {
 }
 
 
-def find(runtime: str, provider: str) -> Adapter:
+def find_adapter(runtime: str, provider: str) -> Adapter:
     """The adapter of a runtime, by name or by file, for a provider; its own default where that is empty.
 
     Raises :class:`UnknownName`; imports nothing of the runtime.
     """
-    cls = _adapter_class(runtime)
+    cls = _find_class(runtime)
     provider = provider or cls.providers[0]
     if provider not in cls.providers:
         raise UnknownName("{} has no provider {!r} (it has: {})".format(runtime, provider, ", ".join(cls.providers)))
     return cls(provider)
 
 
-def _adapter_class(runtime: str) -> Type[Adapter]:
-    if own_runtime.is_file(runtime):
-        return own_runtime.read(runtime, ADAPTERS)
+def _find_class(runtime: str) -> Type[Adapter]:
+    if own_runtime.is_adapter_file(runtime):
+        return own_runtime.read_adapter(runtime, ADAPTERS)
     if runtime not in ADAPTERS:
         raise UnknownName("unknown runtime {!r} (known: {}, FILE.py)".format(runtime, ", ".join(ADAPTERS)))
     found: Type[Adapter] = import_module("caniexport.runner.adapters." + ADAPTERS[runtime]).ADAPTER

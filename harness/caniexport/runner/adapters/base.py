@@ -39,7 +39,7 @@ class Given(NamedTuple):
     model    the serialised file
     options  onnxruntime's session options; a runtime that has none ignores them
     inputs   arrays of each input set in the order of the file's inputs, ``None`` for one that numpy cannot hold: some
-             runtimes are to be told sizes and values before they build
+             runtimes need sizes and values before they build
     """
 
     model: bytes
@@ -90,7 +90,7 @@ class Adapter(ABC):
     def load(self, given: Given, announce: Callable[[Stage], None]) -> AdapterSession:
         """A session for a serialised model, on one thread. What it raises is the row's content.
 
-        ``announce`` is told each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
+        ``announce`` is called with each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
         """
 
     def reason(self, text: str) -> str:  # noqa: ARG002  # most runtimes say it first

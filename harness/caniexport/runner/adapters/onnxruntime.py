@@ -40,7 +40,7 @@ class OnnxRuntime(Adapter):
 
     def start(self) -> Running:
         """Refuses two packages in one folder; then imports; then tries the provider on the smallest model."""
-        have = {name: version for name, version in envinfo.installed().items() if name in PACKAGES}
+        have = {name: version for name, version in envinfo.read_installed().items() if name in PACKAGES}
         if len(have) > 1:
             raise Unavailable(
                 Stage.RESOLVE,
@@ -52,21 +52,21 @@ class OnnxRuntime(Adapter):
             # products of float32 in float32, as on the CPU; read when CUDA starts
             os.environ["NVIDIA_TF32_OVERRIDE"] = "0"
         try:
-            version = runtimes.version()
+            version = runtimes.read_version()
         except ImportError as error:
             stage = Stage.IMPORT if have else Stage.RESOLVE
             raise Unavailable(stage, "onnxruntime does not import: {}".format(error)) from error
         if self.provider != "cpu":
-            self._way = _openvino() if self.provider == "openvino" else _gpu(self.provider)
-            placement.require(self._way)
+            self._way = _set_up_openvino() if self.provider == "openvino" else _set_up_gpu(self.provider)
+            placement.require_provider(self._way)
         if gpu:
-            return Running(version, envinfo.gpu() or self.provider, {"tf32": "off"})
+            return Running(version, envinfo.read_gpu_name() or self.provider, {"tf32": "off"})
         return Running(version, facts={"precision": "float32"} if self.provider == "openvino" else {})
 
     def load(self, given: Given, announce: Callable[[Stage], None]) -> AdapterSession:
         """As for a cell. Raises :class:`Refused` where the session silently runs on another provider."""
         if self.provider != "cpu":
-            return placement.load(given.model, self._way, given.options, announce)
+            return placement.load_session(given.model, self._way, given.options, announce)
         try:
             return _OnnxruntimeSession(runtimes.load(given.model, self.provider, given.options))
         except runtimes.WrongProvider as error:
@@ -74,14 +74,14 @@ class OnnxRuntime(Adapter):
 
     def reason(self, text: str) -> str:
         """onnxruntime's first line says it, unless it is OpenVINO that speaks through it."""
-        return openvino_text.reason(text) if self.provider == "openvino" else ""
+        return openvino_text.find_reason(text) if self.provider == "openvino" else ""
 
     def still_works(self) -> bool:
         """CUDA keeps an error such as an illegal memory access, and gives it to whatever comes later."""
         if self.provider not in _ON_A_GPU:
             return True
         try:
-            placement.require(self._way)
+            placement.require_provider(self._way)
         except Unavailable:
             return False
         return True
@@ -100,7 +100,7 @@ class _OnnxruntimeSession(AdapterSession):
         return self._session.run(feeds)
 
 
-def _gpu(provider: str) -> placement.Way:
+def _set_up_gpu(provider: str) -> placement.ProviderSetup:
     """CUDA; TensorRT with CUDA behind it, as it is meant to be used: what CUDA then runs shows in the placement."""
     import onnxruntime
 
@@ -108,16 +108,16 @@ def _gpu(provider: str) -> placement.Way:
         onnxruntime.preload_dlls()  # CUDA's libraries where they are Python packages
     names = [runtimes.PROVIDERS[name] for name in (provider, "cuda")]
     asked = list(dict.fromkeys(names))
-    return placement.Way(asked[0], asked, [_options(name) for name in asked])
+    return placement.ProviderSetup(asked[0], asked, [_make_options(name) for name in asked])
 
 
-def _options(provider: str) -> Dict[str, str]:
+def _make_options(provider: str) -> Dict[str, str]:
     """CUDA's own switch of TF32, where the release has it: the variable alone is not always obeyed."""
-    version = tuple(int(part) for part in runtimes.version().split(".")[:2])
+    version = tuple(int(part) for part in runtimes.read_version().split(".")[:2])
     return {"use_tf32": "0"} if provider == runtimes.PROVIDERS["cuda"] and version >= (1, 18) else {}
 
 
-def _openvino() -> placement.Way:
+def _set_up_openvino() -> placement.ProviderSetup:
     """The plugin where its package is installed, else the provider that is compiled in (onnxruntime-openvino)."""
     import onnxruntime
 
@@ -125,7 +125,9 @@ def _openvino() -> placement.Way:
     try:
         plugin = import_module(_PLUGIN)
     except ImportError:
-        return placement.Way(name, [name], [{"device_type": "CPU", "precision": "FP32", "num_of_threads": "1"}])
+        return placement.ProviderSetup(
+            name, [name], [{"device_type": "CPU", "precision": "FP32", "num_of_threads": "1"}]
+        )
     try:
         onnxruntime.register_execution_provider_library(name, plugin.get_library_path())
     except Exception as error:
@@ -136,10 +138,10 @@ def _openvino() -> placement.Way:
         raise Unavailable(
             Stage.RESOLVE,
             "OpenVINO's plugin {} offers no CPU device here: it takes Intel's alone, this is {}".format(
-                envinfo.version_of(_PLUGIN.replace("_", "-")), envinfo.cpu()
+                envinfo.find_version(_PLUGIN.replace("_", "-")), envinfo.read_cpu_name()
             ),
         )
-    return placement.Way(name, devices=devices[:1], device_options={"load_config": _FLOAT32})
+    return placement.ProviderSetup(name, devices=devices[:1], device_options={"load_config": _FLOAT32})
 
 
 ADAPTER = OnnxRuntime

@@ -34,18 +34,18 @@ class OpenVino(Adapter):
         announce(Stage.PARSE)
         network = self._core.read_model(given.model)
         announce(Stage.BUILD)
-        names = tensors.input_names(given.model)
+        names = tensors.read_input_names(given.model)
         return _OpenvinoSession(self._core.compile_model(network, "CPU", SETTINGS), names)
 
     def reason(self, text: str) -> str:
         """OpenVINO says it last."""
-        return openvino_text.reason(text)
+        return openvino_text.find_reason(text)
 
 
 class _OpenvinoSession(AdapterSession):
     def __init__(self, compiled: Any, names: List[str]) -> None:
         self._compiled = compiled
-        self._taken = taken([port.names for port in compiled.inputs], names)
+        self._taken = match_inputs([port.names for port in compiled.inputs], names)
         self.input_names = names
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
@@ -58,7 +58,7 @@ class _OpenvinoSession(AdapterSession):
         return [found[port] for port in self._compiled.outputs]
 
 
-def taken(ports: Sequence[AbstractSet[str]], names: Sequence[str]) -> List[str]:
+def match_inputs(ports: Sequence[AbstractSet[str]], names: Sequence[str]) -> List[str]:
     """Which of the file's inputs each of the compiled model's is: that of its name, else the first that no other has.
 
     OpenVINO leaves out an input whose value it does not need, and an input that is an output at once has only that

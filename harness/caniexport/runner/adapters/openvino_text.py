@@ -20,7 +20,7 @@ _OPSET = re.compile(r"\b([A-Za-z]\w*)-\d+\b")
 _NAME = re.compile(r"\b(name: )\S+")
 
 
-def reason(text: str) -> str:
+def find_reason(text: str) -> str:
     """The line of a text that says why, with its operator where one is named; empty where OpenVINO did not write it.
 
     Names of nodes are left out: they differ between files that fail for the same reason.
@@ -30,20 +30,20 @@ def reason(text: str) -> str:
     missing = _MISSING.search(text)
     if missing:
         return _OPSET.sub(r"\1", missing.group())
-    operator, said = "", ""
+    operator, line_found = "", ""
     for line in text.split("\n"):
         line = line.strip()
         failed = _FAILED.fullmatch(line)
         if failed:
             operator = operator or failed.group("operator") + ": "
         elif not _WHERE.fullmatch(line):
-            said = line
+            line_found = line
             break
-    for names in _names(text):
-        said = said.replace(names, "").strip()
-    return operator + _NAME.sub(r"\1…", said) if said else ""
+    for names in _find_names(text):
+        line_found = line_found.replace(names, "").strip()
+    return operator + _NAME.sub(r"\1…", line_found) if line_found else ""
 
 
-def _names(text: str) -> List[str]:
+def _find_names(text: str) -> List[str]:
     """What the text calls the nodes, the longest first."""
     return sorted({match.group("names") for match in _NODE.finditer(text)} - {""}, key=len, reverse=True)

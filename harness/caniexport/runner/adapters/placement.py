@@ -26,10 +26,10 @@ SMALLEST = (
 )
 _NO_FALLBACK = ("session.disable_cpu_ep_fallback", "1")
 _FELL_BACK = re.compile("fallback to CPU EP has been explicitly disabled")
-_SAID = re.compile(r"(?:Failed to|CUDA failure|CUDA error|Require)[^\n\x1b]+")
+_REASON = re.compile(r"(?:Failed to|CUDA failure|CUDA error|Require)[^\n\x1b]+")
 
 
-class Way(NamedTuple):
+class ProviderSetup(NamedTuple):
     """How a session gets its provider: by name with options, or, for a plugin, by devices.
 
     provider  onnxruntime's name of it
@@ -44,7 +44,7 @@ class Way(NamedTuple):
     device_options: Dict[str, str] = {}  # a default that nobody changes
 
 
-def require(way: Way) -> None:
+def require_provider(way: ProviderSetup) -> None:
     """Raise :class:`Unavailable` where a session of the smallest model does not run on the provider.
 
     The text has the words that onnxruntime only logs: the library that is missing, the driver that is too old.
@@ -59,20 +59,22 @@ def require(way: Way) -> None:
                 onnxruntime.__version__, way.provider, ", ".join(onnxruntime.get_available_providers())
             ),
         )
-    with _logged() as said:
+    with _capture_stderr() as log:
         try:
-            session = _create(SMALLEST, way, {}, strict=False)
-            problem = _elsewhere(session, way)
+            session = _create_session(SMALLEST, way, {}, strict=False)
+            problem = _find_other_provider(session, way)
             # a package that was not built for this device only says so when it runs
             session.run(None, {"x": np.zeros(3, "float32")})
         except Exception as error:
             problem = str(error).strip()
     if problem:
-        found = dict.fromkeys(_SAID.findall("".join(said)))
+        found = dict.fromkeys(_REASON.findall("".join(log)))
         raise Unavailable(Stage.RESOLVE, "\n".join([problem, *found]))
 
 
-def load(model: bytes, way: Way, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> AdapterSession:
+def load_session(
+    model: bytes, way: ProviderSetup, options: Mapping[str, Any], announce: Callable[[Stage], None]
+) -> AdapterSession:
     """A session that may run nothing on the CPU, or else, at stage ``place``, one that may and says what it does.
 
     Raises what onnxruntime raises, and :class:`Refused` where the session is not on the provider at all.
@@ -80,20 +82,20 @@ def load(model: bytes, way: Way, options: Mapping[str, Any], announce: Callable[
     folder = tempfile.TemporaryDirectory()
     profile = os.path.join(folder.name, "profile")
     try:
-        session = _create(model, way, options, strict=True, profile=profile)
+        session = _create_session(model, way, options, strict=True, profile=profile)
     except Exception as error:
         if not _FELL_BACK.search(str(error)):
             raise
         announce(Stage.PLACE)
-        session = _create(model, way, options, strict=False, profile=profile)
-    problem = _elsewhere(session, way)
+        session = _create_session(model, way, options, strict=False, profile=profile)
+    problem = _find_other_provider(session, way)
     if problem:
         announce(Stage.PLACE)
         raise Refused(problem)
-    return _Placed(session, way.provider, folder)
+    return _PlacedSession(session, way.provider, folder)
 
 
-class _Placed(AdapterSession):
+class _PlacedSession(AdapterSession):
     """Its first run is profiled: each node with the provider that ran it."""
 
     def __init__(self, session: Any, provider: str, folder: Any) -> None:
@@ -112,14 +114,14 @@ class _Placed(AdapterSession):
 
     def _look(self) -> None:
         with open(self._session.end_profiling(), encoding="utf-8") as file:
-            ran = nodes(json.load(file))
+            ran = count_nodes(json.load(file))
         self.placement = {provider: sum(ops.values()) for provider, ops in sorted(ran.items())}
         others = {provider: ops for provider, ops in sorted(ran.items()) if provider != self._provider}
         if not ran:
             self.absent = "no node runs on {}: the outputs are constants or inputs".format(self._provider)
         if not others:
             return
-        where = "; ".join("{}: {}".format(provider, _words(ops)) for provider, ops in others.items())
+        where = "; ".join("{}: {}".format(provider, _format_operators(ops)) for provider, ops in others.items())
         if self._provider not in ran:
             self.absent = "no node runs on {}; {}".format(self._provider, where)
         else:
@@ -127,7 +129,7 @@ class _Placed(AdapterSession):
             self.degraded = "{} of {} nodes run elsewhere; {}".format(count, all_, where)
 
 
-def nodes(events: List[Dict[str, Any]]) -> "Dict[str, Counter[str]]":
+def count_nodes(events: List[Dict[str, Any]]) -> "Dict[str, Counter[str]]":
     """Provider -> operators of the nodes that it ran, from a profile; a node in a loop counts once."""
     seen: Set[Tuple[str, str, str]] = set()
     found: "Dict[str, Counter[str]]" = {}
@@ -142,21 +144,23 @@ def nodes(events: List[Dict[str, Any]]) -> "Dict[str, Counter[str]]":
     return found
 
 
-def _words(ops: "Counter[str]") -> str:
+def _format_operators(ops: "Counter[str]") -> str:
     return ", ".join(op if count == 1 else "{}*{}".format(op, count) for op, count in sorted(ops.items()))
 
 
-def _elsewhere(session: Any, way: Way) -> str:
+def _find_other_provider(session: Any, way: ProviderSetup) -> str:
     have = session.get_providers()
     if have[:1] == [way.provider]:
         return ""
     return "asked for {}, the session runs on {}".format(way.provider, ", ".join(have))
 
 
-def _create(model: bytes, way: Way, options: Mapping[str, Any], strict: bool, profile: str = "") -> Any:
+def _create_session(
+    model: bytes, way: ProviderSetup, options: Mapping[str, Any], strict: bool, profile: str = ""
+) -> Any:
     import onnxruntime
 
-    settings = runtimes._session_options(options)  # the same as a cell's
+    settings = runtimes.make_session_options(options)  # the same as a cell's
     if strict:
         # a release that does not know the entry ignores it; the profile tells then too
         settings.add_session_config_entry(*_NO_FALLBACK)
@@ -173,16 +177,16 @@ def _create(model: bytes, way: Way, options: Mapping[str, Any], strict: bool, pr
 
 
 @contextmanager
-def _logged() -> Iterator[List[str]]:
+def _capture_stderr() -> Iterator[List[str]]:
     """What the process writes to standard error within, native code too; it is written there afterwards."""
-    kept, said = os.dup(2), []  # type: ignore[var-annotated]  # of text
+    kept, log = os.dup(2), []  # type: ignore[var-annotated]  # of text
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 2)
         try:
-            yield said
+            yield log
         finally:
             os.dup2(kept, 2)
             os.close(kept)
             file.seek(0)
-            said.append(file.read().decode("utf-8", "replace"))
-            os.write(2, said[0].encode("utf-8", "replace"))
+            log.append(file.read().decode("utf-8", "replace"))
+            os.write(2, log[0].encode("utf-8", "replace"))

@@ -19,7 +19,7 @@ class ProfileRange(NamedTuple):
     largest: List[int]
 
 
-def sizes(shape: Sequence[int], seen: Sequence[Sequence[int]]) -> ProfileRange:
+def choose_sizes(shape: Sequence[int], seen: Sequence[Sequence[int]]) -> ProfileRange:
     """Sizes for an input of the file's ``shape`` (-1 where open), ``seen`` being the shapes of the bundle's inputs.
 
     The best are those of the first input set.
@@ -27,16 +27,16 @@ def sizes(shape: Sequence[int], seen: Sequence[Sequence[int]]) -> ProfileRange:
     found = []
     for axis, extent in enumerate(shape):
         here = [one[axis] for one in seen if len(one) == len(shape)]
-        found.append(_open(here) if extent == -1 else (extent,) * 3)
+        found.append(_choose_range(here) if extent == -1 else (extent,) * 3)
     return ProfileRange(*([int(axis[place]) for axis in found] for place in range(3)))
 
 
-def values(arrays: Sequence[Any]) -> ProfileRange:
+def choose_values(arrays: Sequence[Any]) -> ProfileRange:
     """Values for an input that is a shape, axes or sizes: no others than those that the bundle has."""
     flat = np.stack([np.asarray(array).reshape(-1) for array in arrays]).astype("int64")
     return ProfileRange(flat.min(axis=0).tolist(), flat[0].tolist(), flat.max(axis=0).tolist())
 
 
-def _open(here: Sequence[int]) -> Sequence[int]:
+def _choose_range(here: Sequence[int]) -> Sequence[int]:
     smallest, best, largest = _SIZES
     return (min([smallest, *here]), here[0] if here else best, max([largest, *here]))

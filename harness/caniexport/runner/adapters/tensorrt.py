@@ -41,7 +41,7 @@ class _Parser(Adapter):
     def start(self) -> Running:
         """Load the libraries that the wheel brings, where it does, then the bindings, then make a builder."""
         self._trt = self._bindings()
-        self._log = _log(self._trt)
+        self._log = _make_logger(self._trt)
         try:
             # raises where there is neither a device nor a way to do without
             self._builder = self._trt.Builder(self._log)
@@ -57,7 +57,7 @@ class _Parser(Adapter):
         network = self._builder.create_network(0)  # a new one for each: it is filled even where parsing fails
         parser = self._trt.OnnxParser(network, self._log)
         if not parser.parse(given.model):
-            raise _refusal([parser.get_error(place) for place in range(parser.num_errors)])
+            raise _make_refusal([parser.get_error(place) for place in range(parser.num_errors)])
         announce(Stage.BUILD)
         configuration, profile = self._configured(network, given.inputs)
         if self._builder.build_serialized_network(network, configuration) is None:
@@ -93,11 +93,11 @@ class _Parser(Adapter):
             item, shape = network.get_input(place), tuple(network.get_input(place).shape)
             arrays = [arrays[place] for arrays in inputs if place < len(arrays) and arrays[place] is not None]
             if -1 in shape:
-                sizes = profiles.sizes(shape, [array.shape for array in arrays])
+                sizes = profiles.choose_sizes(shape, [array.shape for array in arrays])
                 profile.set_shape(item.name, *sizes)
                 words.append("profile of {}: sizes {} to {}".format(item.name, sizes.smallest, sizes.largest))
             if item.is_shape_tensor and arrays:
-                values = profiles.values(arrays)
+                values = profiles.choose_values(arrays)
                 profile.set_shape_input(item.name, *values)
                 words.append("profile of {}: values {} to {}".format(item.name, values.smallest, values.largest))
         if words:
@@ -132,7 +132,7 @@ class TensorRt(_Parser):
     libraries = "tensorrt_libs"
 
 
-def _refusal(errors: List[Any]) -> Exception:
+def _make_refusal(errors: List[Any]) -> Exception:
     lines = [
         "{}: {} (node {!r}): {}".format(error.code().name, error.node_operator(), error.node_name(), error.desc())
         for error in errors
@@ -143,7 +143,7 @@ def _refusal(errors: List[Any]) -> Exception:
     return ParserRefused(text)
 
 
-def _log(trt: Any) -> Any:
+def _make_logger(trt: Any) -> Any:
     """A logger that keeps the errors' lines."""
 
     class Log(trt.ILogger):  # type: ignore[misc]  # the base class is known when the bindings are there
