@@ -296,7 +296,7 @@ def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
 
 def release_names(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
     """The measured releases that these words name; none for all. Raises :class:`UnknownName`."""
-    measured = [torch for (torch,) in dataset.grouped(("torch",), {}) if torch]
     if "all" in asked:
         return ()
+    measured = [torch for (torch,) in dataset.distinct(("torch",)) if torch]
     return tuple(torch for text in asked for torch in versions.resolve_each(text, measured))
