@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from caniexport import versions
-from caniexport.alerts.alert import Alert, AlertStage, CellPlace, Change
+from caniexport.alerts.alert import Alert, AlertStage, CellPoint, Change
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Link, Mark, Message, Range, Table
 from caniexport.answers.table import CALLS
@@ -126,7 +126,7 @@ def _word(change: Change) -> Enum:
     return Workaround(change.after) if isinstance(change.kind, Workaround) else Status(change.after)
 
 
-def _link(place: CellPlace, name: str) -> Link:
+def _link(place: CellPoint, name: str) -> Link:
     asked = {"case": place.case, "torch": place.torch, "exporter": place.exporter}
     asked |= {"variant": place.variant} if place.variant != PLAIN else {}
     return Link(name, "case", asked | {"opset": "default" if place.opset is None else str(place.opset)})
@@ -135,7 +135,7 @@ def _link(place: CellPlace, name: str) -> Link:
 def _cells(alerts: Iterable[Alert]) -> Table:
     changed = [(alert.id, alert.kind.value, change) for alert in alerts for change in alert.changes]
     rows = tuple((name, kind, *change.place, change.before, change.after) for name, kind, change in changed)
-    return Table("every cell", ("id", "kind", *CellPlace._fields, "before", "after"), rows, shown=0)
+    return Table("every cell", ("id", "kind", *CellPoint._fields, "before", "after"), rows, shown=0)
 
 
 def _counts(counts: Mapping[Verdict, int]) -> Table:

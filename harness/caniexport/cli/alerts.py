@@ -93,10 +93,10 @@ def command(
         print_answer(alerts_answer(found), whole=whole, as_json=as_json or form == "json")
         return
     if webhook is not None:
-        hook.checked(webhook)
+        hook.check_url(webhook)
     noted = _acknowledged(known.read(kept), acknowledge)
     with ExitStack() as stack:
-        before, after = baselines.sides(home, baseline, current, stack)
+        before, after = baselines.open_states(home, baseline, current, stack)
         compared = compare(before, after, entries, noted, datetime.now(UTC).date())
         problems = dict.fromkeys((*before[1].problems, *after[1].problems))
     for problem in problems:
@@ -104,7 +104,7 @@ def command(
     answer = alerts_answer(compared)
     if save or acknowledge:
         replace_file(kept, known.text(compared.known).encode())
-    if webhook is not None and (problem := hook.send(webhook, rendered(answer))):
+    if webhook is not None and (problem := hook.send_json(webhook, rendered(answer))):
         output.say(f"caniexport: warning: {problem}")
     if as_json or form in ("json", "text"):
         print_answer(answer, whole=whole, as_json=as_json or form == "json")
@@ -115,16 +115,16 @@ def command(
 
 def _written(form: str, found: Comparison, answer: Answer) -> str:
     """The answer in a format for other programs."""
-    from caniexport.alerts.formats import atom, github
+    from caniexport.alerts.formats import format_atom, format_github
     from caniexport.render.markdown import markdown
 
     match form:
         case "markdown":
             return markdown(answer)
         case "github":
-            return github(found, answer)
+            return format_github(found, answer)
         case _:
-            return atom(((alert, found.measured_at) for alert in found.alerts), found.measured_at)
+            return format_atom(((alert, found.measured_at) for alert in found.alerts), found.measured_at)
 
 
 def _acknowledged(known: Sequence[Alert], ids: tuple[str, ...]) -> list[Alert]:

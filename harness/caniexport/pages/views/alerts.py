@@ -63,7 +63,7 @@ def feed(kept: Kept) -> str:
     """The alerts of all releases as a feed, each with the time at which its release was measured."""
     found = _releases(kept)
     opened = {step.torch: step.opened for step in found.steps}
-    return formats.atom(((alert, opened[alert.torch]) for alert in found.alerts), found.measured_at, link="alerts.html")
+    return formats.format_atom(((alert, opened[alert.torch]) for alert in found.alerts), found.measured_at, link="alerts.html")
 
 
 def _against_published(kept: Kept, entries: tuple[Expectation, ...], noted: tuple[Alert, ...], today: date) -> Answer:
