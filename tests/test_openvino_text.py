@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from caniexport.bundles.probes import probes
+from caniexport.bundles.probes import make_probes
 from caniexport.runner import tensors
 from caniexport.runner.adapters.openvino import OpenVino, taken
 from caniexport.runner.adapters.openvino_text import reason
@@ -91,5 +91,5 @@ def test_an_input_that_openvino_leaves_out_is_not_fed_to_its_neighbour():
     assert taken([{"data"}], ["axes", "data"]) == ["data"]
     assert taken([{"an output"}], ["x", "ratio"]) == ["x"]
     assert taken([{"b"}, {"an output"}], ["a", "b"]) == ["b", "a"]
-    _, _, files = next(probes())
+    _, _, files = next(make_probes())
     assert tensors.input_names(files[0][1]) == ["x"]

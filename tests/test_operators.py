@@ -222,7 +222,7 @@ def test_an_audit_of_operators_makes_the_environment_of_the_release_for_its_loca
     row["case_hash"] = cases["op-add"].case_hash("float32-plain")
     path = tmp_path / "operators" / "cells" / "torch-2.13.0-cpu.parquet"
     path.parent.mkdir(parents=True)
-    writer.write(path, "cells", [row])
+    writer.write_rows(path, "cells", [row])
     home = replace(homes.find(ROOT), local=tmp_path)
     (found,) = run.audit(run.AuditOptions(home, "operators", cells=5), print)
 

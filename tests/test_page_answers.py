@@ -73,7 +73,7 @@ def test_words_with_the_signs_of_a_pattern_that_nothing_has_leave_the_page_and_n
 def test_runs_that_the_gate_did_not_judge_are_counted_beside_those_that_passed(small, tmp_path):
     file = build(tmp_path) / "results" / "environments.parquet"
     rows = pq.read_table(file).to_pylist()
-    writer.write(file, "environments", [{**row, "gate": None} for row in rows[:1]] + rows[1:])
+    writer.write_rows(file, "environments", [{**row, "gate": None} for row in rows[:1]] + rows[1:])
     above = [str(page("runs", {}, kept).above) for kept in (small, Kept.open(file.parent, None))]
 
     assert "None is left out: 4 of 4 runs passed the gate's checks." in html.unescape(above[0])

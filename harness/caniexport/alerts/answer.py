@@ -65,16 +65,16 @@ def _verdict(found: Comparison, new: Sequence[Alert], still: Sequence[Alert], ab
     if new:
         releases = list(dict.fromkeys(alert.torch for alert in new))
         where = releases[0] if len(releases) == 1 else f"{releases[0]} and {plural(len(releases) - 1, 'older release')}"
-        said = f"{plural(len(new), 'new regression')} in torch {where}"
+        text = f"{plural(len(new), 'new regression')} in torch {where}"
         named = list(dict.fromkeys(alert.name for alert in new))
-        while named and len(f"{said}: {', '.join(named)}.") > LONGEST:
+        while named and len(f"{text}: {', '.join(named)}.") > LONGEST:
             named.pop()
-        return f"{said}: {', '.join(named)}." if named else f"{said}.", AnswerOutcome.FAILS
+        return f"{text}: {', '.join(named)}." if named else f"{text}.", AnswerOutcome.FAILS
     if found.findings:
         return f"Review expectations.toml: {plural(len(found.findings), 'finding')}.", AnswerOutcome.FAILS
     if about:
-        said = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
-        return f"{said[: LONGEST - 1]}.", AnswerOutcome.LISTED
+        text = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
+        return f"{text[: LONGEST - 1]}.", AnswerOutcome.LISTED
     if found.counts and all(verdict in _NEW for verdict in found.counts):
         return f"Nothing to compare with: no cell was measured in {found.before}."[:LONGEST], AnswerOutcome.LISTED
     if not _compared(found.counts):

@@ -65,7 +65,7 @@ def _open_folder(name: str, folder: Path) -> Side:
         raise UnknownName(f"{folder} has no dataset (a folder with cells/*.parquet is wanted)")
     for path in paths:
         try:
-            files.check(path)
+            files.check_footer(path)
         except SchemaMismatch:
             raise
         except CaniexportError:
@@ -102,5 +102,5 @@ def _run_git(root: Path, *words: str) -> bytes:
     except OSError as error:
         raise CaniexportError(f"git cannot be run ({error})") from error
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode("utf-8", "replace").strip().split("\n")[0]
-        raise CaniexportError(said or f"git {words[0]} failed") from error
+        reason = error.stderr.decode("utf-8", "replace").strip().split("\n")[0]
+        raise CaniexportError(reason or f"git {words[0]} failed") from error

@@ -102,7 +102,7 @@ def count_verdicts(views: Views, pairs: str) -> dict[str, Counter[Verdict]]:
     return found
 
 
-def changes(views: Views, pairs: str) -> list[Change]:
+def find_changes(views: Views, pairs: str) -> list[Change]:
     """The cells that changed, and the workarounds that did what another verdict says."""
     moves = ", ".join(f"('{before}', '{after}')" for before, after in sorted(_MOVES))
     rows = views.fetch(

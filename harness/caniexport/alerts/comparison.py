@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from caniexport import names, versions
 from caniexport.alerts.alert import NIGHTLY, Alert, AlertStage, CellPoint, group_changes
-from caniexport.alerts.changes import changes, count_verdicts, pair_cells, select_cells
-from caniexport.alerts.expectations import Expectation, UnmetExpectation, is_expected, find_unmet
+from caniexport.alerts.changes import count_verdicts, find_changes, pair_cells, select_cells
+from caniexport.alerts.expectations import Expectation, UnmetExpectation, find_unmet, is_expected
 from caniexport.alerts.known import update_states
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.errors import StoreError
@@ -61,7 +61,9 @@ def compare(
     Of the nightly builds the newest of each side are compared with each other.
     """
     known, views = list(known), Views.of(after[1])
-    right = select_cells("SELECT * FROM cells WHERE profile = " + sql.literal(after[1].profile), _name_releases(after[1]))
+    right = select_cells(
+        "SELECT * FROM cells WHERE profile = " + sql.literal(after[1].profile), _name_releases(after[1])
+    )
 
     def found_against() -> Comparison:
         left = select_cells(before[1].relation("cells"), _name_releases(before[1]))
@@ -74,14 +76,14 @@ def compare(
             raise
         found = found_against()
     stopping = [alert for alert in found.alerts if alert.is_worse]
-    shown, carried = update_states(known, stopping, _measured(views, right, known), today.isoformat())
+    shown, carried = update_states(known, stopping, _find_measured(views, right, known), today.isoformat())
     were = {item.id for item in known if item.stage is AlertStage.RESOLVED}
     times = [row["measured_at"] for row in after[1].records("environments") if row["measured_at"]]
     now = {alert.id: alert for alert in shown}
     return replace(
         found,
         alerts=tuple(now.get(alert.id, alert) for alert in found.alerts),
-        quarantined=after[1].silenced_rows(),
+        quarantined=after[1].count_quarantined_rows(),
         findings=tuple(find_unmet(entries, views, today)),
         known=tuple(carried),
         resolved=tuple(item for item in carried if item.stage is AlertStage.RESOLVED and item.id not in were),
@@ -95,7 +97,7 @@ def _compare(
     """Compare two relations of cells, the one on the right of ``dataset``."""
     views = Views.of(dataset)
     pairs = pair_cells(views, left, right)
-    every = changes(views, pairs)
+    every = find_changes(views, pairs)
     news = [change for change in every if not is_expected(change, entries)]
     # where every change of a case is expected, what follows from it for a workaround is no news either
     cells = [change for change in news if isinstance(change.kind, Verdict)]
@@ -119,7 +121,7 @@ def _name_releases(dataset: Dataset) -> dict[str, str]:
     return {**named, **dict.fromkeys(nightlies[-1:], NIGHTLY)}
 
 
-def _measured(views: Views, cells: str, known: Iterable[Alert]) -> dict[CellPoint, tuple[bool, str]]:
+def _find_measured(views: Views, cells: str, known: Iterable[Alert]) -> dict[CellPoint, tuple[bool, str]]:
     """Whether each cell of a known alert works now, and when that was measured; those alone that were measured."""
     rows = views.fetch(
         f"""SELECT "case", variant, torch, exporter, opset, provider, works(status), measured_at::TIMESTAMP::VARCHAR

@@ -19,10 +19,10 @@ from caniexport.runner import expectations as listed
 from caniexport.runner.expectations import Expectation, Trouble, UnmetExpectation
 from caniexport.store.views import Views
 
-__all__ = ["Expectation", "Trouble", "UnmetExpectation", "is_expected", "judge", "read"]
+__all__ = ["Expectation", "Trouble", "UnmetExpectation", "find_unmet", "is_expected", "read_expectations"]
 
 
-def read(path: Path) -> list[Expectation]:
+def read_expectations(path: Path) -> list[Expectation]:
     """The entries of a file. Raises :class:`CorpusError` naming the entry and what is wrong with it."""
     try:
         text = read_list(path)
@@ -35,7 +35,7 @@ def _check_entry(entry: Expectation, path: Path) -> Expectation:
     try:
         versions.within("1.0", entry.torch)
         if entry.op:
-            raise CorpusError("op is said of files that an archive runs, not of cells")
+            raise CorpusError("op is a key for files in an archive, not for cells; remove it")
         return replace(entry, exporter=require_exporter(entry.exporter)) if entry.exporter else entry
     except CaniexportError as error:
         raise CorpusError(f"{path}: entry {entry.number}: {error}") from error
@@ -55,7 +55,8 @@ def _matches(entry: Expectation, cell: CellPoint) -> bool:
 def is_expected(change: Change, entries: Iterable[Expectation]) -> bool:
     """Whether an entry says that this change is no news."""
     return any(
-        _matches(entry, change.place) and change.after in {status.value for status in entry.allowed} for entry in entries
+        _matches(entry, change.place) and change.after in {status.value for status in entry.allowed}
+        for entry in entries
     )
 
 
@@ -63,7 +64,9 @@ def find_unmet(entries: Sequence[Expectation], views: Views, today: date) -> lis
     """The entries that do not hold: past their review date, about no cell at all, or seen to pass."""
     found: list[UnmetExpectation] = []
     for entry in entries:
-        cells = [(cell, status) for cell, status in _find_cells(entry, views) if _matches(entry, cell) and status in MEASURED]
+        cells = [
+            (cell, status) for cell, status in _find_cells(entry, views) if _matches(entry, cell) and status in MEASURED
+        ]
         passing = [cell for cell, status in cells if works(status) and status not in entry.allowed]
         shown = tuple(
             f"torch {cell.torch}, {cell.exporter}, {versions.opset_name(cell.opset)}: {cell.name}"

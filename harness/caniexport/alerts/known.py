@@ -38,7 +38,7 @@ _DEFAULT = "default"
 Measured = Mapping[CellPoint, tuple[bool, str]]
 
 
-def read(path: Path) -> tuple[Alert, ...]:
+def read_states(path: Path) -> tuple[Alert, ...]:
     """The alerts of a file; none where it is not there. Raises :class:`CorpusError` naming what is wrong."""
     if not path.exists():
         return ()
@@ -66,7 +66,7 @@ def _parse_alert(item: Mapping[str, Any]) -> Alert:
     return Alert(name, kind, cause, changes, "", stage, is_new=False, since=since, note=note, good=good)
 
 
-def text(known: Iterable[Alert]) -> str:
+def format_states(known: Iterable[Alert]) -> str:
     """The file's text; the same alerts give the same bytes."""
     lines = ["# What became of alerts (docs/commands.md). `caniexport alerts --save` writes it; edit state and note.\n"]
     for item in sorted(known, key=lambda item: (item.since, item.id)):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPoint, group_changes
-from caniexport.alerts.changes import COMPARED, changes, count_verdicts, pair_cells, select_cells
+from caniexport.alerts.changes import COMPARED, count_verdicts, find_changes, pair_cells, select_cells
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.alerts.expectations import Expectation, is_expected
 from caniexport.answers.table import CALLS
@@ -41,10 +41,16 @@ def compare_releases(
         WHERE c.profile = {sql.literal(dataset.profile)} AND (is_own OR c.exporter = 'default' AND c.opset IS NULL)"""
     )
     named = dict(compared), {after: after for _, after in compared}
-    pairs = pair_cells(views, *(select_cells(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named))
-    worse = [change for change in changes(views, pairs) if change.kind in STOPS]
+    pairs = pair_cells(
+        views, *(select_cells(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named)
+    )
+    worse = [change for change in find_changes(views, pairs) if change.kind in STOPS]
     news = [change for change in worse if not is_expected(change, entries)]
-    works, by, noted = _find_working(views, grid), _find_reasons(views, pairs, named[1]), {item.id: item for item in known}
+    works, by, noted = (
+        _find_working(views, grid),
+        _find_reasons(views, pairs, named[1]),
+        {item.id: item for item in known},
+    )
     alerts = []
     for alert in group_changes(dataset, news, by_release=True):
         resolved = _find_resolved(alert, works, releases[releases.index(alert.torch) + 1 :])
@@ -121,7 +127,8 @@ def _find_reasons(views: Views, pairs: str, torch: Iterable[str]) -> dict[CellPo
             CASE WHEN p.stage IN ({_AFTER_EXPORT}) AND p.runtime IS DISTINCT FROM p.runtime_before
                 THEN 'or onnxruntime ' || p.runtime_before || ' → ' || p.runtime END]
         FROM {pairs} p LEFT JOIN moved ON moved.torch = p.torch AND p.exporter = 'default'
-        LEFT JOIN (FROM cells WHERE torch IN {sql.listed(torch)}) c ON c.profile = $1 AND c.torch = p.torch AND c."case" = p."case" AND c.variant = p.variant
+        LEFT JOIN (FROM cells WHERE torch IN {sql.listed(torch)}) c
+            ON c.profile = $1 AND c.torch = p.torch AND c."case" = p."case" AND c.variant = p.variant
             AND c.exporter = p.exporter AND c.opset = p.opset_before AND coalesce(c.provider, '') = p.provider
         WHERE p.kind IS NOT NULL""",
         [views.dataset.profile],

@@ -222,7 +222,7 @@ def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dic
     def nearest(asked: str) -> str:
         if asked == "all" or versions.is_range(asked):
             return asked
-        found, told = versions.resolve_told(asked, Inventory.of(dataset).torch)
+        found, told = versions.resolve_with_note(asked, Inventory.of(dataset).torch)
         if told:
             tell(told)
         return found if told else asked

@@ -47,7 +47,7 @@ def page(form: Form, kept: Kept) -> Page:
         whole=form.whole,
         pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
         compared=answered(alerts_answer(kept.answer(compare_runs, *pair[:2]))) if pair else None,
-        audit=kept.answer(saved.last),
+        audit=kept.answer(saved.read_last_audit),
         runtimes=[answered(answer, heading) for heading, answer in _of_runtimes(kept)],
     )
     return form.page("Runs and environments", _LEAD, body, answered(found), is_live=True, folds=True)
