@@ -74,9 +74,9 @@ def enlarge(published: Path, home: Path, wanted: int) -> int:
     times = wanted / sum(table.num_rows for table in tables.values())
     many = {name: repeated(table, times) for name, table in tables.items()}
     for name, table in many.items():
-        writer.write(home / "results" / "cells" / name, "cells", table.to_pylist())
+        writer.write_rows(home / "results" / "cells" / name, "cells", table.to_pylist())
     cases = repeated(pq.read_table(published / "cases.parquet"), times)
-    writer.write(home / "results" / "cases.parquet", "cases", cases.to_pylist())
+    writer.write_rows(home / "results" / "cases.parquet", "cases", cases.to_pylist())
     for name in ("claims", "declared", "environments", "messages"):
         (home / "results" / f"{name}.parquet").write_bytes((published / f"{name}.parquet").read_bytes())
     # a run is of a file's content, and the same files stand for every copy

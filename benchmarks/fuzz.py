@@ -273,8 +273,8 @@ def _dataset(folder: Path, cases: set[str]) -> None:
             rows = rows.filter([value in wanted for value in rows.column(name).to_pylist()])
         if table in ("cells", "runs"):
             texts.update(value for value in rows.column("message_id").to_pylist() if value)
-        writer.write(folder / path.relative_to(ROOT / "results"), table, rows.to_pylist())
-    with digests.rewriting(folder):
+        writer.write_rows(folder / path.relative_to(ROOT / "results"), table, rows.to_pylist())
+    with digests.rewrite(folder):
         pass
 
 

@@ -87,7 +87,7 @@ def _write_period(results: Path) -> None:
 
 
 def _write(path: Path, table: str, rows: list[dict[str, Any]]) -> None:
-    writer.write(path, table, rows)
+    writer.write_rows(path, table, rows)
 
 
 def _rows(torch: str, case: str, texts: dict[str, str]) -> list[dict[str, Any]]:

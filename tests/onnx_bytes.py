@@ -63,7 +63,7 @@ def bundled(folder, content):
     for name, data in files:
         digest.update(f"{name}:{len(data)}\n".encode() + data)
     bundle = digest.hexdigest()[:BUNDLE_DIGITS]
-    path = graphs.file_of(folder, bundle)
+    path = graphs.locate_bundle(folder, bundle)
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in files:

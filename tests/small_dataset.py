@@ -159,8 +159,8 @@ def write(
                 journal.cell(row, {str(message): TEXTS[str(message)]} if message else {})
             journal.environment(environment(torch, gate))
     compact(folder)
-    writer.write(folder / "cases.parquet", "cases", cases())
-    writer.write(folder / "claims.parquet", "claims", claims())
+    writer.write_rows(folder / "cases.parquet", "cases", cases())
+    writer.write_rows(folder / "claims.parquet", "claims", claims())
     return folder
 
 
@@ -195,4 +195,4 @@ def write_operators(home: Path) -> None:
     rows = [{**made, "exporter": exporter, **ended} for exporter, ended in ends.items()]
     (home / "cases" / "operators").mkdir(parents=True)
     (home / "cases" / "operators" / "operators.py").touch()
-    writer.write(home / "results" / "operators" / "operators.parquet", "operators", rows)
+    writer.write_rows(home / "results" / "operators" / "operators.parquet", "operators", rows)

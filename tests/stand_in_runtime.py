@@ -142,7 +142,7 @@ def bundle(word: str) -> list[tuple[str, bytes]]:
 
     "reuse", whose outputs are always the same memory, and "folded", which has no node, have a second input set.
     """
-    _, _, files = next(probes.probes())
+    _, _, files = next(probes.make_probes())
     again = [
         ("test_data_set_1/input_0.pb", probes._tensor([3.0, -4.0, 5.0])),
         ("test_data_set_1/output_0.pb", probes._tensor([3.0, 0.0, 5.0])),

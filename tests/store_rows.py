@@ -79,4 +79,4 @@ def write_cells(dataset, rows):
     for row in rows:
         by_file.setdefault(writer.cells_file(row["torch"], row["provider"]), []).append(row)
     for name, some in by_file.items():
-        writer.write(dataset / "cells" / name, "cells", some)
+        writer.write_rows(dataset / "cells" / name, "cells", some)

@@ -355,7 +355,7 @@ def test_a_baseline_of_another_version_of_the_contract_is_refused(home):
     import pyarrow.parquet as pq
 
     path = home / "old" / "cells" / "torch-2.8.0-cpu.parquet"
-    writer.write(path, "cells", [])
+    writer.write_rows(path, "cells", [])
     pq.write_table(pq.read_table(path).replace_schema_metadata({b"caniexport_schema": b"99"}), path)
 
     reply = run("--baseline", home / "old")
@@ -368,7 +368,7 @@ def test_nightlies_are_compared_with_the_night_before(tmp_path, monkeypatch):
     for folder, night, status in (("results", "20260101", "pass"), ("results-local", "20260102", "fail")):
         torch = f"2.16.0.dev{night}"
         row = {**measured(TORCH, "cross", "plain", "dynamo", 18, status, "x"), "torch": torch}
-        writer.write(tmp_path / folder / "cells" / f"torch-{torch}-cpu.parquet", "cells", [row])
+        writer.write_rows(tmp_path / folder / "cells" / f"torch-{torch}-cpu.parquet", "cells", [row])
     monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
 
     assert {row["torch"] for row in kinds(data())["regressed"]} == {"nightly"}
@@ -429,7 +429,7 @@ def test_a_webhook_is_tried_again_where_that_can_help(receiver, refusals, code, 
     receiver.refusals, receiver.code = refusals, code
     waited = []
 
-    problem = webhook.send(f"http://127.0.0.1:{receiver.server_port}/", {}, wait=waited.append)
+    problem = webhook.send_json(f"http://127.0.0.1:{receiver.server_port}/", {}, wait=waited.append)
 
     assert (len(receiver.bodies), says in problem, bool(problem)) == (attempts, True, bool(says))
     assert len(waited) == attempts - 1
@@ -459,7 +459,7 @@ def test_an_address_that_can_be_none_is_refused_before_anything_is_compared(home
 def test_a_webhook_that_answers_with_no_http_is_one_sentence():
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=lambda: server.accept()[0].sendall(b"what?\n\n"), daemon=True).start()
-        problem = webhook.send(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, pauses=())
+        problem = webhook.send_json(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, pauses=())
     assert problem.startswith("webhook: ")
 
 
@@ -475,16 +475,16 @@ def test_a_webhook_that_nobody_answers_changes_no_exit_code(home, monkeypatch):
 def test_expectations_depend_on_the_day(home):
     write_expectations(home, torch="==1.10.2", opset="14")
     views = Views.of(Dataset.open(home / "results", None))
-    entries = expectations.read(home / "expectations.toml")
+    entries = expectations.read_expectations(home / "expectations.toml")
 
-    assert expectations.judge(entries, views, date(2998, 1, 1)) == []
-    assert [item.trouble.value for item in expectations.judge(entries, views, date(2999, 6, 1))] == ["expired"]
+    assert expectations.find_unmet(entries, views, date(2998, 1, 1)) == []
+    assert [item.trouble.value for item in expectations.find_unmet(entries, views, date(2999, 6, 1))] == ["expired"]
 
 
 def test_the_file_of_alerts_is_read_as_it_was_written(tmp_path):
-    change = alert.Change(Verdict.REGRESSED, "", alert.CellPlace("c", "plain", TORCH, "default", None, "cpu"))
+    change = alert.Change(Verdict.REGRESSED, "", alert.CellPoint("c", "plain", TORCH, "default", None, "cpu"))
     told = {"since": "2026-11-29", "note": 'said "no" \x7f \\ 😀', "good": ("2026-11-30",), "is_new": False}
     item = alert.Alert("id", change.kind, "cause\n|", (change,), **told)
-    (tmp_path / "alerts.toml").write_text(known.text([item]), encoding="utf-8")
+    (tmp_path / "alerts.toml").write_text(known.format_states([item]), encoding="utf-8")
 
-    assert known.read(tmp_path / "alerts.toml") == (item,)
+    assert known.read_states(tmp_path / "alerts.toml") == (item,)

@@ -44,7 +44,7 @@ def keep(home, *cases):
     for release in (OLD, NEW):
         rows = [row for row in home.rows("results") if row["torch"] == release and row["case"] in cases]
         path = home.folder / "results" / "cells" / f"torch-{release}-cpu.parquet"
-        writer.write(path, "cells", rows)
+        writer.write_rows(path, "cells", rows)
 
 
 def plant(home, release, chosen, **values):
@@ -54,7 +54,7 @@ def plant(home, release, chosen, **values):
     row = next(row for row in rows if chosen(row))
     before = dict(row)
     row.update(values)
-    writer.write(path, "cells", rows)
+    writer.write_rows(path, "cells", rows)
     return before
 
 
@@ -112,9 +112,9 @@ def test_the_last_audit_is_kept_in_the_dataset_and_shown(home):
     found = json.loads(home.caniexport("publish", "--audit", "400", "--seed", "7", "--save", "--json", code=1).stdout)
 
     dataset = Dataset.open(home.folder / "results", None)
-    kept = saved.last(dataset)
+    kept = saved.read_last_audit(dataset)
     assert dataset.problems == ()
-    assert digests.faults(home.folder / "results") == []
+    assert digests.find_faults(home.folder / "results") == []
     assert [(row["torch"], row["seed"]) for row in found] == [(OLD, 7), (NEW, 7)]
     assert (kept.seed, kept.releases, kept.agreeing) == (7, (OLD, NEW), kept.cells - 1)
     assert kept.cells == sum(row["cells"] for row in found)
@@ -127,12 +127,12 @@ def test_the_last_audit_is_kept_in_the_dataset_and_shown(home):
     home.caniexport("site", "-o", str(home.folder / "site"))
     assert line in (home.folder / "site" / "runs.html").read_text(encoding="utf-8")
     home.caniexport("publish")
-    assert saved.last(Dataset.open(home.folder / "results", None)) == kept
+    assert saved.read_last_audit(Dataset.open(home.folder / "results", None)) == kept
 
 
 def test_a_release_that_cannot_be_installed_is_said_and_the_others_are_audited(home):
     rows = [{**row, "torch": "93.0.0"} for row in home.rows("results") if row["torch"] == NEW][:5]
-    writer.write(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", rows)
+    writer.write_rows(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", rows)
 
     reply = home.caniexport("publish", "--audit", "40", "--seed", "3", code=1)
 
@@ -240,7 +240,7 @@ def test_the_script_outlives_what_a_cell_does_and_leaves_no_process(tmp_path, mo
         for name in names
     ]
 
-    found = environments.measured(python, asked, tmp_path, 2.0, 2)
+    found = environments.measure_cells(python, asked, tmp_path, 2.0, 2)
 
     told = [(name, end.stage, end.status, end.kind) for name, end in zip(names, found, strict=True)]
     # which side of a fork comes first is chance
@@ -261,7 +261,7 @@ def test_the_script_outlives_what_a_cell_does_and_leaves_no_process(tmp_path, mo
 
 
 def cell(torch="2.8.0", exporter="dynamo", status="pass", case="a", stage="done", unstable=()):
-    return sample.Published(torch, case, "plain", exporter, 18, stage, status, None, unstable)
+    return sample.PublishedCell(torch, case, "plain", exporter, 18, stage, status, None, unstable)
 
 
 def test_every_status_is_in_a_sample_however_rare_and_so_is_every_release_and_exporter():
@@ -269,14 +269,14 @@ def test_every_status_is_in_a_sample_however_rare_and_so_is_every_release_and_ex
     cells += [cell(torch=torch, exporter=exporter) for torch in ("1.0.1", "2.8.0") for exporter in ("trace", "script")]
     cells += [cell(status=status) for status in ("crash", "mismatch", "fail")]
 
-    drawn = sample.draw(cells, 9, 3)
+    drawn = sample.draw_sample(cells, 9, 3)
 
     assert {item.status for item in drawn} == {"pass", "crash", "mismatch", "fail"}
     assert {(item.torch, item.exporter) for item in drawn} == {(item.torch, item.exporter) for item in cells}
     assert len(drawn) == 9
-    assert sample.draw(reversed(cells), 9, 3) == drawn
-    assert sample.draw(cells, 9, 4) != drawn
-    assert len(sample.draw(cells, 5000, 4)) == len(cells)
+    assert sample.draw_sample(reversed(cells), 9, 3) == drawn
+    assert sample.draw_sample(cells, 9, 4) != drawn
+    assert len(sample.draw_sample(cells, 5000, 4)) == len(cells)
 
 
 VALUES = "input set 1, output 0: 3 of 4 values differ, most at"
@@ -312,7 +312,7 @@ SAME = [
 
 @pytest.mark.parametrize(("status", "text", "found", "same"), SAME)
 def test_stage_status_and_the_words_of_the_innermost_cause_are_compared(status, text, found, same):
-    assert (judge.difference(cell(stage="run", status=status), text, found) is None) == same
+    assert (judge.find_difference(cell(stage="run", status=status), text, found) is None) == same
 
 
 def test_no_cell_that_was_not_measured_counts_as_agreeing():

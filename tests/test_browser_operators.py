@@ -12,7 +12,7 @@ from test_browser_pages import CONTRAST, barriers
 from test_torch_operators import ENTRIES, NEW, TRACE, cell, of_release, write_samples
 
 from caniexport.model.made_cases import OPERATORS
-from caniexport.publish.operators import summarised
+from caniexport.publish.operators import summarize
 
 pytestmark = MARKS
 #: enough of them for a list that is narrowed
@@ -26,7 +26,7 @@ def operators(tmp_path_factory):
     """Where the app is served from rows with a summary of operators beside them."""
     home = build(tmp_path_factory.mktemp("home"))
     shutil.copytree(CASES, home / "cases" / OPERATORS)
-    write_samples(home / "results", summarised(NEW, [*of_release(False), *MANY], ENTRIES))
+    write_samples(home / "results", summarize(NEW, [*of_release(False), *MANY], ENTRIES))
     with served(home, tmp_path_factory.mktemp("log") / "server.log") as address:
         yield address
 

@@ -19,7 +19,7 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
 from caniexport.store import Dataset, compact
-from caniexport.store.elsewhere import On, Runtime
+from caniexport.store.elsewhere import OnRuntime, Runtime
 
 OLD, NEW = "1.20.1", "1.31.1"
 POINT = "torch=2.8.0,exporter=trace,opset=18"
@@ -102,7 +102,7 @@ def test_a_file_that_was_not_run_there_is_not_measured_there(local):
 def test_an_error_at_one_opset_does_not_speak_for_files_that_were_not_run(local):
     failed = {"status": "fail", "stage": "export", "signature": "export|Unsupported|item", "message_id": "m-old"}
     append(local, cell("2.8.0", "item", "plain", "torchscript-trace", 11) | failed)
-    dataset, on = Dataset.open(None, local), On(Runtime("onnxruntime", OLD, "cpu"))
+    dataset, on = Dataset.open(None, local), OnRuntime(Runtime("onnxruntime", OLD, "cpu"))
     shown = table(dataset, Filters(exporters=("trace",)), on=on).tables[0]
     (place,) = [row[shown.columns.index("2.8.0")] for row in shown.rows if row[0].text == "item"]
 
@@ -140,7 +140,7 @@ def test_a_cell_has_one_word_on_a_runtime_whatever_asks(local):
 
     assert in_table["cross"] == "degraded"
     assert in_table["grid-sample"] == in_upgrade["grid-sample"][0] == "mismatch"
-    on = On(Runtime("onnxruntime", OLD, "cpu"))
+    on = OnRuntime(Runtime("onnxruntime", OLD, "cpu"))
     there = table(dataset, Filters(("cross",), torch=("2.8.0",), opsets=("18",), exporters=("trace",)), on=on).tables[0]
     assert there.rows[0][-1].word.value == "degraded"
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from store_rows import cell, environment
 
-from caniexport.gate.verdict import judge
+from caniexport.gate.verdict import judge_run
 
 PINS = ("torch==2.8.0", "numpy==1.26.4", "onnx_ir==1.1.0")
 PACKAGES = {"torch": "2.8.0+cpu", "numpy": "1.26.4", "onnx-ir": "1.1.0", "pip": "25.0"}
@@ -25,7 +25,7 @@ def canaries(opsets=(13, 14), **changes):
 def run(rows=(), packages=PACKAGES, planned=None, pins=PINS, gpu=None, with_canaries=True):
     every = [*rows, *(canaries() if with_canaries else [])]
     where = environment(packages=json.dumps(packages), gpu=gpu)
-    return judge("cells", every, where, len(every) if planned is None else planned, pins)
+    return judge_run("cells", every, where, len(every) if planned is None else planned, pins)
 
 
 def replaced(case, **changes):
@@ -122,7 +122,9 @@ def test_another_version_than_the_pinned_one_quarantines_the_run(change, named):
 def test_a_run_that_never_wrote_what_was_installed_is_quarantined():
     rows = canaries()
 
-    assert judge("cells", rows, {}, len(rows), PINS) == "quarantined: torch==2.8.0 was asked for and is not installed"
+    assert (
+        judge_run("cells", rows, {}, len(rows), PINS) == "quarantined: torch==2.8.0 was asked for and is not installed"
+    )
 
 
 def test_how_a_version_was_built_and_how_its_name_is_spelt_does_not_matter():

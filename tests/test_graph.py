@@ -11,12 +11,12 @@ from onnx_bytes import MODEL, bundled, model, node
 from caniexport.model.errors import StoreError
 from caniexport.pages.graph import drawing
 from caniexport.store import graphs
-from caniexport.store.onnx_graph import MOST_NODES, Graph, of_model
+from caniexport.store.onnx_graph import MOST_NODES, Graph, parse_model
 from caniexport.worker import onnx_file
 
 
 def test_the_operators_values_and_types_of_a_file_are_read():
-    graph = of_model(MODEL)
+    graph = parse_model(MODEL)
 
     assert [(item.op, item.inputs, item.outputs, item.constants) for item in graph.nodes] == [
         ("Conv", ("x",), ("a",), 2),
@@ -28,7 +28,7 @@ def test_the_operators_values_and_types_of_a_file_are_read():
 
 
 def test_a_graph_comes_back_from_its_text():
-    graph = of_model(MODEL)
+    graph = parse_model(MODEL)
 
     assert Graph.from_json(graph.to_json()) == graph
     for text in ("", "{}", '{"nodes": 3}', "[1]"):
@@ -37,14 +37,14 @@ def test_a_graph_comes_back_from_its_text():
 
 
 def test_a_graph_with_many_nodes_is_not_drawn():
-    assert of_model(model([node("Add", ["x"], [f"v{index}"]) for index in range(MOST_NODES + 1)])) is None
+    assert parse_model(model([node("Add", ["x"], [f"v{index}"]) for index in range(MOST_NODES + 1)])) is None
 
 
 def test_a_file_cut_off_anywhere_is_said_to_be_no_file_of_this_kind():
-    whole = of_model(MODEL)
+    whole = parse_model(MODEL)
     for end in range(1, len(MODEL)):
         try:
-            assert of_model(MODEL[:end]) != whole
+            assert parse_model(MODEL[:end]) != whole
         except StoreError as error:
             assert "not an ONNX file" in str(error)
 
@@ -55,18 +55,18 @@ def test_the_name_of_a_bundle_is_that_of_the_measuring_code(tmp_path):
     values = [[numpy.ones(2, numpy.float32)]]
     name = onnx_file.write_bundle(onnx_file.Bundle(MODEL, values, values), tmp_path / "bundles")
 
-    assert graphs.read(graphs.file_of(tmp_path, name), name) == of_model(MODEL)
+    assert graphs.read_graph(graphs.locate_bundle(tmp_path, name), name) == parse_model(MODEL)
 
 
 def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path):
     cut, other, good = (
         bundled(tmp_path, content) for content in (MODEL, model([]), model([node("Relu", ["x"], ["y"])]))
     )
-    path = graphs.file_of(tmp_path, cut)
+    path = graphs.locate_bundle(tmp_path, cut)
     path.write_bytes(path.read_bytes()[:40])
-    graphs.file_of(tmp_path, other).write_bytes(graphs.file_of(tmp_path, good).read_bytes())
+    graphs.locate_bundle(tmp_path, other).write_bytes(graphs.locate_bundle(tmp_path, good).read_bytes())
 
-    rows, problems = graphs.gathered(tmp_path, [cut, other, good, "0" * 24])
+    rows, problems = graphs.read_new_graphs(tmp_path, [cut, other, good, "0" * 24])
 
     assert [row["bundle"] for row in rows] == [good]
     assert len(problems) == 2
@@ -77,7 +77,7 @@ def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path
 def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():
     hostile = model([node("<script>", ["x"], ["m"]), node("Relu", ["m"], ["y"])])
 
-    graph = of_model(hostile)
+    graph = parse_model(hostile)
     made = drawing(graph)
     drawn = made.svg
 

@@ -9,12 +9,12 @@ import pytest
 from mini import build, runner
 from test_mini_matrix import kill_midway
 
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.store import writer
 
 pytestmark = pytest.mark.measures
 
-SAYS = {name: rule.sentence for name, rule in rules().items()}
+SAYS = {name: rule.sentence for name, rule in read_rules().items()}
 
 OLD, NEW = build.ERAS
 BEFORE = "90.0.0"
@@ -216,7 +216,7 @@ def _publish_as(home, version):
     rows = [{**row, "torch": version} for row in home.rows("results") if row["torch"] == NEW]
     path = home.folder / "results" / "cells" / writer.cells_file(version, "cpu")
     (home.folder / "results" / "MANIFEST").unlink()
-    writer.write(path, "cells", rows)
+    writer.write_rows(path, "cells", rows)
 
 
 def test_a_cell_that_comes_out_differently_each_time_is_unstable_and_has_the_worse_word(home, tmp_path):

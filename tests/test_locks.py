@@ -325,7 +325,7 @@ def test_a_file_that_names_no_one_torch_is_answered_for_the_one_named_beside_it(
     [
         ("numpy==1.26.4\n", "no torch in it: `pip list --format=freeze` prints every version"),
         ("torch>=2.1\n", "torch>=2.1 names no one version: `pip list --format=freeze` prints"),
-        ("torch>=2.1\n", "beside the file the command names that of torch"),
+        ("torch>=2.1\n", "and the command names that of torch"),
         ("dependencies:\n  - pytorch::pytorch\n", "pytorch names no one version"),
         ("torch @ git+https://example.org/torch@main\n", "torch is not from an index"),
         ("torch==2.9.1\ntorch==2.8.0\n", "torch in 2 versions (2.8.0, 2.9.1): "),

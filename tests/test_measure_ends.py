@@ -161,7 +161,7 @@ def test_where_the_first_of_two_is_killed_the_second_goes_on_where_it_was(home):
     assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(OLD)
     assert len({row["run_id"] for row in home.rows()}) == 2
     gates = Gates(home.table_rows("results-local", "environments"))
-    assert {gates.word(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
+    assert {gates.verdict(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
 
 
 def test_a_release_whose_python_is_nowhere_is_left_out_and_another_python_serves_where_it_can(home, tmp_path):

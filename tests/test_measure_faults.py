@@ -213,7 +213,7 @@ def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes
     assert all(case.startswith("canary-") for case in again), "what was finished was measured again"
     assert {row["status"] for row in home.rows()}.isdisjoint({"invalid", "not_run"})
     gates = Gates(home.table_rows("results-local", "environments"))
-    assert {gates.word(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
+    assert {gates.verdict(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
 
 
 @pytest.mark.parametrize("small_disk", ["size=2m", "size=64m,nr_inodes=40"], indirect=True)

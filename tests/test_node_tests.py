@@ -36,7 +36,7 @@ MONDAY = (
 
 @pytest.mark.parametrize("variant", ["CenterCropPad-18", "Bernoulli-22.random", "Cast-25.dtype"])
 def test_a_variant_names_the_operator_the_opset_and_the_mark(variant):
-    found = node_tests.about(variant)
+    found = node_tests.parse_variant(variant)
 
     assert found.variant == variant
     assert (found.operator, found.opset) == (variant.split("-")[0], int(variant.split("-")[1].split(".")[0]))
@@ -221,12 +221,12 @@ def test_the_weekly_build_is_another_package(onnx, installed):
 @pytest.mark.real
 @pytest.mark.parametrize(("onnx", "least"), [("weekly", 1900), ("1.17.0", 1200)])
 def test_the_node_tests_of_other_releases_are_packed(tmp_path, onnx, least):
-    assert node_tests.pack(tmp_path / "b.zip", onnx).bundles > least
+    assert node_tests.pack_node_tests(tmp_path / "b.zip", onnx).bundles > least
 
 
 @pytest.mark.real
 def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_path):
-    report = node_tests.pack(tmp_path / "b.zip")
+    report = node_tests.pack_node_tests(tmp_path / "b.zip")
 
     entries = {entry.case: entry for entry in Archive(tmp_path / "b.zip").entries if entry.corpus == "onnx-node"}
     assert report.bundles == len(entries) + 40
@@ -252,9 +252,9 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
     before = [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)]
     local = [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)]
     for side, mine in (("published", before), ("local", local)):
-        writer.write(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", mine)
+        writer.write_rows(tmp_path / side / "runs" / "openvino-cpu.parquet", "runs", mine)
         runs = [environment(env_id="e", run_id="r")]
-        writer.write(tmp_path / side / "environments.parquet", "environments", runs)
+        writer.write_rows(tmp_path / side / "environments.parquet", "environments", runs)
     publish(tmp_path / "local", tmp_path / "published", {})
     found = Dataset.open(tmp_path / "published", None).runs().to_dict("records")
 

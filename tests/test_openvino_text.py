@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from caniexport.bundles.probes import probes
+from caniexport.bundles.probes import make_probes
 from caniexport.runner import tensors
 from caniexport.runner.adapters.openvino import OpenVino, match_inputs
 from caniexport.runner.adapters.openvino_text import find_reason
@@ -91,5 +91,5 @@ def test_an_input_that_openvino_leaves_out_is_not_fed_to_its_neighbour():
     assert match_inputs([{"data"}], ["axes", "data"]) == ["data"]
     assert match_inputs([{"an output"}], ["x", "ratio"]) == ["x"]
     assert match_inputs([{"b"}, {"an output"}], ["a", "b"]) == ["b", "a"]
-    _, _, files = next(probes())
+    _, _, files = next(make_probes())
     assert tensors.read_input_names(files[0][1]) == ["x"]

@@ -215,14 +215,14 @@ def test_an_audit_of_operators_makes_the_environment_of_the_release_for_its_loca
         made.append(corpus)
         return [run.ScriptOutcome("done", "pass") for _ in cells]
 
-    monkeypatch.setattr(run, "environment", environment)
-    monkeypatch.setattr(run, "measured", measured)
+    monkeypatch.setattr(run, "make_environment", environment)
+    monkeypatch.setattr(run, "measure_cells", measured)
     row = {"torch": "2.13.0", "case": "op-add", "variant": "float32-plain", "exporter": "dynamo", "opset": 18}
     row |= {"corpus": "operators", "provider": "cpu", "stage": "done", "status": "pass", "run_id": "a"}
     row["case_hash"] = cases["op-add"].case_hash("float32-plain")
     path = tmp_path / "operators" / "cells" / "torch-2.13.0-cpu.parquet"
     path.parent.mkdir(parents=True)
-    writer.write(path, "cells", [row])
+    writer.write_rows(path, "cells", [row])
     home = replace(homes.find(ROOT), local=tmp_path)
     (found,) = run.audit(run.AuditOptions(home, "operators", cells=5), print)
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from dashboard_data import build
 
 from caniexport.alerts.answer import alerts_answer
-from caniexport.alerts.releases import along, of_releases
+from caniexport.alerts.releases import compare_releases, select_releases
 from caniexport.answers.answer import words
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
@@ -73,7 +73,7 @@ def test_words_with_the_signs_of_a_pattern_that_nothing_has_leave_the_page_and_n
 def test_runs_that_the_gate_did_not_judge_are_counted_beside_those_that_passed(small, tmp_path):
     file = build(tmp_path) / "results" / "environments.parquet"
     rows = pq.read_table(file).to_pylist()
-    writer.write(file, "environments", [{**row, "gate": None} for row in rows[:1]] + rows[1:])
+    writer.write_rows(file, "environments", [{**row, "gate": None} for row in rows[:1]] + rows[1:])
     above = [str(page("runs", {}, kept).above) for kept in (small, Kept.open(file.parent, None))]
 
     assert "None is left out: 4 of 4 runs passed the gate's checks." in html.unescape(above[0])
@@ -255,7 +255,7 @@ def test_the_cases_of_the_matrix_add_up_to_those_of_the_front_page(published):
 
 @pytest.mark.published
 def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
-    found = alerts_answer(of_releases(published.answer(along), ()))
+    found = alerts_answer(select_releases(published.answer(compare_releases), ()))
     told = {words(row[4]): words(row[3]) for table in found.tables[:3] for row in table.rows}
 
     assert len(told) > 50

@@ -218,7 +218,7 @@ def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
     local = home / "results-local"
     plain = [row for row in cases() if row["variant"] == "plain"]
     more = [row | {"case": f"{row['case']}-{number}"} for row in plain for number in range(4)]
-    writer.write(local / "cases.parquet", "cases", [*cases(), *more])
+    writer.write_rows(local / "cases.parquet", "cases", [*cases(), *more])
     calls = [(TRACE, 18), (TRACE, 20), ("default", None)]
     rows = [cell(torch, "cross", "plain", *call) for torch in ("2.8.0", "2.15.0") for call in calls]
     append(local, *(row | {"case": made["case"], "case_hash": made["case_hash"]} for made in more for row in rows))

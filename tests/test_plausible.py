@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from store_rows import cell, write_cells
 
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.gate.staging import Staging
 
 MANY_CELLS, MANY_CASES = 20, 5
@@ -20,7 +20,7 @@ def suspects(rows):
     with tempfile.TemporaryDirectory() as folder:
         write_cells(Path(folder) / "results", rows)
         with Staging.open(Path(folder) / "results", Path(folder) / "local") as staging:
-            places = [place for (place,) in staging.fetch(rules()["implausible"].query)]
+            places = [place for (place,) in staging.fetch(read_rules()["implausible"].query)]
     names = (place["label"].split("/") for place in places)
     return sorted((torch, case, opset) for torch, case, _, _, opset in names)
 

@@ -9,17 +9,17 @@ import pytest
 from onnx_bytes import MODEL, bundled, model, node
 from store_rows import TEXT, cell, environment, identities, write_cells, write_journal
 
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.journal import Journal
 from caniexport.publish.publish import publish
 from caniexport.store import Dataset, graphs, writer
-from caniexport.store.onnx_graph import of_model
+from caniexport.store.onnx_graph import parse_model
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 OWN = "ImportError: cannot import name 'x' from 'caniexport.worker.cell'"
-SAYS = {name: rule.sentence for name, rule in rules().items()}
+SAYS = {name: rule.sentence for name, rule in read_rules().items()}
 
 CASE = """
 import torch
@@ -163,11 +163,13 @@ def test_the_graphs_of_published_files_are_published_and_no_others(home):
     report = home.publish()
 
     assert "graphs.parquet" in report.written
-    assert graphs.find(home.answers(), None, drawn) == of_model(MODEL)
-    assert graphs.find(home.answers(), None, unknown) is None
-    assert graphs.find(home.answers(), home.local, unknown) is not None, "a file of this machine needs no publishing"
-    assert graphs.find(home.answers(), None, "../../etc/passwd") is None
-    graphs.file_of(home.local, drawn).unlink()
+    assert graphs.find_graph(home.answers(), None, drawn) == parse_model(MODEL)
+    assert graphs.find_graph(home.answers(), None, unknown) is None
+    assert graphs.find_graph(home.answers(), home.local, unknown) is not None, (
+        "a file of this machine needs no publishing"
+    )
+    assert graphs.find_graph(home.answers(), None, "../../etc/passwd") is None
+    graphs.locate_bundle(home.local, drawn).unlink()
     assert home.publish().written == (), "a graph stays when its file is gone"
 
 
@@ -178,11 +180,11 @@ def test_of_all_opsets_of_a_variant_the_highest_that_gave_a_file_is_drawn(home):
 
     home.publish()
 
-    assert graphs.find(home.answers(), None, high) is not None
-    assert graphs.find(home.answers(), None, low) is None
+    assert graphs.find_graph(home.answers(), None, high) is not None
+    assert graphs.find_graph(home.answers(), None, low) is None
     (row, *_) = home.answers().cells().to_dict("records")
     line = (row["case"], row["variant"], row["exporter"])
-    assert graphs.elsewhere(home.answers(), *line) == [("1.10.2", 14)]
+    assert graphs.find_points_with_graph(home.answers(), *line) == [("1.10.2", 14)]
 
 
 def test_published_seconds_have_two_digits_whenever_a_release_is_written(home):
@@ -199,7 +201,7 @@ def test_published_seconds_have_two_digits_whenever_a_release_is_written(home):
 
 def test_a_bundle_that_is_not_what_its_name_says_is_reported_and_has_no_graph(home):
     good, bad = bundled(home.local, MODEL), bundled(home.local, model([]))
-    graphs.file_of(home.local, bad).write_bytes(graphs.file_of(home.local, good).read_bytes())
+    graphs.locate_bundle(home.local, bad).write_bytes(graphs.locate_bundle(home.local, good).read_bytes())
     home.measure(home.cell(bundle=bad))
 
     report = home.publish()
@@ -611,7 +613,7 @@ def test_published_rows_that_are_known_to_be_false_go_and_doubtful_ones_stay_and
     home.measure(*between(home))
     write_cells(home.published, [{**row, "run_id": "gone"} for row in between(home)])
     write_cells(home.published, [home.cell(torch="2.0.1", status="fail", message_id="m", run_id="gone")])
-    writer.write(home.published / "messages.parquet", "messages", [{"message_id": "m", "text": OWN}])
+    writer.write_rows(home.published / "messages.parquet", "messages", [{"message_id": "m", "text": OWN}])
 
     report = publish(home.local.with_name("empty"), home.published, home.corpus)
 
@@ -629,7 +631,7 @@ def test_a_row_of_a_quarantined_run_goes_though_it_was_published_before(home):
     (row,) = home.answers().records("environments")
     quarantined = [{**row, "gate": "quarantined: x"}]
     (home.published / "MANIFEST").unlink()
-    writer.write(home.published / "environments.parquet", "environments", quarantined)
+    writer.write_rows(home.published / "environments.parquet", "environments", quarantined)
 
     report = publish(home.local.with_name("empty"), home.published, home.corpus)
 

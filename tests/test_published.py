@@ -12,7 +12,7 @@ from caniexport.answers.runtimes import runtimes
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.gate.staging import Staging
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
@@ -70,7 +70,9 @@ def judged(dataset, corpus, documents):
 def doubts(every):
     """The rows that break a rule which a cell measured apart and twice does not."""
     with Staging.open(ROOT / "results", ROOT / "no-local", every) as staging:
-        found = {rule.name: staging.fetch(rule.query) for rule in rules().values() if rule.settles or rule.withdraws}
+        found = {
+            rule.name: staging.fetch(rule.query) for rule in read_rules().values() if rule.settles or rule.withdraws
+        }
         return {name: {place["label"] for (place,) in places} for name, places in found.items()}
 
 

@@ -19,7 +19,7 @@ from caniexport.model import releases
 from caniexport.model.made_cases import OPERATORS, read_entries
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
-from caniexport.publish.operators import summarised
+from caniexport.publish.operators import summarize
 from caniexport.store import Dataset, writer
 from caniexport.worker.opinfo import DTYPES
 
@@ -78,8 +78,8 @@ def names(tmp_path_factory):
     """A summary with every operator of the table, as one row each."""
     folder = tmp_path_factory.mktemp("operators")
     cells = [(f"op-{entry.name}", "float32-plain", TRACE, 20, "done", "pass", None, None) for entry in ENTRIES]
-    rows = list(summarised("2.15.0", dict.fromkeys(cells), []))
-    writer.write(folder / OPERATORS / "operators.parquet", "operators", rows)
+    rows = list(summarize("2.15.0", dict.fromkeys(cells), []))
+    writer.write_rows(folder / OPERATORS / "operators.parquet", "operators", rows)
     return Samples(Dataset.open(folder, None))
 
 

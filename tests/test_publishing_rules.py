@@ -10,13 +10,13 @@ import pytest
 from store_rows import cell, environment, write_cells
 from test_publish import CASE, Home
 
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.gate.staging import Staging
 from caniexport.model.rows import RUNS
 from caniexport.publish.publish import publish
 from caniexport.store import Dataset, writer
 
-SENTENCES = {name: rule.sentence for name, rule in rules().items()}
+SENTENCES = {name: rule.sentence for name, rule in read_rules().items()}
 BUNDLE = "b" * 24
 NAMED = {"opset_effective": 9, "exporter_effective": "torchscript-trace"}
 FAILED = {"status": "fail", "stage": "load", "signature": "load|Fail|x"}
@@ -49,10 +49,10 @@ def replay(**changes):
 def write_replays(folder, *rows, gate="good", run="replays"):
     """Replays of a run as files of a dataset, beside the environments that it has."""
     (folder / "MANIFEST").unlink(missing_ok=True)
-    writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", rows)
+    writer.write_rows(folder / "runs" / "onnxruntime-cpu.parquet", "runs", rows)
     path = folder / "environments.parquet"
     known = [row for row in Dataset.open(folder, None).records("environments") if row["run_id"] != run]
-    writer.write(path, "environments", [*known, environment(run_id=run, gate=gate)])
+    writer.write_rows(path, "environments", [*known, environment(run_id=run, gate=gate)])
 
 
 def bare(home, **changes):
@@ -269,7 +269,7 @@ def broken(profile):
     newest = ROOT / "results"
     folder = newest if profile == "newest" else newest / "profiles" / profile
     with Staging.open(folder, folder / "no-local", corpus.load([ROOT / "cases"], stand_in=True)) as staging:
-        return {rule.name: len(staging.fetch(rule.query)) for rule in rules().values()}
+        return {rule.name: len(staging.fetch(rule.query)) for rule in read_rules().values()}
 
 
 @pytest.mark.published

@@ -11,7 +11,7 @@ from caniexport import home
 from caniexport.answers.runtimes import runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
-from caniexport.bundles.runtime_releases import find
+from caniexport.bundles.runtime_releases import find_releases
 from caniexport.corpus.refusals import Refusal, classify_refusal
 from caniexport.measure.job import ReplayOptions
 from caniexport.measure.replays import measure_replays
@@ -26,7 +26,7 @@ RELEASE, OPSET, IR = "onnxruntime==1.16.3", 19, 9
 
 def custom_domain():
     """The probe of opset 17 with its node in a domain of its own."""
-    _, _, files = next(item for item in probes.probes() if item[1] == "opset_17")
+    _, _, files = next(item for item in probes.make_probes() if item[1] == "opset_17")
     model = files[0][1]
     node = probes._text(1, "x") + probes._text(2, "y") + probes._text(3, "relu") + probes._text(4, "Relu")
     mine = node[:-4] + b"Foo!" + probes._text(7, "my.dom")
@@ -50,7 +50,7 @@ def dataset(tmp_path_factory):
     (root / "b.zip").write_bytes(archive_bytes([entry for entry, _ in found], contents, {}))
     said = []
     (report,) = measure_replays(
-        ReplayOptions(home=there, runtimes=find(RELEASE), archive=root / "b.zip", workers=1), said.append
+        ReplayOptions(home=there, runtimes=find_releases(RELEASE), archive=root / "b.zip", workers=1), said.append
     )
     if "could not be run" in report.problem:
         pytest.skip(f"{RELEASE} cannot be installed here: {report.problem}")

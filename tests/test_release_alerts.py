@@ -17,7 +17,7 @@ from drawn_pages import words
 
 from caniexport.alerts import known
 from caniexport.alerts.alert import AlertStage
-from caniexport.alerts.comparison import between, runs
+from caniexport.alerts.comparison import compare_runs, list_runs
 from caniexport.alerts.expectations import Expectation
 from caniexport.alerts.releases import compare_releases
 from caniexport.cli import main
@@ -53,7 +53,7 @@ def changed(home, torch, **columns):
     for name, value in columns.items():
         column = pa.array([value] * table.num_rows, table.schema.field(name).type)
         table = table.set_column(table.schema.get_field_index(name), name, column)
-    writer.write(path, "cells", table.to_pylist())
+    writer.write_rows(path, "cells", table.to_pylist())
 
 
 def test_an_alert_is_open_while_its_cells_fail_and_resolved_after_two_good_releases(home):
@@ -91,7 +91,7 @@ def test_the_opset_is_named_where_the_new_release_still_works_at_the_old_one(hom
     for row in rows:
         if row["case"] == "roll-negative" and row["opset"] == 9:
             row.update(status="pass", stage="done", signature=None, message_id=None)
-    writer.write(path, "cells", rows)
+    writer.write_rows(path, "cells", rows)
 
     assert "opset 9 → 14" in by_case(compare_releases(opened(home)))["roll-negative"].by
 
@@ -118,11 +118,11 @@ def test_a_file_of_people_that_cannot_be_read_is_named(home):
     (home / "alerts.toml").write_text("[[alert]]\nid = 1")
 
     with pytest.raises(CorpusError, match=r"alerts\.toml"):
-        known.read(home / "alerts.toml")
+        known.read_states(home / "alerts.toml")
 
 
 def test_two_runs_are_compared_at_every_opset(home):
-    found = between(opened(home), "1.10.2", "2.0.1")
+    found = compare_runs(opened(home), "1.10.2", "2.0.1")
 
     assert sum(found.counts.values()) == len({*_keys(home, "1.10.2"), *_keys(home, "2.0.1")})
     kinds = {alert.changes[0].place: alert.kind.value for alert in found.alerts}
@@ -140,21 +140,21 @@ def _keys(home, torch):
 
 
 def test_the_runs_of_a_release_stand_beside_the_whole_where_there_are_several(home):
-    assert list(runs(opened(home))) == list(reversed(RELEASES))
+    assert list(list_runs(opened(home))) == list(reversed(RELEASES))
     path = home / "results" / "cells" / writer.cells_file("2.8.0", "cpu")
     rows = pq.read_table(path).to_pylist()
     for row in rows[:10]:
         row["run_id"] = "20261121T120000-later"
-    writer.write(path, "cells", rows)
+    writer.write_rows(path, "cells", rows)
 
-    told = runs(opened(home))
-    found = between(opened(home), "2.8.0/20261121T120000-later", "2.8.0/20261120T120000-test")
+    told = list_runs(opened(home))
+    found = compare_runs(opened(home), "2.8.0/20261121T120000-later", "2.8.0/20261120T120000-test")
 
     assert list(told)[1:4] == ["2.8.0", "2.8.0/20261121T120000-later", "2.8.0/20261120T120000-test"]
     assert told["2.8.0/20261121T120000-later"][2] == 10
     assert found.counts[Verdict.UNKNOWN] == 10
     with pytest.raises(UnknownName, match=r"2\.8\.0"):
-        between(opened(home), "2.8.1", "2.8.0")
+        compare_runs(opened(home), "2.8.1", "2.8.0")
 
 
 def test_the_feed_has_an_entry_for_each_alert_and_the_same_bytes_twice(home, monkeypatch):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from store_rows import cell, environment
 from test_gate import PACKAGES, PINS, canaries
 
-from caniexport.gate.repeats import differing, sample
-from caniexport.gate.verdict import judge
+from caniexport.gate.repeats import draw_sample, find_differing
+from caniexport.gate.verdict import judge_run
 from caniexport.model.plan import Cell
 
 
@@ -21,18 +21,18 @@ def planned(exporter: str, count: int) -> list[Cell]:
 def test_the_sample_has_as_many_cells_as_asked_few_of_them_with_dynamo_and_is_the_same_for_the_same_run():
     cells = planned("torchscript-trace", 900) + planned("dynamo", 900)
 
-    drawn = sample(cells, 500, "run-1")
+    drawn = draw_sample(cells, 500, "run-1")
 
     assert drawn.size == 500
     assert 0 < sum(item.exporter == "dynamo" for item in [*drawn.alone, *drawn.together]) <= 100
-    assert drawn == sample(cells, 500, "run-1")
-    assert drawn != sample(cells, 500, "run-2")
+    assert drawn == draw_sample(cells, 500, "run-1")
+    assert drawn != draw_sample(cells, 500, "run-2")
 
 
 def test_half_of_the_sample_are_whole_cases_of_one_exporter_with_all_their_variants_and_opsets():
     cells = planned("torchscript-trace", 900) + planned("torchscript-script", 900)
 
-    drawn = sample(cells, 500, "run-1")
+    drawn = draw_sample(cells, 500, "run-1")
 
     groups = {(cell.case, cell.exporter) for cell in drawn.together}
     assert 240 <= len(drawn.together) <= 260
@@ -43,7 +43,7 @@ def test_half_of_the_sample_are_whole_cases_of_one_exporter_with_all_their_varia
 def test_a_release_with_fewer_cells_is_measured_twice_as_a_whole():
     cells = planned("torchscript-trace", 30)
 
-    drawn = sample(cells, 500, "run")
+    drawn = draw_sample(cells, 500, "run")
 
     assert sorted([*drawn.alone, *drawn.together]) == sorted(cells)
     assert 0 < len(drawn.together) < 30
@@ -58,7 +58,7 @@ def test_a_cell_differs_where_its_answer_or_its_file_does_and_not_where_only_its
         cell(case="not measured before"),
     ]
 
-    count, lines = differing(first, second)
+    count, lines = find_differing(first, second)
 
     assert count == 3
     assert [line.split("/")[0] for line in lines] == ["b", "c"]
@@ -71,7 +71,7 @@ def test_a_run_whose_repeated_cells_differ_too_often_is_quarantined():
 
     def word(lines: list[str]) -> str:
         where = {**environment(packages=json.dumps(PACKAGES)), "repeated": 500, "differing": lines}
-        return judge("cells", canaries(), where, len(canaries()), PINS)
+        return judge_run("cells", canaries(), where, len(canaries()), PINS)
 
     assert word(["a/plain/dynamo/18: status pass, fail"] * 5) == "good"
     assert word(["a/plain/dynamo/18: status pass, fail"] * 6).startswith("quarantined: 6 of 500 cells differ")

@@ -22,7 +22,7 @@ from caniexport.cli import main
 from caniexport.model import corpus, plan, releases
 from caniexport.model.case import Case
 from caniexport.reproduce import source
-from caniexport.reproduce.write import ShownCell, script
+from caniexport.reproduce.write import ShownCell, write_script
 from caniexport.store.sources import bound_names
 from caniexport.worker import compare
 
@@ -73,7 +73,7 @@ def one_script_a_variant(cases):
             cells.setdefault((cell.case, cell.variant), []).append((cell, release))
     for index, (key, found) in enumerate(cells.items()):
         cell, release = found[index * 7 % len(found)]
-        yield f"{'-'.join(key)}-{release.torch}-{cell.exporter}", script(cases[cell.case], shown(cell, release))
+        yield f"{'-'.join(key)}-{release.torch}-{cell.exporter}", write_script(cases[cell.case], shown(cell, release))
 
 
 def test_every_variant_of_the_corpus_makes_a_script_that_compiles_and_knows_all_its_names(cases, tmp_path):
@@ -113,7 +113,7 @@ def statements(body):
 def test_every_environment_case_becomes_its_packages_and_its_line(cases):
     for item in cases.values():
         for variant in item.environment_variants if item.is_environment else ():
-            text = script(item, ShownCell(variant, "", "3.7", "", None, "resolve", "fail", message="no wheel"))
+            text = write_script(item, ShownCell(variant, "", "3.7", "", None, "resolve", "fail", message="no wheel"))
             compile(text, item.id, "exec")
             assert text.startswith("# /// script\n# requires-python")
             assert "Measured: fail at resolve" in text
@@ -122,7 +122,7 @@ def test_every_environment_case_becomes_its_packages_and_its_line(cases):
 def test_the_pins_are_those_of_the_environment_and_nothing_that_only_tests(cases):
     packages = {"torch": "2.13.0+cpu", "pytest": "9.2.0", "onnx": "1.23.2", "nvidia-cudnn-cu12": "9.1", "sympy": "1.14"}
     one = ShownCell("plain", "2.13.0", "3.12", "dynamo", 18, "done", "pass", packages=packages)
-    head = script(cases["cross-no-symbolic"], one).split("# ///\n")[0]
+    head = write_script(cases["cross-no-symbolic"], one).split("# ///\n")[0]
 
     assert [line[7:-2] for line in head.splitlines() if "==" in line and "#     " in line] == [
         "torch==2.13.0",
@@ -145,7 +145,7 @@ def mini(tmp_path_factory):
     for cell in plan.cells(loaded, release, "cpu"):
         stage, status = expected[cell.case, cell.variant, cell.exporter, cell.opset].split()
         path = folder / "scripts" / f"{cell.case}+{cell.variant}+{cell.exporter}+{cell.opset}.py"
-        path.write_text(script(loaded[cell.case], shown(cell, release, stage, status)))
+        path.write_text(write_script(loaded[cell.case], shown(cell, release, stage, status)))
     driver = folder / "driver.py"
     driver.write_text(DRIVER)
     python = runner.environment(folder, version)
@@ -194,7 +194,7 @@ def test_a_crash_is_shown_by_another_process(mini, tmp_path):
     """The cell's process is gone, so another one has to say how it ended."""
     _, folder = mini
     loaded = corpus.load([folder.parent / "cases"], stand_in=True)["passes"]
-    text = script(loaded, ShownCell("plain", "92.0.0", "3.11", "torchscript-trace", 9, "export", "crash"))
+    text = write_script(loaded, ShownCell("plain", "92.0.0", "3.11", "torchscript-trace", 9, "export", "crash"))
     path = tmp_path / "crash.py"
     path.write_text(
         text.replace("    module, args = build(", "    os.kill(os.getpid(), signal.SIGSEGV)\n    module, args = build(")
@@ -220,7 +220,9 @@ arrays = st.builds(
 
 #: the functions of the plain script that compare, without torch
 HOLD = "\n".join(
-    source.definitions((Path(source.__file__).with_name("plain.py")).read_text(), [ast.parse("hold, PlainCell, Wrong")])
+    source.find_definitions(
+        (Path(source.__file__).with_name("plain.py")).read_text(), [ast.parse("hold, PlainCell, Wrong")]
+    )
 )
 
 

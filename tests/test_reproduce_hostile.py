@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.tensors import f32
-from caniexport.reproduce.values import docstring, written
-from caniexport.reproduce.write import ShownCell, script
+from caniexport.reproduce.values import format_docstring, format_value
+from caniexport.reproduce.write import ShownCell, write_script
 
 CASES = '''
 from caniexport.model.case import Case, EnvironmentCase, fix
@@ -126,9 +126,9 @@ def metadata(text):
 @example(HOSTILE[10])
 @example(HOSTILE[11])
 def test_no_text_of_a_row_changes_a_line_of_code(cases, variant, field, text):
-    expected = script(cases["hostile"], shown(variant))
+    expected = write_script(cases["hostile"], shown(variant))
 
-    found = script(cases["hostile"], shown(variant, **{field: text}))
+    found = write_script(cases["hostile"], shown(variant, **{field: text}))
 
     assert code_of(found) == code_of(expected)
     assert metadata(found)["dependencies"] == ["torch==2.8.0"]
@@ -138,10 +138,10 @@ def test_no_text_of_a_row_changes_a_line_of_code(cases, variant, field, text):
 def test_no_name_or_version_of_a_package_becomes_more_than_a_requirement(cases, text):
     packages = {"torch": "2.8.0+cpu", text: "1.0", "odd": text, "far": "1.0 @ https://example.org/x.whl", "none": None}
 
-    found = script(cases["hostile"], shown(packages=packages))
+    found = write_script(cases["hostile"], shown(packages=packages))
 
     assert metadata(found)["dependencies"] == ["torch==2.8.0"]
-    assert code_of(found) == code_of(script(cases["hostile"], shown()))
+    assert code_of(found) == code_of(write_script(cases["hostile"], shown()))
     assert "Left out of the pins" in found
     assert "far" in found
 
@@ -149,14 +149,14 @@ def test_no_name_or_version_of_a_package_becomes_more_than_a_requirement(cases, 
 def test_texts_of_a_case_stay_texts(cases):
     for name, variant in (("hostile", "plain"), ("hostile", "other")):
         for exporter, torch in (("dynamo", "2.5.1"), ("dynamo", "2.8.0"), ("torchscript-trace", "2.8.0")):
-            text = script(cases[name], shown(variant, exporter=exporter, torch=torch))
+            text = write_script(cases[name], shown(variant, exporter=exporter, torch=torch))
             code_of(text)
             assert "\0" not in text
     assert "a note" in text
 
 
 def test_a_package_of_an_environment_case_is_one_requirement(cases):
-    found = script(cases["packages"], shown(torch="", exporter="", opset=None))
+    found = write_script(cases["packages"], shown(torch="", exporter="", opset=None))
 
     assert metadata(found)["dependencies"] == ['numpy==1.0"\nPLANTED = 1\n# "']
     assert [type(node) for node in ast.parse(found).body] == [ast.Expr, ast.Import]
@@ -165,14 +165,14 @@ def test_a_package_of_an_environment_case_is_one_requirement(cases):
 @pytest.mark.parametrize("torch", ["", "2", "two", "2.x", "2.8\nPLANTED = 1 #"])
 def test_a_row_of_no_release_is_refused_or_named_as_it_is(cases, torch):
     try:
-        code_of(script(cases["hostile"], shown(torch=torch)))
+        code_of(write_script(cases["hostile"], shown(torch=torch)))
     except StoreError as error:
         assert "is no release" in str(error)
 
 
 def test_a_provider_nobody_knows_is_refused_with_those_that_are_known(cases):
     with pytest.raises(StoreError, match=r"provider is 'cpu\"\]\)'.*cuda"):
-        script(cases["hostile"], shown(provider='cpu"])'))
+        write_script(cases["hostile"], shown(provider='cpu"])'))
 
 
 @given(st.text())
@@ -181,18 +181,18 @@ def test_a_provider_nobody_knows_is_refused_with_those_that_are_known(cases):
 @example("\ud800")
 @example("🙂 \u2028 \0")
 def test_a_text_is_read_back_as_it_was(text):
-    said = written(text)
+    said = format_value(text)
 
     assert ast.literal_eval(said) == text
     said.encode("utf-8")
-    ast.parse(written(f32(2), seed=text))
+    ast.parse(format_value(f32(2), seed=text))
 
 
 @given(st.text())
 @example('ends with "')
 @example("\\")
 def test_a_docstring_is_one_expression(text):
-    said = docstring(f"{text}\n")
+    said = format_docstring(f"{text}\n")
 
     (node,) = ast.parse(said.encode("utf-8")).body
     assert isinstance(node.value, ast.Constant)

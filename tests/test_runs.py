@@ -16,10 +16,10 @@ from store_rows import cell, environment, write_journal
 from caniexport import home as homes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import make_bundle
-from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, chosen, find, target
+from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, choose_releases, find_releases, find_target
 from caniexport.cli import main
 from caniexport.corpus.refusals import Refusal, classify_refusal
-from caniexport.gate.verdict import judge
+from caniexport.gate.verdict import judge_run
 from caniexport.model import corpus as corpus_module
 from caniexport.model.errors import UnknownName
 from caniexport.runner.archive import Archive
@@ -272,13 +272,13 @@ def run_row(**changes):
     ],
 )
 def test_the_gate_says_why_a_run_may_not_speak(rows, planned, word):
-    assert word in judge("runs", rows, {"packages": "{}"}, planned, [])
+    assert word in judge_run("runs", rows, {"packages": "{}"}, planned, [])
 
 
 def test_a_version_that_was_not_asked_for_is_held_back():
     packages = json.dumps({"onnxruntime": "1.13.1"})
 
-    assert "onnxruntime==1.14.1 was asked for, 1.13.1" in judge(
+    assert "onnxruntime==1.14.1 was asked for, 1.13.1" in judge_run(
         "runs", [run_row()], {"packages": packages}, 1, ["onnxruntime==1.14.1"]
     )
 
@@ -302,47 +302,47 @@ def test_refusals_are_told_apart_by_their_words(signature, cause):
 
 
 def test_an_environments_name_is_a_release_and_a_provider():
-    found = target("ort1.14-cpu")
+    found = find_target("ort1.14-cpu")
 
     assert found is not None
     assert (found.release.text, found.provider) == ("onnxruntime==1.14.1", "cpu")
     assert found.release.requirements("cuda")[0] == "onnxruntime-gpu==1.14.1"
-    assert target("torch2.8-cpu") is None and target("ort99.1-cpu") is None
+    assert find_target("torch2.8-cpu") is None and find_target("ort99.1-cpu") is None
 
 
 def test_every_environment_has_a_name_that_means_it():
     for release in RUNTIMES:
         for provider in release.providers:
             one = release.on(provider)
-            assert target(one.environment(provider)) == RuntimeTarget(one, provider)
-    (older,) = chosen(["onnxruntime==1.14.0"], "")
+            assert find_target(one.environment(provider)) == RuntimeTarget(one, provider)
+    (older,) = choose_releases(["onnxruntime==1.14.0"], "")
     assert older.environment("cpu") == "ort1.14.0-cpu"
-    assert target("ort1.14.0-cpu") == RuntimeTarget(older, "cpu")
+    assert find_target("ort1.14.0-cpu") == RuntimeTarget(older, "cpu")
 
 
 def test_a_provider_brings_its_package_in_the_version_that_package_has():
     def installed(text, provider):
-        return [item.requirements(provider)[:-1] for item in chosen([text], provider)]
+        return [item.requirements(provider)[:-1] for item in choose_releases([text], provider)]
 
     assert installed("ort1.20", "cuda") == [("onnxruntime-gpu==1.20.2",)]
     assert installed("ort1.24", "openvino") == [("onnxruntime-openvino==1.24.1",)]
     assert installed("ort1.31", "openvino") == [("onnxruntime==1.31.1", "onnxruntime-ep-openvino==1.8.1")]
     assert installed("tensorrt", "") == [("tensorrt-cu13-bindings==11.4.0.106",)]
-    assert len(chosen(["onnxruntime"], "cuda")) == len(chosen(["onnxruntime"], "")) - 4
+    assert len(choose_releases(["onnxruntime"], "cuda")) == len(choose_releases(["onnxruntime"], "")) - 4
     with pytest.raises(UnknownName, match=r"provider of onnxruntime==1.10.0 'cuda'"):
-        chosen(["ort1.10"], "cuda")
+        choose_releases(["ort1.10"], "cuda")
     with pytest.raises(UnknownName, match=r"provider of tract==0.23.9 'cuda'"):
-        chosen(["tract"], "cuda")
+        choose_releases(["tract"], "cuda")
 
 
 def test_a_release_is_named_as_a_user_names_it():
-    assert [item.version for item in find("ort1.14")] == ["1.14.1"]
-    assert [item.version for item in find("onnxruntime==1.14.0")] == ["1.14.0"]
-    assert find("onnxruntime") == tuple(item for item in RUNTIMES if item.runtime == "onnxruntime")
+    assert [item.version for item in find_releases("ort1.14")] == ["1.14.1"]
+    assert [item.version for item in find_releases("onnxruntime==1.14.0")] == ["1.14.0"]
+    assert find_releases("onnxruntime") == tuple(item for item in RUNTIMES if item.runtime == "onnxruntime")
     with pytest.raises(UnknownName, match=r"unknown release of onnxruntime '1\.5'"):
-        find("onnxruntime==1.5")
+        find_releases("onnxruntime==1.5")
     with pytest.raises(UnknownName, match="nearest: onnxruntime"):
-        find("onnxruntim")
+        find_releases("onnxruntim")
 
 
 def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path):

@@ -42,7 +42,7 @@ def with_corpus(tmp_path_factory):
     local = tmp_path_factory.mktemp("local")
     corpus = homes.find(ROOT).read_cases()
     rows = case_rows(corpus, dict.fromkeys(corpus, ()))
-    writer.write(local / "cases.parquet", "cases", rows)
+    writer.write_rows(local / "cases.parquet", "cases", rows)
     return Dataset.open(ROOT / "results", local)
 
 

@@ -36,7 +36,7 @@ def read_one(dataset, **filters):
 @pytest.mark.parametrize("table", TABLES)
 def test_an_empty_row_of_every_table_survives_parquet_with_the_types_of_the_contract(tmp_path, table):
     path = tmp_path / "a.parquet"
-    writer.write(path, table, [{}])
+    writer.write_rows(path, table, [{}])
 
     assert pq.read_table(path).to_pylist() == [dict.fromkeys(columns(table))]
     assert pq.read_schema(path).names == list(columns(table))
@@ -65,7 +65,7 @@ def test_every_word_of_a_cell_comes_back_from_the_dataset_as_it_was_measured(tmp
 
 @pytest.mark.parametrize("kind", [PLAIN, *FixKind], ids=str)
 def test_every_kind_of_fix_comes_back_from_the_catalogue(tmp_path, kind):
-    writer.write(tmp_path / "cases.parquet", "cases", [{"case": "a", "variant": "b", "kind": kind}])
+    writer.write_rows(tmp_path / "cases.parquet", "cases", [{"case": "a", "variant": "b", "kind": kind}])
 
     assert Dataset.open(tmp_path, None).cases()["kind"].tolist() == [getattr(kind, "value", kind)]
 
@@ -104,7 +104,7 @@ def test_importing_the_store_loads_neither_pandas_nor_arrow():
 
 
 def written(tmp_path, rows):
-    writer.write(tmp_path / "a.parquet", "cells", rows)
+    writer.write_rows(tmp_path / "a.parquet", "cells", rows)
     return (tmp_path / "a.parquet").read_bytes()
 
 
@@ -225,7 +225,7 @@ def test_only_the_columns_asked_for_are_given_and_an_unknown_one_is_refused(tmp_
 
 def test_texts_are_found_in_journals_and_in_both_datasets(tmp_path):
     published, local = tmp_path / "results", tmp_path / "local"
-    writer.write(published / "messages.parquet", "messages", [{"message_id": "p", "text": "published"}])
+    writer.write_rows(published / "messages.parquet", "messages", [{"message_id": "p", "text": "published"}])
     write_journal(local, [cell(message_id="c")], messages={"c": "compacted"}, name="one")
     compact(local)
     write_journal(local, [cell(message_id="j")], messages={"j": "journal"}, name="two")
@@ -296,7 +296,7 @@ def test_a_run_that_nobody_judged_takes_no_word_of_another_run_in_its_environmen
     write_journal(tmp_path, [cell()], [killed, resumed])
 
     assert len(Dataset.open(None, tmp_path).cells()) == 1
-    assert Gates(Dataset.open(None, tmp_path).records("environments")).word("env-1", "run-1") is None
+    assert Gates(Dataset.open(None, tmp_path).records("environments")).verdict("env-1", "run-1") is None
 
 
 def test_an_earlier_quarantine_says_nothing_about_a_run_in_progress(tmp_path):

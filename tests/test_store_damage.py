@@ -9,7 +9,7 @@ from store_rows import cell, write_cells, write_journal
 
 from caniexport.model.errors import SchemaMismatch
 from caniexport.store import Dataset, compact
-from caniexport.store.files import put_aside
+from caniexport.store.files import find_put_aside
 
 
 def test_a_line_in_flight_is_ignored_and_any_other_bad_line_is_reported_with_its_number(tmp_path):
@@ -94,4 +94,4 @@ def test_only_the_folders_of_a_dataset_are_searched_for_what_was_put_aside(tmp_p
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "wheel.damaged").write_bytes(b"")
 
-    assert [str(tmp_path / "journal" / "wheel.damaged") in line for line in put_aside(tmp_path)] == [True]
+    assert [str(tmp_path / "journal" / "wheel.damaged") in line for line in find_put_aside(tmp_path)] == [True]

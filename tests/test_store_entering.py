@@ -119,7 +119,7 @@ def test_a_number_that_is_none_is_kept_as_null_and_named(tmp_path, name, value):
     dataset = Dataset.open(None, tmp_path)
 
     assert dataset.select((name, "status")) == [(None, "pass")]
-    assert dataset.problems == (f"{path}: line 1: {name} is {value}, which is no number that can be kept: null",)
+    assert dataset.problems == (f"{path}: line 1: {name} is {value}, which is not a finite number: null",)
 
 
 def test_a_line_that_is_longer_than_any_row_is_named_and_the_others_are_used(tmp_path):

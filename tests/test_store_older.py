@@ -21,7 +21,7 @@ RUN = {
 
 def write_older(path, table, rows, lacking):
     """A file as it was written before its table had the columns ``lacking``."""
-    writer.write(path, table, rows)
+    writer.write_rows(path, table, rows)
     data = pq.read_table(path)
     pq.write_table(data.select([name for name in data.column_names if name not in lacking]), path)
 
@@ -89,6 +89,6 @@ def test_a_file_that_is_read_and_written_again_has_every_column(tmp_path):
     older_cells(tmp_path, cell())
     path = tmp_path / "cells" / "torch-1.10.2-cpu.parquet"
 
-    writer.write(path, "cells", pq.read_table(path).to_pylist())
+    writer.write_rows(path, "cells", pq.read_table(path).to_pylist())
 
     assert pq.read_schema(path).names == list(columns("cells"))

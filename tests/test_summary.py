@@ -52,7 +52,7 @@ def _lines(home, local):
 
 
 def _written():
-    return sorted(summary.folder().glob("*.parquet"))
+    return sorted(summary.cache_folder().glob("*.parquet"))
 
 
 @pytest.mark.parametrize("beside", [False, True])
@@ -124,7 +124,7 @@ def test_what_depends_on_the_clock_is_not_written(home, tmp_path):
     write_cells(local, [cell(measured_at=(datetime.now(UTC) + timedelta(days=1)).isoformat())])
 
     assert _counts(home, local)
-    assert not list(Path(summary.folder()).glob("*.parquet"))
+    assert not list(Path(summary.cache_folder()).glob("*.parquet"))
 
 
 def test_two_at_once_and_a_full_folder_leave_whole_answers(home, monkeypatch):
@@ -136,7 +136,7 @@ def test_two_at_once_and_a_full_folder_leave_whole_answers(home, monkeypatch):
 
     assert said[0] == said[1] != b""
     assert _counts(home) == before
-    assert {path.suffix for path in Path(summary.folder()).iterdir()} <= {".json", ".parquet"}
+    assert {path.suffix for path in Path(summary.cache_folder()).iterdir()} <= {".json", ".parquet"}
 
 
 @pytest.mark.parametrize("below", ["", "caniexport"])

@@ -13,7 +13,7 @@ from caniexport.answers.declared import Agreement
 from caniexport.model.made_cases import OPERATORS
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
-from caniexport.publish.operators import summarised
+from caniexport.publish.operators import summarize
 
 #: an operator that no case is about
 ZETA = cell("op-special.zeta", "float32-plain", TRACE, 20, "fail")
@@ -25,7 +25,7 @@ def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "results"
     shutil.copytree(homes.find().published, folder, ignore=shutil.ignore_patterns("profiles", "runs", OPERATORS))
     cells = {release: [*of_release(release == OLD), ZETA] for release in (OLD, NEW)}
-    write_samples(folder, [row for release, own in cells.items() for row in summarised(release, own, ENTRIES)])
+    write_samples(folder, [row for release, own in cells.items() for row in summarize(release, own, ENTRIES)])
     return Kept.open(folder, None)
 
 

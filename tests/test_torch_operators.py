@@ -11,7 +11,7 @@ from caniexport.answers.samples import Samples
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS, DatabaseEntry
 from caniexport.model.status import Status
-from caniexport.publish.operators import summarised
+from caniexport.publish.operators import summarize
 from caniexport.store import Dataset, writer
 
 TRACE, DYNAMO = "torchscript-trace", "dynamo"
@@ -52,13 +52,13 @@ ENTRIES = [
 
 def write_samples(published, rows):
     """Write the sums of operator samples beside the rows of a dataset."""
-    writer.write(published / OPERATORS / "operators.parquet", "operators", rows)
+    writer.write_rows(published / OPERATORS / "operators.parquet", "operators", rows)
     return Dataset.open(published, None)
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
-    rows = [row for release in (OLD, NEW) for row in summarised(release, of_release(release == OLD), ENTRIES)]
+    rows = [row for release in (OLD, NEW) for row in summarize(release, of_release(release == OLD), ENTRIES)]
     return write_samples(tmp_path_factory.mktemp("results"), rows)
 
 
@@ -211,7 +211,7 @@ def test_without_samples_it_is_said_how_to_measure_them(tmp_path):
 
 def test_the_summary_takes_few_bytes_a_row(tmp_path):
     cells = [(f"op-{at}", *item[1:]) for at in range(100) for item in of_release(passes=True)[:5]]
-    rows = [row for number in range(40) for row in summarised(f"2.{number}.0", cells, [])]
+    rows = [row for number in range(40) for row in summarize(f"2.{number}.0", cells, [])]
     write_samples(tmp_path, rows)
 
     assert len(rows) == 16_000
@@ -224,7 +224,7 @@ def test_a_dtype_that_is_wrong_at_one_opset_is_no_pass_there(tmp_path):
         ("op-fold", "float16-plain", TRACE, 11, "compare", "mismatch", message, None),
         cell("op-fold", "float16-plain", TRACE, 20, "pass"),
     ]
-    (row,) = records(op(write_samples(tmp_path, summarised(NEW, cells, ENTRIES)), "fold").tables[0])
+    (row,) = records(op(write_samples(tmp_path, summarize(NEW, cells, ENTRIES)), "fold").tables[0])
 
     assert (row["2.13"]["text"], row["2.13"]["at"]["mismatch"]) == ("20+", "11")
     listing = op(Dataset.open(tmp_path, None), "", OperatorFilters(statuses=frozenset({Status.MISMATCH})))

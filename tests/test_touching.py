@@ -21,7 +21,7 @@ from caniexport.locks import LockedInstall
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 from caniexport.store import writer
-from caniexport.store.onnx_graph import Graph, of_model
+from caniexport.store.onnx_graph import Graph, parse_model
 
 TRACE = "torchscript-trace"
 #: by case: the nodes of its file; each reads the one before
@@ -45,7 +45,7 @@ def model(*ops, kind=1, sizes=("batch", 3), written_by="2.8.0", opset=18, domain
 
 
 def drawn(*ops, **given) -> Graph:
-    graph = of_model(model(*ops, **given))
+    graph = parse_model(model(*ops, **given))
     assert graph is not None
     return graph
 
@@ -77,7 +77,7 @@ def passing(case):
 
 def graphs(local, found):
     rows = [{"bundle": name, "nodes": len(graph.nodes), "graph": graph.to_json()} for name, graph in found.items()]
-    writer.write(local / "graphs.parquet", "graphs", rows)
+    writer.write_rows(local / "graphs.parquet", "graphs", rows)
 
 
 def run(home, content, *words):
@@ -249,7 +249,7 @@ def test_a_failure_of_the_call_is_none_of_the_model(home):
     local = home / "results-local"
     (plain,) = [row for row in cases() if (row["case"], row["kind"]) == ("cross", "plain")]
     described = [*cases(), plain | {"variant": "other_call", "kind": "export-option"}]
-    writer.write(local / "cases.parquet", "cases", described)
+    writer.write_rows(local / "cases.parquet", "cases", described)
     append(local, cell("2.15.0", "cross", "other_call", TRACE, 20))
 
     found = run(home, model("Relu", "Gather", "Mul", "Sub"), *BY_TRACE)

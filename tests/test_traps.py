@@ -119,7 +119,7 @@ def test_a_case_that_is_expected_to_crash_and_passes_is_reported(tmp_path):
     path.write_text('[[expect]]\ncase = "cross"\nallowed = ["crash"]\nreason = "x"\nreview = 2999-01-01\n')
 
     views = Views.of(Dataset.open(tmp_path / "results", None))
-    (finding,) = expectations.judge(expectations.read(path), views, date(2026, 11, 22))
+    (finding,) = expectations.find_unmet(expectations.read_expectations(path), views, date(2026, 11, 22))
     assert finding.trouble is expectations.Trouble.UNEXPECTED_PASS
 
     readers = [

@@ -111,7 +111,7 @@ def states(tmp_path):
             for key, state in by_source.items()
         ]
         for table, told in (("cases", rows), ("claims", CLAIMS), ("sources", found)):
-            writer.write(folder / f"{table}.parquet", table, told)
+            writer.write_rows(folder / f"{table}.parquet", table, told)
         return Dataset.open(folder, None)
 
     return opened

@@ -237,8 +237,8 @@ def test_a_development_build_counts_for_the_specifiers_it_is_within():
 
 def test_an_unknown_name_is_answered_with_the_names_that_contain_it_or_look_like_it():
     known = ["cross-no-symbolic", "grid-sample-no-symbolic", "bit-shift-opset-11"]
-    assert names.nearest("cross", known)[0] == "cross-no-symbolic"
-    assert names.nearest("grid-smaple-no-symbolic", known)[0] == "grid-sample-no-symbolic"
+    assert names.find_nearest("cross", known)[0] == "cross-no-symbolic"
+    assert names.find_nearest("grid-smaple-no-symbolic", known)[0] == "grid-sample-no-symbolic"
 
 
 def test_names_are_taken_whatever_their_case_and_globs_take_several():

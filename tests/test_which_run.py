@@ -27,7 +27,7 @@ def run(**changes):
 
 
 def write_runs(folder, rows):
-    writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", rows)
+    writer.write_rows(folder / "runs" / "onnxruntime-cpu.parquet", "runs", rows)
 
 
 def journal_runs(folder, rows, environments=()):
@@ -92,7 +92,7 @@ def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
 def test_a_file_of_runs_that_breaks_after_it_was_opened_is_named_and_the_others_answer(tmp_path):
     write_runs(tmp_path, [run()])
     path = tmp_path / "runs" / "onnxruntime-cpu.parquet"
-    writer.write(tmp_path / "runs" / "tract-cpu.parquet", "runs", [run(runtime="tract")])
+    writer.write_rows(tmp_path / "runs" / "tract-cpu.parquet", "runs", [run(runtime="tract")])
     dataset = Dataset.open(tmp_path, None)
     assert len(statuses(dataset)) == 2
     path.write_bytes(path.read_bytes()[:200])

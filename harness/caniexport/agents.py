@@ -153,7 +153,7 @@ class Agent:
             **{key: text for key, text in named.items() if text},
             **{key: getattr(self.settings, key) for key in own},
         }
-        return asked, self.settings.told(*own)
+        return asked, self.settings.describe(*own)
 
     def _answer(self, found: Told, command: str, asked: Mapping[str, str], told: str) -> Told:
         options = "".join(f" --{name} {text!r}" for name, text in asked.items())

@@ -308,7 +308,7 @@ def compare_datasets(
     before: Dataset, after: Dataset, expectations: Path | str | None = None, today: date | None = None
 ) -> Answer:
     """What ``caniexport alerts`` prints: regressions, workarounds that became obsolete, counts of every verdict."""
-    entries = listed.read(Path(expectations)) if expectations else []
+    entries = listed.read_expectations(Path(expectations)) if expectations else []
     day = today or datetime.now(UTC).date()
     return alerts_answer(compare(("before", before), ("after", after), entries, [], day))
 

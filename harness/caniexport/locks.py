@@ -51,7 +51,7 @@ _MACHINES = {
     "win-64": "sys_platform == 'win32'",
 }
 _WANTED = (
-    "`pip list --format=freeze` prints every version, and beside the file the command names that of torch"
+    "`pip list --format=freeze` prints every version, and the command names that of torch with the file"
     " (--torch VERSION; upgrade: --from torch=VERSION)"
 )
 
@@ -74,8 +74,8 @@ class LockedInstall:
     @property
     def text(self) -> str:
         """``uv.lock (212 packages): torch 2.9.1, onnxscript 0.5.6, Python 3.12``."""
-        said = [f"{name} {version}" for name, version in self.packages.items()]
-        return f"{self.source}: {', '.join([*said, *([f'Python {self.python}'] if self.python else [])])}"
+        parts = [f"{name} {version}" for name, version in self.packages.items()]
+        return f"{self.source}: {', '.join([*parts, *([f'Python {self.python}'] if self.python else [])])}"
 
     @property
     def point(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class LockedInstall:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """Requirements for what is installed beside torch."""
+        """Return requirements for the packages other than torch."""
         return tuple(f"{name}=={version}" for name, version in self.packages.items() if name != "torch")
 
 
@@ -109,8 +109,8 @@ class _Entry:
             return ""
 
     @property
-    def told(self) -> str:
-        """Why there is no version."""
+    def problem(self) -> str:
+        """Return why there is no version."""
         return self.what or f"{self.name} {self.version} is no version"
 
     def holds(self, python: str) -> bool:
@@ -137,11 +137,11 @@ def read_lock(path: Path, torch: str = "") -> LockedInstall:
         raise UnknownName(f"{path}: cannot be read ({error})") from error
     entries, python = _entries(path.name, text)
     others = list(dict.fromkeys(_OTHERS.findall(text)))
-    beside = [f"{path.name} refers to {some(others, 3)}, not read"] if others else []
+    notes = [f"{path.name} refers to {some(others, 3)}, not read"] if others else []
     if not entries:
-        none = "; ".join(["no package was found in it", *beside])
+        none = "; ".join(["no package was found in it", *notes])
         raise UnknownName(f"{path}: no lock file: {none} (`pip list --format=freeze > FILE` writes one)")
-    return _install(f"{path.name} ({plural(len(entries), 'package')})", entries, python, torch, beside)
+    return _install(f"{path.name} ({plural(len(entries), 'package')})", entries, python, torch, notes)
 
 
 def read_here(torch: str = "") -> LockedInstall:
@@ -178,17 +178,17 @@ def _install(
         found["torch"] = [_Entry("torch", torch)]
     chosen = {name: _choose(name, found[name], python) for name in _TOLD}
     if not chosen["torch"][0]:
-        said = [chosen["torch"][1] or "no torch in it", *notes]
-        raise UnknownName(f"{source}: {'; '.join(said)}: {_WANTED}")
+        parts = [chosen["torch"][1] or "no torch in it", *notes]
+        raise UnknownName(f"{source}: {'; '.join(parts)}: {_WANTED}")
     packages = {name: version for name, (version, _) in chosen.items() if version}
-    told = [f"{source}: {note}{'' if version else ', not used'}" for version, note in chosen.values() if note]
+    lines = [f"{source}: {note}{'' if version else ', not used'}" for version, note in chosen.values() if note]
     if not found["onnxscript"] and versions.parse(packages["torch"]) >= Version("2.9"):
-        told.append(f"{source}: no onnxscript in it, which torch.onnx.export needs since 2.9 (unless dynamo=False)")
-    return LockedInstall(source, python, packages, (*told, *notes))
+        lines.append(f"{source}: no onnxscript in it, which torch.onnx.export needs since 2.9 (unless dynamo=False)")
+    return LockedInstall(source, python, packages, (*lines, *notes))
 
 
 def _choose(name: str, entries: list[_Entry], python: str) -> tuple[str, str]:
-    """The one version of a package on this machine, empty where none is; and what is to be said of it."""
+    """The one version of a package on this machine, empty where none is; and a note on it."""
     where = f"Python {python or '.'.join(map(str, sys.version_info[:2]))} on {sys.platform}"
     mine = [entry for entry in entries if entry.holds(python)]
     # torch for another machine can be answered just as well
@@ -197,7 +197,7 @@ def _choose(name: str, entries: list[_Entry], python: str) -> tuple[str, str]:
     if len(named) > 1:
         return "", f"{name} in {len(named)} versions ({_every(used)})"
     if not named:
-        return "", used[0].told if used else f"{name} not for {where}" if entries else ""
+        return "", used[0].problem if used else f"{name} not for {where}" if entries else ""
     others = _every(entry for entry in entries if not mine or entry.public != named[0])
     return named[0], f"{name} {others} not for {where}" if others else ""
 
@@ -318,7 +318,7 @@ def _of_line(line: str) -> Iterator[_Entry]:
 
 
 def _of_address(address: str, name: str = "") -> _Entry:
-    """The package of a file or a repository. What is said has no address: a password may stand in it."""
+    """The package of a file or a repository. Notes never show the address: it may hold a password."""
     egg = re.search(r"#egg=([A-Za-z0-9_.-]+)", address)
     file = unquote(re.split(r"[\s?#]", address.removeprefix("-e").strip())[0].rstrip("/")).rpartition("/")[2]
     built = _FILE.fullmatch(file)

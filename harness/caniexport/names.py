@@ -13,11 +13,11 @@ from caniexport.model.errors import UnknownName
 _SHOWN = 5
 #: so many names are listed where none is like the one asked for: all themes
 _LISTED = 60
-#: letters of a name that is too short for a typo of it to be told from another word
+#: letters of a name that is too short to tell a typo of it from another word
 _SHORT = 3
 
 
-def nearest(name: str, known: Iterable[str]) -> list[str]:
+def find_nearest(name: str, known: Iterable[str]) -> list[str]:
     """Up to five known names, those spelled most alike first; of equals those with the fewest words, in the
     same letters, then in order.
 
@@ -38,7 +38,7 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     )
     last = _last(folded)
     if not ranked and last != folded and re.fullmatch(r"[a-z_]\w*", last, re.ASCII):
-        return nearest(last, names)
+        return find_nearest(last, names)
     return [names[place] for *_, place in ranked[:_SHOWN]]
 
 
@@ -84,12 +84,12 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """The error for an unknown ``name`` of this ``kind`` (``case``, ``exporter``, ...), to be raised."""
     if not name.strip():
         return UnknownName(f"the question is empty: no {kind} is named")
     names = list(dict.fromkeys(known))
-    near = nearest(name, names)
+    near = find_nearest(name, names)
     if near:
         hint = f"nearest: {', '.join(near)}"
     elif not names:
@@ -106,7 +106,7 @@ def require(kind: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     found = {item.casefold(): item for item in names}.get(name.casefold())
     if found is None:
-        raise unknown(kind, name, names)
+        raise unknown_name(kind, name, names)
     return found
 
 
@@ -120,6 +120,6 @@ def require_all(kind: str, patterns: Iterable[str], known: Iterable[str]) -> fro
             continue
         taken = [item for item in names if fnmatchcase(item.casefold(), pattern.casefold())]
         if not taken:
-            raise unknown(kind, pattern, names)
+            raise unknown_name(kind, pattern, names)
         found.update(taken)
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""Profiles: what is installed beside torch in an environment. Each profile's rows are a dataset of their own.
+"""Profiles: the companion packages of torch in an environment. Each profile's rows are a dataset of their own.
 
 ``newest``          the newest packages that install and import with each release: the table of releases has the pins
 ``period``          what an installation got two weeks after the release came out
@@ -22,7 +22,7 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.releases import Release
 
 PERIOD = "period"
-#: packages whose version makes another profile: what exports, writes, checks or runs a file beside torch
+#: packages whose version makes another profile: the companion packages that export, write, check or run a file
 HELPERS = ("onnx", "onnxscript", "onnx-ir", "onnxruntime", "numpy", "protobuf")
 #: how long after its release an installation of the period is made
 _AFTER = datetime.timedelta(weeks=2)
@@ -47,7 +47,7 @@ _LOCK = re.compile(r"lock-[0-9a-f]{8}")
 
 @dataclass(frozen=True)
 class EnvironmentProfile:
-    """What an environment gets beside torch.
+    """The companion packages of an environment.
 
     name    as commands and folders have it
     pins    requirements of a lock file; empty for the other profiles
@@ -107,7 +107,7 @@ def find_profile(name: str) -> EnvironmentProfile:
     if name in (NEWEST, PERIOD) or _SWAP.fullmatch(name) or _LOCK.fullmatch(name):
         return EnvironmentProfile(name)
     raise UnknownName(
-        f"{names.unknown('profile', name, (NEWEST, PERIOD))}, or a package with a version: onnxscript-0.5.6"
+        f"{names.unknown_name('profile', name, (NEWEST, PERIOD))}, or a package with a version: onnxscript-0.5.6"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a project says in its pyproject.toml under ``[tool.caniexport]``, so that nobody names it every time."""
+"""Settings of a project: ``[tool.caniexport]`` of its pyproject.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from caniexport.home import read_list
 from caniexport.model.errors import UnknownName
 
 FILE, TABLE = "pyproject.toml", "tool.caniexport"
-#: what a project may say, and what is wanted there
+#: keys of the table, and what each takes
 KEYS = {
     "torch": 'a version ("2.9") or a range (">=2.4,<2.10")',
     "opset": "a number",
@@ -25,7 +25,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """What was said, as text, empty where nothing was; ``source`` names the file."""
+    """Settings of a project, as text, empty where none is set; ``source`` names the file."""
 
     torch: str = ""
     opset: str = ""
@@ -33,10 +33,10 @@ class ProjectSettings:
     runtime: str = ""
     source: str = ""
 
-    def told(self, *keys: str) -> str:
-        """``torch >=2.4,<2.10, opset 17: [tool.caniexport] of pyproject.toml``; empty where none of them is said."""
-        said = [f"{key} {getattr(self, key)}" for key in KEYS if key in keys and getattr(self, key)]
-        return f"{', '.join(said)}: [{TABLE}] of {self.source}" if said else ""
+    def describe(self, *keys: str) -> str:
+        """``torch >=2.4,<2.10, opset 17: [tool.caniexport] of pyproject.toml``; empty where none of them is set."""
+        parts = [f"{key} {getattr(self, key)}" for key in KEYS if key in keys and getattr(self, key)]
+        return f"{', '.join(parts)}: [{TABLE}] of {self.source}" if parts else ""
 
 
 def read_settings(place: Path) -> ProjectSettings:
@@ -71,11 +71,11 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 
 def _read(table: Mapping[str, Any], path: Path) -> ProjectSettings:
     source = _shown(path)
-    said = {names.require(f"key of [{TABLE}] in {source}", key, KEYS): value for key, value in table.items()}
-    for key, value in said.items():
+    values = {names.require(f"key of [{TABLE}] in {source}", key, KEYS): value for key, value in table.items()}
+    for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, str | int) or (isinstance(value, int) != (key == "opset")):
             raise UnknownName(f"[{TABLE}] in {source}: {key} = {value!r}: {KEYS[key]} is wanted")
-    found = ProjectSettings(**{key: str(value) for key, value in said.items()}, source=source)
+    found = ProjectSettings(**{key: str(value) for key, value in values.items()}, source=source)
     _require_versions(found.torch)
     return found
 

@@ -109,8 +109,8 @@ def resolve_patch(asked: str, measured: Iterable[str]) -> str:
         return min(patches, key=lambda text: abs(parse(text).micro - want.micro))
 
 
-def resolve_told(asked: str, measured: Iterable[str]) -> tuple[str, str]:
-    """As :func:`resolve_patch`, and what is to be said where another patch release, or one of a range, answers."""
+def resolve_with_note(asked: str, measured: Iterable[str]) -> tuple[str, str]:
+    """As :func:`resolve_patch`, and a note where another patch release, or one of a range, answers."""
     known = ordered(measured)
     asked = _bare(asked, known)
     found = resolve_patch(asked, known)

@@ -3,8 +3,8 @@
 ::
 
     compare(before, after, expectations, known, today)    two states of a dataset        -> Comparison
-    between(dataset, before, after)                       two releases or runs of one    -> Comparison
-    compare_releases(dataset, expectations, known)       each release against the last  -> Comparison
+    compare_runs(dataset, before, after)                  two releases or runs of one    -> Comparison
+    compare_releases(dataset, expectations, known)        each release against the last  -> Comparison
     alerts_answer(comparison)                                                            -> Answer
 
 All join two relations of cells (:mod:`caniexport.alerts.changes`) and group what changed by kind and cause.

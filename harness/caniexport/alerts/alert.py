@@ -37,7 +37,7 @@ class AlertStage(StrEnum):
     RESOLVED = "resolved"
 
 
-class CellPlace(NamedTuple):
+class CellPoint(NamedTuple):
     """Where a change is. ``torch`` is :data:`NIGHTLY` for a development build, ``opset`` ``None`` for the default."""
 
     case: str
@@ -62,7 +62,7 @@ class Change:
 
     kind: Kind
     cause: str
-    place: CellPlace
+    place: CellPoint
     before: str = ""
     after: str = ""
     message_id: str | None = None
@@ -90,7 +90,7 @@ class Alert:
     good: tuple[str, ...] = ()
 
     @property
-    def places(self) -> frozenset[CellPlace]:
+    def places(self) -> frozenset[CellPoint]:
         """Its cells."""
         return frozenset(change.place for change in self.changes)
 
@@ -131,7 +131,7 @@ def release_order(torch: str) -> tuple[bool, object]:
     return torch == NIGHTLY, "" if torch == NIGHTLY else versions.parse(torch)
 
 
-def group(dataset: Dataset, changes: Sequence[Change], *, by_release: bool = False) -> list[Alert]:
+def group_changes(dataset: Dataset, changes: Sequence[Change], *, by_release: bool = False) -> list[Alert]:
     """One alert for each kind and cause, and for each release where that is a part of it.
 
     The newest release comes first, then the worst kind; so do the cells of an alert.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from caniexport import versions
-from caniexport.alerts.alert import Alert, AlertStage, CellPlace, Change
+from caniexport.alerts.alert import Alert, AlertStage, CellPoint, Change
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Link, Mark, Message, Range, Table
 from caniexport.answers.table import CALLS
@@ -65,16 +65,16 @@ def _verdict(found: Comparison, new: Sequence[Alert], still: Sequence[Alert], ab
     if new:
         releases = list(dict.fromkeys(alert.torch for alert in new))
         where = releases[0] if len(releases) == 1 else f"{releases[0]} and {plural(len(releases) - 1, 'older release')}"
-        said = f"{plural(len(new), 'new regression')} in torch {where}"
+        text = f"{plural(len(new), 'new regression')} in torch {where}"
         named = list(dict.fromkeys(alert.name for alert in new))
-        while named and len(f"{said}: {', '.join(named)}.") > LONGEST:
+        while named and len(f"{text}: {', '.join(named)}.") > LONGEST:
             named.pop()
-        return f"{said}: {', '.join(named)}." if named else f"{said}.", AnswerOutcome.FAILS
+        return f"{text}: {', '.join(named)}." if named else f"{text}.", AnswerOutcome.FAILS
     if found.findings:
         return f"Review expectations.toml: {plural(len(found.findings), 'finding')}.", AnswerOutcome.FAILS
     if about:
-        said = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
-        return f"{said[: LONGEST - 1]}.", AnswerOutcome.LISTED
+        text = f"No new regression {'in torch ' + found.after if found.steps else 'there'} matches {about}"
+        return f"{text[: LONGEST - 1]}.", AnswerOutcome.LISTED
     if found.counts and all(verdict in _NEW for verdict in found.counts):
         return f"Nothing to compare with: no cell was measured in {found.before}."[:LONGEST], AnswerOutcome.LISTED
     if not _compared(found.counts):
@@ -126,7 +126,7 @@ def _word(change: Change) -> Enum:
     return Workaround(change.after) if isinstance(change.kind, Workaround) else Status(change.after)
 
 
-def _link(place: CellPlace, name: str) -> Link:
+def _link(place: CellPoint, name: str) -> Link:
     asked = {"case": place.case, "torch": place.torch, "exporter": place.exporter}
     asked |= {"variant": place.variant} if place.variant != PLAIN else {}
     return Link(name, "case", asked | {"opset": "default" if place.opset is None else str(place.opset)})
@@ -135,7 +135,7 @@ def _link(place: CellPlace, name: str) -> Link:
 def _cells(alerts: Iterable[Alert]) -> Table:
     changed = [(alert.id, alert.kind.value, change) for alert in alerts for change in alert.changes]
     rows = tuple((name, kind, *change.place, change.before, change.after) for name, kind, change in changed)
-    return Table("every cell", ("id", "kind", *CellPlace._fields, "before", "after"), rows, shown=0)
+    return Table("every cell", ("id", "kind", *CellPoint._fields, "before", "after"), rows, shown=0)
 
 
 def _counts(counts: Mapping[Verdict, int]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from caniexport.alerts.alert import BETTER, CellPlace, Change, Kind
+from caniexport.alerts.alert import BETTER, CellPoint, Change, Kind
 from caniexport.corpus.verdicts import CHANGES, Verdict, Workaround
 from caniexport.model.canaries import CANARY
 from caniexport.store import sql
@@ -58,7 +58,7 @@ _ON = "CASE WHEN provider IN ('', 'cpu', 'none') THEN '' ELSE ' [' || provider |
 _BEFORE_RUNTIME = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
 
 
-def side(cells: str, named: Mapping[str, str], *, own_opset: str = "opset") -> str:
+def select_cells(cells: str, named: Mapping[str, str], *, own_opset: str = "opset") -> str:
     """The cells of one side as SQL. ``named`` is what each release is compared as; the others are left out.
 
     Cells are compared where they have one ``own_opset`` (SQL).
@@ -71,7 +71,7 @@ def side(cells: str, named: Mapping[str, str], *, own_opset: str = "opset") -> s
         WHERE exporter IS NOT NULL AND "case" IS NOT NULL AND {_COUNTED}"""
 
 
-def pair(views: Views, left: str, right: str) -> str:
+def pair_cells(views: Views, left: str, right: str) -> str:
     """The name of a table of all cells of both sides, with the verdict of each, and the kind of alert where it is one.
 
     Wrong values all read alike: of these each variant is a cause of its own.
@@ -94,7 +94,7 @@ def pair(views: Views, left: str, right: str) -> str:
     )
 
 
-def counts(views: Views, pairs: str) -> dict[str, Counter[Verdict]]:
+def count_verdicts(views: Views, pairs: str) -> dict[str, Counter[Verdict]]:
     """By release: how many cells there are of every verdict that has one."""
     found: dict[str, Counter[Verdict]] = {}
     for torch, verdict, cells in views.fetch(f"SELECT torch, verdict, count(*) FROM {pairs} GROUP BY ALL"):
@@ -102,7 +102,7 @@ def counts(views: Views, pairs: str) -> dict[str, Counter[Verdict]]:
     return found
 
 
-def changes(views: Views, pairs: str) -> list[Change]:
+def find_changes(views: Views, pairs: str) -> list[Change]:
     """The cells that changed, and the workarounds that did what another verdict says."""
     moves = ", ".join(f"('{before}', '{after}')" for before, after in sorted(_MOVES))
     rows = views.fetch(
@@ -118,7 +118,7 @@ def changes(views: Views, pairs: str) -> list[Change]:
         ORDER BY ALL"""
     )
     return [
-        Change(_kind(kind), cause, CellPlace(*cell), before, after, message)
+        Change(_kind(kind), cause, CellPoint(*cell), before, after, message)
         for kind, cause, *cell, before, after, message in rows
     ]
 

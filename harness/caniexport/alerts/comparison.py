@@ -9,10 +9,10 @@ from datetime import date
 from typing import NamedTuple
 
 from caniexport import names, versions
-from caniexport.alerts.alert import NIGHTLY, Alert, AlertStage, CellPlace, group
-from caniexport.alerts.changes import changes, counts, pair, side
-from caniexport.alerts.expectations import Expectation, UnmetExpectation, is_expected, judge
-from caniexport.alerts.known import carry
+from caniexport.alerts.alert import NIGHTLY, Alert, AlertStage, CellPoint, group_changes
+from caniexport.alerts.changes import count_verdicts, find_changes, pair_cells, select_cells
+from caniexport.alerts.expectations import Expectation, UnmetExpectation, find_unmet, is_expected
+from caniexport.alerts.known import update_states
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.errors import StoreError
 from caniexport.store import Dataset, sql
@@ -61,10 +61,12 @@ def compare(
     Of the nightly builds the newest of each side are compared with each other.
     """
     known, views = list(known), Views.of(after[1])
-    right = side("SELECT * FROM cells WHERE profile = " + sql.literal(after[1].profile), _named(after[1]))
+    right = select_cells(
+        "SELECT * FROM cells WHERE profile = " + sql.literal(after[1].profile), _name_releases(after[1])
+    )
 
     def found_against() -> Comparison:
-        left = side(before[1].relation("cells"), _named(before[1]))
+        left = select_cells(before[1].relation("cells"), _name_releases(before[1]))
         return _compare(after[1], (before[0], after[0]), left, right, entries)
 
     try:
@@ -74,15 +76,15 @@ def compare(
             raise
         found = found_against()
     stopping = [alert for alert in found.alerts if alert.is_worse]
-    shown, carried = carry(known, stopping, _measured(views, right, known), today.isoformat())
+    shown, carried = update_states(known, stopping, _find_measured(views, right, known), today.isoformat())
     were = {item.id for item in known if item.stage is AlertStage.RESOLVED}
     times = [row["measured_at"] for row in after[1].records("environments") if row["measured_at"]]
     now = {alert.id: alert for alert in shown}
     return replace(
         found,
         alerts=tuple(now.get(alert.id, alert) for alert in found.alerts),
-        quarantined=after[1].silenced_rows(),
-        findings=tuple(judge(entries, views, today)),
+        quarantined=after[1].count_quarantined_rows(),
+        findings=tuple(find_unmet(entries, views, today)),
         known=tuple(carried),
         resolved=tuple(item for item in carried if item.stage is AlertStage.RESOLVED and item.id not in were),
         measured_at=max(times).isoformat() if times else "",
@@ -94,24 +96,24 @@ def _compare(
 ) -> Comparison:
     """Compare two relations of cells, the one on the right of ``dataset``."""
     views = Views.of(dataset)
-    pairs = pair(views, left, right)
-    every = changes(views, pairs)
+    pairs = pair_cells(views, left, right)
+    every = find_changes(views, pairs)
     news = [change for change in every if not is_expected(change, entries)]
     # where every change of a case is expected, what follows from it for a workaround is no news either
     cells = [change for change in news if isinstance(change.kind, Verdict)]
-    places = {_of_case(change.place) for change in cells}
-    moves = [item for item in news if isinstance(item.kind, Workaround) and _of_case(item.place) in places]
-    alerts = group(dataset, [*cells, *moves])
-    counted = sum(counts(views, pairs).values(), Counter[Verdict]())
+    places = {_without_variant(change.place) for change in cells}
+    moves = [item for item in news if isinstance(item.kind, Workaround) and _without_variant(item.place) in places]
+    alerts = group_changes(dataset, [*cells, *moves])
+    counted = sum(count_verdicts(views, pairs).values(), Counter[Verdict]())
     return Comparison(*shown, tuple(alerts), counted, len(every) - len(news))
 
 
-def _of_case(place: CellPlace) -> CellPlace:
+def _without_variant(place: CellPoint) -> CellPoint:
     """The place of every variant of the case there."""
     return place._replace(variant="")
 
 
-def _named(dataset: Dataset) -> dict[str, str]:
+def _name_releases(dataset: Dataset) -> dict[str, str]:
     """What each release is compared as; older nightly builds are not among them."""
     releases = versions.ordered(torch for (torch,) in dataset.distinct(("torch",)) if torch)
     nightlies = [torch for torch in releases if versions.parse(torch).is_devrelease]
@@ -119,21 +121,21 @@ def _named(dataset: Dataset) -> dict[str, str]:
     return {**named, **dict.fromkeys(nightlies[-1:], NIGHTLY)}
 
 
-def _measured(views: Views, cells: str, known: Iterable[Alert]) -> dict[CellPlace, tuple[bool, str]]:
+def _find_measured(views: Views, cells: str, known: Iterable[Alert]) -> dict[CellPoint, tuple[bool, str]]:
     """Whether each cell of a known alert works now, and when that was measured; those alone that were measured."""
     rows = views.fetch(
         f"""SELECT "case", variant, torch, exporter, opset, provider, works(status), measured_at::TIMESTAMP::VARCHAR
         FROM ({cells}) WHERE "case" IN (SELECT unnest($1)) AND works(status) IS NOT NULL""",
         [[*{place.case for item in known for place in item.places}]],
     )
-    return {CellPlace(*place): (works, when or "") for *place, works, when in rows}
+    return {CellPoint(*place): (works, when or "") for *place, works, when in rows}
 
 
 #: a release, or a run of it: torch, the run (empty for every one), its cells
 Run = tuple[str, str, int]
 
 
-def runs(dataset: Dataset) -> dict[str, Run]:
+def list_runs(dataset: Dataset) -> dict[str, Run]:
     """By name (``2.8.0``, ``2.8.0/RUN``), newest first: each release, and behind it its runs where it has several."""
     rows = Views.of(dataset).fetch(
         """SELECT torch, coalesce(run_id, ''), count(*) FROM cells JOIN version USING (torch)
@@ -145,14 +147,14 @@ def runs(dataset: Dataset) -> dict[str, Run]:
     return {f"{torch}/{run}" if run else torch: (torch, run, cells) for torch, run, cells in rows}
 
 
-def between(dataset: Dataset, before: str, after: str) -> Comparison:
+def compare_runs(dataset: Dataset, before: str, after: str) -> Comparison:
     """Two runs of a dataset, of the same release or of two. Raises :class:`caniexport.model.errors.UnknownName`."""
-    known = runs(dataset)
+    known = list_runs(dataset)
     pair_of = [known[names.require("run", name, list(known))] for name in (before, after)]
     profile = sql.literal(dataset.profile)
     # two releases are compared as one: what differs is then the cell, not its place
     left, right = (
-        side(
+        select_cells(
             f"SELECT * FROM cells WHERE profile = {profile} AND torch = {sql.literal(torch)}"
             + (f" AND run_id = {sql.literal(run)}" if run else ""),
             {torch: pair_of[1][0]},

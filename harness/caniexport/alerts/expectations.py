@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from caniexport import versions
-from caniexport.alerts.alert import CellPlace, Change
+from caniexport.alerts.alert import CellPoint, Change
 from caniexport.answers.filters import require_exporter
 from caniexport.corpus.verdicts import is_working
 from caniexport.home import read_list
@@ -19,29 +19,29 @@ from caniexport.runner import expectations as listed
 from caniexport.runner.expectations import Expectation, Trouble, UnmetExpectation
 from caniexport.store.views import Views
 
-__all__ = ["Expectation", "Trouble", "UnmetExpectation", "is_expected", "judge", "read"]
+__all__ = ["Expectation", "Trouble", "UnmetExpectation", "find_unmet", "is_expected", "read_expectations"]
 
 
-def read(path: Path) -> list[Expectation]:
+def read_expectations(path: Path) -> list[Expectation]:
     """The entries of a file. Raises :class:`CorpusError` naming the entry and what is wrong with it."""
     try:
         text = read_list(path)
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of expectations ({error})") from error
-    return [_of_cells(entry, path) for entry in listed.read(text, str(path))]
+    return [_check_entry(entry, path) for entry in listed.read(text, str(path))]
 
 
-def _of_cells(entry: Expectation, path: Path) -> Expectation:
+def _check_entry(entry: Expectation, path: Path) -> Expectation:
     try:
         versions.within("1.0", entry.torch)
         if entry.op:
-            raise CorpusError("op is said of files that an archive runs, not of cells")
+            raise CorpusError("op is a key for files in an archive, not for cells; remove it")
         return replace(entry, exporter=require_exporter(entry.exporter)) if entry.exporter else entry
     except CaniexportError as error:
         raise CorpusError(f"{path}: entry {entry.number}: {error}") from error
 
 
-def _takes(entry: Expectation, cell: CellPlace) -> bool:
+def _matches(entry: Expectation, cell: CellPoint) -> bool:
     """Whether an entry is about this cell."""
     return (
         entry.names(cell.case, cell.variant)
@@ -55,15 +55,18 @@ def _takes(entry: Expectation, cell: CellPlace) -> bool:
 def is_expected(change: Change, entries: Iterable[Expectation]) -> bool:
     """Whether an entry says that this change is no news."""
     return any(
-        _takes(entry, change.place) and change.after in {status.value for status in entry.allowed} for entry in entries
+        _matches(entry, change.place) and change.after in {status.value for status in entry.allowed}
+        for entry in entries
     )
 
 
-def judge(entries: Sequence[Expectation], views: Views, today: date) -> list[UnmetExpectation]:
+def find_unmet(entries: Sequence[Expectation], views: Views, today: date) -> list[UnmetExpectation]:
     """The entries that do not hold: past their review date, about no cell at all, or seen to pass."""
     found: list[UnmetExpectation] = []
     for entry in entries:
-        cells = [(cell, status) for cell, status in _cells(entry, views) if _takes(entry, cell) and status in MEASURED]
+        cells = [
+            (cell, status) for cell, status in _find_cells(entry, views) if _matches(entry, cell) and status in MEASURED
+        ]
         passing = [cell for cell, status in cells if is_working(status) and status not in entry.allowed]
         shown = tuple(
             f"torch {cell.torch}, {cell.exporter}, {versions.opset_name(cell.opset)}: {cell.name}"
@@ -73,7 +76,7 @@ def judge(entries: Sequence[Expectation], views: Views, today: date) -> list[Unm
     return found
 
 
-def _cells(entry: Expectation, views: Views) -> list[tuple[CellPlace, Status]]:
+def _find_cells(entry: Expectation, views: Views) -> list[tuple[CellPoint, Status]]:
     pattern = entry.case.partition("/")[0]
     known = views.fetch('SELECT DISTINCT "case" FROM cells WHERE "case" IS NOT NULL')
     rows = views.fetch(
@@ -83,4 +86,4 @@ def _cells(entry: Expectation, views: Views) -> list[tuple[CellPlace, Status]]:
         ORDER BY n, "case", variant, exporter, opset""",
         [views.dataset.profile, [case for (case,) in known if fnmatchcase(case, pattern)]],
     )
-    return [(CellPlace(*cell), Status(status)) for *cell, status in rows]
+    return [(CellPoint(*cell), Status(status)) for *cell, status in rows]

@@ -23,18 +23,18 @@ _CELLS = 5
 _GOOD = (*BETTER, Workaround.OBSOLETE)
 
 
-def github(found: Comparison, answer: Answer) -> str:
+def format_github(found: Comparison, answer: Answer) -> str:
     """Annotations: an error for what stops a build, a warning for what does not, a notice for what got better."""
     lines = []
     for alert in found.alerts:
         level = "error" if alert.stops else "notice" if alert.kind in _GOOD or alert.is_worse else "warning"
-        lines.append(annotation(level, alert.title, "\n".join([*_lines(alert)[: _CELLS + 1], f"id {alert.id}"])))
+        lines.append(annotation(level, alert.title, "\n".join([*_format_cells(alert)[: _CELLS + 1], f"id {alert.id}"])))
     for item in found.findings:
         lines.append(annotation("error", f"expectation {item.trouble.value}", f"{item.entry.text}: {item.says}"))
     return "\n".join([*lines, annotation("notice", answer.verdict, "\n".join(answer.notes))]) + "\n"
 
 
-def atom(entries: Iterable[tuple[Alert, str]], updated: str, *, link: str = "") -> str:
+def format_atom(entries: Iterable[tuple[Alert, str]], updated: str, *, link: str = "") -> str:
     """The feed of alerts, each with the time at which it was seen; ``updated`` is when the newest row was measured."""
     ElementTree.register_namespace("", _ATOM)
     feed = ElementTree.Element(f"{{{_ATOM}}}feed")
@@ -52,12 +52,12 @@ def atom(entries: Iterable[tuple[Alert, str]], updated: str, *, link: str = "") 
         _add(entry, "category").set("term", alert.kind.value)
         if link:
             _add(entry, "link").set("href", link)
-        _add(entry, "content", "\n".join(_lines(alert))).set("type", "text")
+        _add(entry, "content", "\n".join(_format_cells(alert))).set("type", "text")
     ElementTree.indent(feed)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(feed, encoding="unicode") + "\n"
 
 
-def _lines(alert: Alert) -> Sequence[str]:
+def _format_cells(alert: Alert) -> Sequence[str]:
     """The line of its message, then each of its cells: ``cross, torch 2.9.1, dynamo=True, opset 18: pass → fail``."""
     cells = [
         f"{place.name}, torch {place.torch}, {CALLS[place.exporter]}, {versions.opset_name(place.opset)}"

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from caniexport import names
-from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPlace, Change
+from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPoint, Change
 from caniexport.corpus.verdicts import Verdict
 from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError
@@ -35,20 +35,20 @@ GOOD_RUNS = 2
 _TEXTS = ("id", "kind", "cause", "state", "since", "note")
 _DEFAULT = "default"
 #: whether a cell works, and when it was measured
-Measured = Mapping[CellPlace, tuple[bool, str]]
+Measured = Mapping[CellPoint, tuple[bool, str]]
 
 
-def read(path: Path) -> tuple[Alert, ...]:
+def read_states(path: Path) -> tuple[Alert, ...]:
     """The alerts of a file; none where it is not there. Raises :class:`CorpusError` naming what is wrong."""
     if not path.exists():
         return ()
     try:
-        return tuple(_known(item) for item in tomllib.loads(read_list(path)).get("alert", []))
+        return tuple(_parse_alert(item) for item in tomllib.loads(read_list(path)).get("alert", []))
     except (OSError, ValueError, TypeError, AttributeError, RecursionError, CaniexportError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of alerts ({error})") from error
 
 
-def _known(item: Mapping[str, Any]) -> Alert:
+def _parse_alert(item: Mapping[str, Any]) -> Alert:
     for key in item:
         names.require("key", key, (*_TEXTS, "cells", "good"))
     missing = [key for key in _TEXTS if key not in item and key != "note"]
@@ -57,7 +57,7 @@ def _known(item: Mapping[str, Any]) -> Alert:
     kind = Verdict(names.require("kind", str(item["kind"]), list(STOPS)))
     stage = AlertStage(names.require("state", str(item["state"]), list(AlertStage)))
     changes = tuple(
-        Change(kind, "", CellPlace(case, variant, torch, exporter, None if opset == _DEFAULT else int(opset), provider))
+        Change(kind, "", CellPoint(case, variant, torch, exporter, None if opset == _DEFAULT else int(opset), provider))
         for case, variant, torch, exporter, provider, *opsets in item.get("cells", ())
         for opset in opsets
     )
@@ -66,7 +66,7 @@ def _known(item: Mapping[str, Any]) -> Alert:
     return Alert(name, kind, cause, changes, "", stage, is_new=False, since=since, note=note, good=good)
 
 
-def text(known: Iterable[Alert]) -> str:
+def format_states(known: Iterable[Alert]) -> str:
     """The file's text; the same alerts give the same bytes."""
     lines = ["# What became of alerts (docs/commands.md). `caniexport alerts --save` writes it; edit state and note.\n"]
     for item in sorted(known, key=lambda item: (item.since, item.id)):
@@ -75,21 +75,21 @@ def text(known: Iterable[Alert]) -> str:
             opsets.setdefault((case, variant, torch, exporter, provider), []).append(opset or 0)
         texts = (item.id, item.kind.value, item.cause, item.stage.value, item.since, item.note)
         lines.append("[[alert]]")
-        lines += [f"{key} = {_quoted(value)}" for key, value in zip(_TEXTS, texts, strict=True)]
-        lines += [f"good = {_quoted(item.good)}", "cells = ["]
+        lines += [f"{key} = {_to_toml(value)}" for key, value in zip(_TEXTS, texts, strict=True)]
+        lines += [f"good = {_to_toml(item.good)}", "cells = ["]
         lines += [
-            f"    {_quoted([*line, *(n or _DEFAULT for n in sorted(at))])}," for line, at in sorted(opsets.items())
+            f"    {_to_toml([*line, *(n or _DEFAULT for n in sorted(at))])}," for line, at in sorted(opsets.items())
         ]
         lines.append("]\n")
     return "\n".join(lines)
 
 
-def _quoted(value: Any) -> str:
+def _to_toml(value: Any) -> str:
     """A text or a list as TOML writes it: as JSON does, but for characters that JSON writes as two."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def carry(
+def update_states(
     known: Iterable[Alert], found: Iterable[Alert], measured: Measured, today: str
 ) -> tuple[list[Alert], list[Alert]]:
     """The alerts that were found, each with where it stands, and the file as it reads now.
@@ -111,10 +111,10 @@ def carry(
         entry = kept[alert.id]
         shown.append(replace(alert, stage=entry.stage, since=entry.since, note=entry.note, is_new=is_new))
     seen = {alert.id for alert in shown}
-    return shown, [item if item.id in seen else _aged(item, measured) for item in kept.values()]
+    return shown, [item if item.id in seen else _update_unseen(item, measured) for item in kept.values()]
 
 
-def _aged(item: Alert, measured: Measured) -> Alert:
+def _update_unseen(item: Alert, measured: Measured) -> Alert:
     """An alert that was not seen this time: whether its cells are good now."""
     found = [measured[place] for place in item.places if place in measured]
     if item.stage is AlertStage.RESOLVED or not all(works for works, _ in found):

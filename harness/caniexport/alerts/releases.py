@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 
-from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPlace, group
-from caniexport.alerts.changes import COMPARED, changes, counts, pair, side
+from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPoint, group_changes
+from caniexport.alerts.changes import COMPARED, count_verdicts, find_changes, pair_cells, select_cells
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.alerts.expectations import Expectation, is_expected
 from caniexport.answers.table import CALLS
@@ -41,19 +41,25 @@ def compare_releases(
         WHERE c.profile = {sql.literal(dataset.profile)} AND (is_own OR c.exporter = 'default' AND c.opset IS NULL)"""
     )
     named = dict(compared), {after: after for _, after in compared}
-    pairs = pair(views, *(side(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named))
-    worse = [change for change in changes(views, pairs) if change.kind in STOPS]
+    pairs = pair_cells(
+        views, *(select_cells(f"SELECT * FROM {grid}", names, own_opset="NULL::INTEGER") for names in named)
+    )
+    worse = [change for change in find_changes(views, pairs) if change.kind in STOPS]
     news = [change for change in worse if not is_expected(change, entries)]
-    works, by, noted = _works(views, grid), _reasons(views, pairs, named[1]), {item.id: item for item in known}
+    works, by, noted = (
+        _find_working(views, grid),
+        _find_reasons(views, pairs, named[1]),
+        {item.id: item for item in known},
+    )
     alerts = []
-    for alert in group(dataset, news, by_release=True):
-        resolved = _resolved(alert, works, releases[releases.index(alert.torch) + 1 :])
+    for alert in group_changes(dataset, news, by_release=True):
+        resolved = _find_resolved(alert, works, releases[releases.index(alert.torch) + 1 :])
         mine = noted.get(alert.id, alert)
         is_noted = mine.stage is AlertStage.ACKNOWLEDGED
         stage = AlertStage.RESOLVED if resolved else AlertStage.ACKNOWLEDGED if is_noted else AlertStage.OPEN
         reasons = dict.fromkeys(reason for change in alert.changes for reason in by[change.place])
         alerts.append(replace(alert, stage=stage, since=resolved, note=mine.note, by=tuple(reasons)))
-    counted, opened = counts(views, pairs), _measured_at(dataset)
+    counted, opened = count_verdicts(views, pairs), _find_first_measured(dataset)
     steps = [Step(before, after, opened.get(after, ""), counted.get(after, {})) for before, after in compared]
     return Comparison(
         "",
@@ -85,28 +91,28 @@ def select_releases(found: Comparison, torch: Sequence[str]) -> Comparison:
     )
 
 
-def _resolved(alert: Alert, works: Mapping[CellPlace, Set[str]], later: Sequence[str]) -> str:
+def _find_resolved(alert: Alert, works: Mapping[CellPoint, Set[str]], later: Sequence[str]) -> str:
     """The first of two releases in a row in which every cell of an alert works; empty where there are none."""
-    lines = [works.get(_line(change.place), frozenset()) for change in alert.changes]
+    lines = [works.get(_without_release(change.place), frozenset()) for change in alert.changes]
     good = [all(torch in line for line in lines) for torch in later]
-    return next((torch for torch, pair in zip(later, pairwise(good), strict=False) if all(pair)), "")
+    return next((torch for torch, pair_cells in zip(later, pairwise(good), strict=False) if all(pair_cells)), "")
 
 
-def _line(cell: CellPlace) -> CellPlace:
+def _without_release(cell: CellPoint) -> CellPoint:
     """The cell in every release."""
     return cell._replace(torch="", opset=None)
 
 
-def _works(views: Views, grid: str) -> dict[CellPlace, Set[str]]:
+def _find_working(views: Views, grid: str) -> dict[CellPoint, Set[str]]:
     """By cell: the releases in which it works."""
     rows = views.fetch(
         f"""SELECT "case", coalesce(variant, 'plain'), '', exporter, NULL, coalesce(provider, ''), list(torch)
         FROM {grid} WHERE works(status) AND "case" IS NOT NULL GROUP BY ALL"""
     )
-    return {CellPlace(*cell): frozenset(torch) for *cell, torch in rows}
+    return {CellPoint(*cell): frozenset(torch) for *cell, torch in rows}
 
 
-def _reasons(views: Views, pairs: str, torch: Iterable[str]) -> dict[CellPlace, list[str]]:
+def _find_reasons(views: Views, pairs: str, torch: Iterable[str]) -> dict[CellPoint, list[str]]:
     """By cell that changed: the axes that may have done it, each with what it was and is."""
     rows = views.fetch(
         f"""WITH step AS (SELECT v.torch, o.torch AS older FROM version v JOIN version o ON o.n = v.n - 1),
@@ -121,18 +127,19 @@ def _reasons(views: Views, pairs: str, torch: Iterable[str]) -> dict[CellPlace, 
             CASE WHEN p.stage IN ({_AFTER_EXPORT}) AND p.runtime IS DISTINCT FROM p.runtime_before
                 THEN 'or onnxruntime ' || p.runtime_before || ' → ' || p.runtime END]
         FROM {pairs} p LEFT JOIN moved ON moved.torch = p.torch AND p.exporter = 'default'
-        LEFT JOIN (FROM cells WHERE torch IN {sql.listed(torch)}) c ON c.profile = $1 AND c.torch = p.torch AND c."case" = p."case" AND c.variant = p.variant
+        LEFT JOIN (FROM cells WHERE torch IN {sql.listed(torch)}) c
+            ON c.profile = $1 AND c.torch = p.torch AND c."case" = p."case" AND c.variant = p.variant
             AND c.exporter = p.exporter AND c.opset = p.opset_before AND coalesce(c.provider, '') = p.provider
         WHERE p.kind IS NOT NULL""",
         [views.dataset.profile],
     )
     return {
-        CellPlace(*cell): [" → ".join(CALLS[name] for name in moved or ())] * bool(moved) + [*filter(None, reasons)]
+        CellPoint(*cell): [" → ".join(CALLS[name] for name in moved or ())] * bool(moved) + [*filter(None, reasons)]
         for *cell, moved, reasons in rows
     }
 
 
-def _measured_at(dataset: Dataset) -> dict[str, str]:
+def _find_first_measured(dataset: Dataset) -> dict[str, str]:
     """When each release was measured first, as text in UTC."""
     found: dict[str, str] = {}
     for row in dataset.records("environments"):

@@ -21,7 +21,7 @@ _TIMEOUT = 10.0
 _CHARACTERS = re.compile(r"[\x21-\x7e]+")
 
 
-def checked(url: str) -> str:
+def check_url(url: str) -> str:
     """The address. Raises :class:`UnknownName` for one that is not http or https, or could be none."""
     wanted = "an address such as https://example.org/hook is wanted"
     try:
@@ -34,7 +34,7 @@ def checked(url: str) -> str:
     return url
 
 
-def send(
+def send_json(
     url: str, payload: Any, *, pauses: tuple[float, ...] | None = None, wait: Callable[[float], None] = time.sleep
 ) -> str:
     """POST ``payload`` as JSON. The answer is empty where it was taken, else one sentence saying why it was not.

@@ -54,7 +54,7 @@ class NamedCase:
 def rows_of(views: Views, relation: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
     """The rows of a relation about cells, each with every column of a cell; times in microseconds."""
     wanted = (*columns("cells"), "origin")
-    found = views.fetch(f"SELECT {', '.join(map(sql.shown, wanted))} FROM {relation}", values)
+    found = views.fetch(f"SELECT {', '.join(map(sql.select_column, wanted))} FROM {relation}", values)
     return [dict(zip(wanted, row, strict=True)) for row in found]
 
 

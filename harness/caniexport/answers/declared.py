@@ -111,12 +111,12 @@ def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str)
 
 def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
     """Exporter, operator and opsets of each entry of a release's registries, read once."""
-    if f"registry {torch}" not in dataset.beside:
+    if f"registry {torch}" not in dataset.cache:
         rows = dataset.of(NEWEST).records("declared", {"release": {torch}, "by": set(_REGISTRIES)})
-        dataset.beside[f"registry {torch}"] = [
+        dataset.cache[f"registry {torch}"] = [
             (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _numbers(row["opsets"])) for row in rows
         ]
-    entries: list[tuple[str, str, list[int]]] = dataset.beside[f"registry {torch}"]
+    entries: list[tuple[str, str, list[int]]] = dataset.cache[f"registry {torch}"]
     return entries
 
 

@@ -60,8 +60,8 @@ class VersionDifference:
 
 def installations(dataset: Dataset) -> list[Installed]:
     """The newest good environment of each release of one profile, oldest release first; read once."""
-    if "installations" in dataset.beside:
-        kept: list[Installed] = dataset.beside["installations"]
+    if "installations" in dataset.cache:
+        kept: list[Installed] = dataset.cache["installations"]
         return kept
     counted = dict(dataset.counted(("torch",), {"cells": "sum(cells)"}))
     found: dict[str, tuple[str, Installed]] = {}
@@ -70,7 +70,7 @@ def installations(dataset: Dataset) -> list[Installed]:
         if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
             found[torch] = at, _installed(dataset.profile, row, counted.get(torch, 0))
     made = [found[torch][1] for torch in versions.ordered(found)]
-    dataset.beside["installations"] = made
+    dataset.cache["installations"] = made
     return made
 
 

@@ -45,9 +45,9 @@ class Inventory:
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
         """That of a dataset, made once."""
-        if "inventory" not in dataset.beside:
-            dataset.beside["inventory"] = cls(dataset)
-        made: Self = dataset.beside["inventory"]
+        if "inventory" not in dataset.cache:
+            dataset.cache["inventory"] = cls(dataset)
+        made: Self = dataset.cache["inventory"]
         return made
 
     @cached_property
@@ -181,6 +181,6 @@ class Inventory:
         for torch, message in lost:
             reason = texts.get(message, "").strip().split("\n")[0]
             yield f"torch {torch} could not be measured: {reason or 'no reason was kept'}"
-        for row in self.dataset.silenced():
+        for row in self.dataset.quarantined_environments():
             of = f"torch {row['torch']}" if row["torch"] else row["release"]
             yield f"{of}: the rows of run {row['run_id']} are left out: {row['gate']}"

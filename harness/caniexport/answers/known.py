@@ -93,7 +93,7 @@ def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str 
     asked = {axis: value for axis, value in point.items() if axis != "runtime"}
     try:
         place, _ = points.find(asked)
-        _, other = versions.resolve_told(asked.get("torch") or "latest", points.releases)
+        _, other = versions.resolve_with_note(asked.get("torch") or "latest", points.releases)
     except UnknownName as error:
         if not _is_unmeasured(points, asked):
             raise

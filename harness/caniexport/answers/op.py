@@ -50,7 +50,7 @@ def op(dataset: Dataset, name: str = "", asked: OperatorFilters = EVERY) -> Answ
             said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
             return Answer(said, AnswerOutcome.LISTED, (about,), more="caniexport case NAME tells of one.")
         known = {*samples.operators, *(op for _, _, ops, _ in samples.documented for op in ops)}
-        raise names.unknown("operator", name, sorted(known)) from None
+        raise names.unknown_name("operator", name, sorted(known)) from None
     meant = [one for one in every if samples.likeness(one, name) == samples.likeness(every[0], name)]
     if len(meant) == 1 and asked == replace(EVERY, torch=asked.torch):
         return _one(samples, dataset, meant[0], samples.release(asked.torch))
@@ -72,7 +72,7 @@ def sample(dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
     kind, _, operator = case.partition("-")
     operator = OF_PYTHON.get(operator, operator) if kind == "promotion" else operator
     if operator not in samples.operators:
-        raise names.unknown("case", case, [f"op-{known}" for known in samples.operators])
+        raise names.unknown_name("case", case, [f"op-{known}" for known in samples.operators])
     until = samples.release(asked.get("torch", ""))
     if not variant:
         return _one(samples, dataset, operator, until)

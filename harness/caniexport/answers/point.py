@@ -17,7 +17,7 @@ from caniexport.model.status import Exporter
 from caniexport.profiles import HELPERS, find_profile, package_name
 from caniexport.store import elsewhere, sql
 from caniexport.store.dataset import Dataset
-from caniexport.store.elsewhere import On, Runtime
+from caniexport.store.elsewhere import OnRuntime, Runtime
 from caniexport.store.views import Views
 
 #: the first release whose torch.onnx.export takes ``dynamo=``
@@ -53,7 +53,7 @@ class Point:
     own: tuple[str, int | None]
     is_default: bool = False
     profile: str = NEWEST
-    on: On | None = None
+    on: OnRuntime | None = None
 
     @property
     def call(self) -> str:
@@ -97,7 +97,7 @@ class Point:
         if self.on is None:
             return cells
         runs = " AND ".join(f"{name} = {sql.literal(value)}" for name, (value,) in self.on.where.items())
-        return elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", self.on)
+        return elsewhere.move_cells(cells, f"SELECT * FROM replays WHERE {runs}", self.on)
 
     def named(self) -> Point:
         """The same exporter and opset, named in the call."""
@@ -142,7 +142,7 @@ class Points:
         if not self.releases:
             raise UnknownName("nothing has been measured yet: `caniexport measure` does")
         notes: list[str] = []
-        torch, other = versions.resolve_told(asked.get("torch") or "latest", self.releases)
+        torch, other = versions.resolve_with_note(asked.get("torch") or "latest", self.releases)
         notes += [other] * bool(other)
         profile = self._profile(torch, asked, notes)
         if self.views.include(profile):
@@ -208,7 +208,7 @@ class Points:
         notes += [f"not measured with {', '.join(others)}"] if others else []
         return found.profile
 
-    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> On | None:
+    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> OnRuntime | None:
         text, provider = asked.get("runtime", ""), asked.get("provider")
         text = "" if text == "default" else text
         if not text and provider in (None, _CPU):
@@ -222,7 +222,7 @@ class Points:
             return None
         notes.append(f"run on {found.text}")
         asking = self.views.fetch("""SELECT "case", variant FROM variants WHERE kind = 'runtime-option'""")
-        return On(found, frozenset((case, variant) for case, variant in asking))
+        return OnRuntime(found, frozenset((case, variant) for case, variant in asking))
 
 
 def find_runtime(known: Sequence[Runtime], asked: str, provider: str | None, notes: list[str]) -> Runtime:
@@ -237,7 +237,7 @@ def find_runtime(known: Sequence[Runtime], asked: str, provider: str | None, not
     mine = [one for one in known if one.name == name and provider in (None, one.provider)]
     if not mine:
         providers = sorted({one.provider for one in known if one.name == name})
-        raise names.unknown(f"provider of {name}", provider or "", providers)
+        raise names.unknown_name(f"provider of {name}", provider or "", providers)
     measured = {one.version for one in mine}
     version = versions.resolve(version, measured, name) if version else versions.newest(measured) or ""
     if is_filled:

@@ -207,7 +207,7 @@ def _left(text: str) -> Iterable[tuple[str, int]]:
 def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:
     """The operators of files: as their cells have them, or that which the variant of a node test names."""
     if corpus:
-        return {bundle: frozenset({node_tests.about(form).operator}) for bundle, form in variants.items()}
+        return {bundle: frozenset({node_tests.parse_variant(form).operator}) for bundle, form in variants.items()}
     rows = dataset.grouped(("bundle",), {"ops": "any_value(ops)"}, {"bundle": list(variants)}) if variants else ()
     return {bundle: frozenset(part.partition("*")[0] for part in (ops or "").split()) for bundle, ops in rows}
 

@@ -58,7 +58,7 @@ def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
     rows = views.fetch(_COUNTED.format(test="variant" if is_test else "NULL"), [dataset.profile, *taken])
     files: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
     for *key, test, stage, status, signature, count, held, apart, local in rows:
-        if not (is_test and node_tests.about(test or "").mark):
+        if not (is_test and node_tests.parse_variant(test or "").mark):
             files[tuple(key)].append((stage, status, signature, count, held, apart, local))
     keys = sorted({*limits, *files}, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3]))
     lines = [_line(key, files[key], *limits.get(key, (None, None, False))) for key in keys]

@@ -138,9 +138,9 @@ class Samples:
     @classmethod
     def of(cls, dataset: Dataset) -> Samples:
         """Those that lie beside the published rows of a dataset, read once; empty where there are none."""
-        if "samples" not in dataset.beside:
-            dataset.beside["samples"] = cls(dataset)
-        made: Samples = dataset.beside["samples"]
+        if "samples" not in dataset.cache:
+            dataset.cache["samples"] = cls(dataset)
+        made: Samples = dataset.cache["samples"]
         return made
 
     def release(self, asked: str = "") -> str:
@@ -159,7 +159,7 @@ class Samples:
             return [name]
         found = self.called(name) or sorted(self._by_onnx.get(name.lower(), ()), key=lambda op: self.likeness(op, name))
         if not found:
-            raise names.unknown("operator", name, self.operators)
+            raise names.unknown_name("operator", name, self.operators)
         return found
 
     def called(self, name: str) -> list[str]:

@@ -70,7 +70,7 @@ def _narrow(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:
         if operator_key(op) not in keys:
             if _is_operator(op, known):
                 raise UnknownName(f"op {op!r}: no case of the corpus is about it ({_who_knows(op, known)})")
-            raise names.unknown("op", op, spellings(known.ops))
+            raise names.unknown_name("op", op, spellings(known.ops))
     return _of_ops(taken, filters.ops)
 
 
@@ -172,7 +172,7 @@ def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), o
     uncovered = tuple(op for op in ops if operator_key(op) not in covered)
     for op in uncovered:
         if not _is_operator(op, known):
-            raise names.unknown("op", op, spellings(known.ops))
+            raise names.unknown_name("op", op, spellings(known.ops))
     taken = _of_themes(known, _of_cases(known, [text.partition("/")[0] for text in cases]), themes)
     return Scope(frozenset(case for case, _ in _of_ops(taken, ops)), tuple(ops), uncovered)
 
@@ -203,7 +203,7 @@ def named(views: Views, name: str) -> Scope:
     elif name in variants:
         return Scope(frozenset(case for case, one in known.catalogue if one == name), variants=frozenset({name}))
     else:
-        raise names.unknown("name", name, (*cases, *themes, *spellings(known.ops), *variants))
+        raise names.unknown_name("name", name, (*cases, *themes, *spellings(known.ops), *variants))
     if found.uncovered:
         raise UnknownName(f"no case is about {head!r} (`caniexport op {head}`: its operator samples)")
     if not variant:

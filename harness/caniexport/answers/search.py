@@ -146,7 +146,7 @@ def list_hits(dataset: Dataset, words: str) -> Answer:
     if not found:
         known = Inventory.of(dataset)
         refuse_uncovered(words, known)
-        raise names.unknown(
+        raise names.unknown_name(
             "case, operator or words", words, dict.fromkeys((*(c for c, _ in known.catalogue), *known.ops))
         )
     return as_answer(found)

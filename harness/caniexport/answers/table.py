@@ -19,7 +19,7 @@ from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, WORKS, Exporter, FixKind, Status
 from caniexport.names import plural
 from caniexport.store import Dataset, elsewhere, sql, which_row
-from caniexport.store.elsewhere import On
+from caniexport.store.elsewhere import OnRuntime
 from caniexport.store.views import Views
 
 
@@ -78,7 +78,11 @@ _Ends = dict[Status, list[Any]]
 
 
 def table(
-    dataset: Dataset, filters: Filters, by: By = By.TORCH, lines: TableLines = TableLines.CASES, on: On | None = None
+    dataset: Dataset,
+    filters: Filters,
+    by: By = By.TORCH,
+    lines: TableLines = TableLines.CASES,
+    on: OnRuntime | None = None,
 ) -> Answer:
     """How the cells that the filters take end, on the runtime ``on`` in place of the one installed beside each release.
 
@@ -106,7 +110,7 @@ def table(
     return _cases(dataset, cells, taken, by, notes, installed)
 
 
-def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str:
+def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: OnRuntime | None) -> str:
     """The cells that are taken, as SQL: the ``place`` of each is a column of the table, ``along`` what varies in it."""
     views = Views.of(dataset)
     column = _AT.get(by, "")
@@ -134,7 +138,7 @@ def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str
         cells = f"{cells} {_ON_CPU}"
     if on is not None:
         runs = " AND ".join(f"{name} = {sql.literal(value)}" for name, (value,) in on.where.items())
-        cells = elsewhere.moved(cells, f"SELECT * FROM replays WHERE {runs}", on)
+        cells = elsewhere.move_cells(cells, f"SELECT * FROM replays WHERE {runs}", on)
     elif by in (By.RUNTIME, By.PROVIDER):
         more = "" if by is By.RUNTIME else f"AND NOT EXISTS (FROM ({cells}) k WHERE k.provider = r.provider)"
         cells = f"{cells} UNION ALL BY NAME ({_on_others(cells, more)})"
@@ -144,7 +148,7 @@ def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str
 
 def _on_others(cells: str, more: str) -> str:
     """The same files on every other runtime that has run them."""
-    replays = which_row.taken("SELECT * FROM replays", "runs", which_row.REPLAY)
+    replays = which_row.choose_rows("SELECT * FROM replays", "runs", which_row.REPLAY)
     return f"""SELECT c.* REPLACE (r.runtime AS runtime, r.runtime_version AS runtime_version, r.provider AS provider,
             r.origin AS origin, r.stage AS stage,
             CASE WHEN r.status = 'pass' AND ({elsewhere.NOT_AS_ASKED}) THEN 'degraded' ELSE r.status END AS status)

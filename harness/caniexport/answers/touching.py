@@ -291,10 +291,10 @@ def failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
 def _kept(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
     """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw; read once."""
     key = f"{read.__name__} {source.torch} {source.exporter}"
-    if key not in known.dataset.beside:
+    if key not in known.dataset.cache:
         found = known_graphs(known, source.torch, source.exporter)
-        known.dataset.beside[key] = {name: read(graph) for name, graph in found.items()}
-    kept: dict[Key, Pattern] = known.dataset.beside[key]
+        known.dataset.cache[key] = {name: read(graph) for name, graph in found.items()}
+    kept: dict[Key, Pattern] = known.dataset.cache[key]
     return kept
 
 

@@ -32,7 +32,7 @@ _LINES = 4
 
 
 @contextlib.contextmanager
-def environment(release: Release, folder: Path, downloads: Path) -> Iterator[Path]:
+def make_environment(release: Release, folder: Path, downloads: Path) -> Iterator[Path]:
     """The Python of an environment with the release's pins, below ``folder`` for as long as it is used.
 
     Raises :class:`EnvironmentUnavailable` with uv's words.
@@ -61,7 +61,7 @@ def _uv(downloads: Path, *arguments: str) -> None:
         raise EnvironmentUnavailable("\n".join(lines[-_LINES:]))
 
 
-def measured(
+def measure_cells(
     python: Path,
     cells: Sequence[Mapping[str, Any]],
     folder: Path,

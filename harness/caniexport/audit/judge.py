@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from caniexport.audit.sample import Published
+from caniexport.audit.sample import PublishedCell
 
 #: characters of an error's words that are compared, at its beginning or at its end: between them long texts are cut
 _COMPARED = 100
@@ -42,7 +42,7 @@ class AuditDifference:
         return f"{self.cell}: published {self.published}; found {self.found}"
 
 
-def difference(cell: Published, text: str, found: ScriptOutcome) -> AuditDifference | None:
+def find_difference(cell: PublishedCell, text: str, found: ScriptOutcome) -> AuditDifference | None:
     """What is not the same; ``text`` is the published message.
 
     ``None`` where all is, or where the row says that the cell ends so at times.

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from caniexport import versions
-from caniexport.audit.environments import environment, measured
-from caniexport.audit.judge import AuditDifference, ScriptOutcome, difference
-from caniexport.audit.sample import Published, draw, published
+from caniexport.audit.environments import make_environment, measure_cells
+from caniexport.audit.judge import AuditDifference, ScriptOutcome, find_difference
+from caniexport.audit.sample import PublishedCell, draw_sample, read_published
 from caniexport.home import DOCUMENTED, Home
 from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.model import releases
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import EnvironmentUnavailable, UnknownName
 from caniexport.model.made_cases import OPERATORS
-from caniexport.reproduce.write import export_function
+from caniexport.reproduce.write import name_export_function
 from caniexport.store import Dataset
 
 _LOST = ScriptOutcome("eager", "invalid", "Lost", "the script ended before it came to this cell")
@@ -80,7 +80,7 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
     dataset = Dataset.open(None, home.local) if options.has_local_rows else Dataset.open(home.published, None)
     corpus = home.read_cases()
     sample = _sample(dataset, corpus, options)
-    by_release: dict[str, list[Published]] = {}
+    by_release: dict[str, list[PublishedCell]] = {}
     for cell in sample:
         by_release.setdefault(cell.torch, []).append(cell)
     with tempfile.TemporaryDirectory(prefix="caniexport-audit-", ignore_cleanup_errors=True) as folder:
@@ -95,18 +95,18 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
     return found
 
 
-def _sample(dataset: Dataset, corpus: Mapping[str, LoadedCase], options: AuditOptions) -> list[Published]:
+def _sample(dataset: Dataset, corpus: Mapping[str, LoadedCase], options: AuditOptions) -> list[PublishedCell]:
     have = [torch for (torch,) in dataset.grouped(("torch",), {}, {"provider": ("cpu",)}) if torch]
     if not have:
         home = options.home.of_corpus(options.corpus)
         where = f"{home.local} has no cells" if options.has_local_rows else f"{home.published} has no published cells"
         raise UnknownName(f"{where}: there is nothing to audit")
     wanted = [versions.resolve(text, have) for text in options.releases] or have
-    kept: list[Published] = []
+    kept: list[PublishedCell] = []
     for release in wanted:
         # no more than the sample can take of one release: the whole dataset would be a million rows
-        kept += draw(published(dataset, release, corpus), options.cells, options.seed)
-    return draw(kept, options.cells, options.seed)
+        kept += draw_sample(read_published(dataset, release, corpus), options.cells, options.seed)
+    return draw_sample(kept, options.cells, options.seed)
 
 
 def _release(
@@ -114,28 +114,28 @@ def _release(
     corpus: Mapping[str, LoadedCase],
     options: AuditOptions,
     release: str,
-    cells: Sequence[Published],
+    cells: Sequence[PublishedCell],
     folder: Path,
 ) -> ReleaseAudit:
     asked = [
         {
             "file": str(corpus[cell.case].path.resolve()),
-            "export": export_function(corpus[cell.case].variants[cell.variant], cell.exporter, release),
+            "export": name_export_function(corpus[cell.case].variants[cell.variant], cell.exporter, release),
             **{name: getattr(cell, name) for name in ("case", "variant", "opset")},
         }
         for cell in cells
     ]
     problem, differing = "", []
     try:
-        with environment(releases.find(release), folder, folder / "downloads") as python:
-            ends = measured(python, asked, folder, options.timeout, options.workers, options.corpus)
+        with make_environment(releases.find(release), folder, folder / "downloads") as python:
+            ends = measure_cells(python, asked, folder, options.timeout, options.workers, options.corpus)
         if any(ends):
             texts = dataset.messages(cell.message_id for cell in cells)
             both = [
                 (cell, texts.get(cell.message_id or "", ""), end or _LOST)
                 for cell, end in zip(cells, ends, strict=True)
             ]
-            differing = [found for cell, text, end in both if (found := difference(cell, text, end))]
+            differing = [found for cell, text, end in both if (found := find_difference(cell, text, end))]
         else:
             problem = "the script measured nothing in this environment: torch, onnx or onnxruntime does not import"
     except (EnvironmentUnavailable, UnknownName) as error:

@@ -17,7 +17,7 @@ _OF_THE_ENVIRONMENT = ("resolve", "import")
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedCell:
     """A published cell; ``unstable`` has the statuses that its repetitions ended with, where they differ."""
 
     torch: str
@@ -37,7 +37,7 @@ class Published:
         return f"{self.torch}/{self.case}/{self.variant}/{self.exporter}/{opset}"
 
 
-def published(dataset: Dataset, release: str, corpus: Mapping[str, LoadedCase]) -> list[Published]:
+def read_published(dataset: Dataset, release: str, corpus: Mapping[str, LoadedCase]) -> list[PublishedCell]:
     """The cells of a release that can be measured again: those of today's cases, on the cpu, that say something."""
     where = {"torch": (release,), "provider": ("cpu",), "status": tuple(status.value for status in MEASURED)}
     found = []
@@ -45,7 +45,7 @@ def published(dataset: Dataset, release: str, corpus: Mapping[str, LoadedCase]) 
         values = dict(zip(_COLUMNS, row, strict=True))
         if values["stage"] not in _OF_THE_ENVIRONMENT and values.pop("case_hash") == _hash(values, corpus):
             values["unstable"] = tuple(values["unstable"] or ())
-            found.append(Published(**values))
+            found.append(PublishedCell(**values))
     return found
 
 
@@ -54,13 +54,13 @@ def _hash(values: Mapping[str, str], corpus: Mapping[str, LoadedCase]) -> str:
     return loaded.case_hash(values["variant"]) if loaded and values["variant"] in loaded.variants else ""
 
 
-def draw(cells: Iterable[Published], count: int, seed: int) -> list[Published]:
+def draw_sample(cells: Iterable[PublishedCell], count: int, seed: int) -> list[PublishedCell]:
     """So many of the cells: one of each status, then one of each release, exporter and status in turn.
 
     The same cells and seed give the same sample, in whatever order the cells come.
     """
     chance = random.Random(seed)
-    strata: dict[tuple[str, str, str], list[Published]] = defaultdict(list)
+    strata: dict[tuple[str, str, str], list[PublishedCell]] = defaultdict(list)
     for cell in sorted(cells, key=lambda cell: cell.name):
         strata[cell.status, cell.torch, cell.exporter].append(cell)
     for stratum in strata.values():
@@ -72,7 +72,7 @@ def draw(cells: Iterable[Published], count: int, seed: int) -> list[Published]:
     return _in_turn([strata[key] for key in turns], count)
 
 
-def _in_turn(strata: Sequence[Sequence[Published]], count: int) -> list[Published]:
+def _in_turn(strata: Sequence[Sequence[PublishedCell]], count: int) -> list[PublishedCell]:
     deepest = max(map(len, strata), default=0)
     dealt = (stratum[depth] for depth in range(deepest) for stratum in strata if depth < len(stratum))
     return sorted((cell for cell, _ in zip(dealt, range(count), strict=False)), key=lambda cell: cell.name)

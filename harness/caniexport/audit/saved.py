@@ -27,7 +27,7 @@ class LastAudit:
     differing: tuple[str, ...]
 
 
-def rows(found: Sequence[ReleaseAudit]) -> list[dict[str, Any]]:
+def audit_rows(found: Sequence[ReleaseAudit]) -> list[dict[str, Any]]:
     """A row of the table ``audit`` for each release."""
     return [
         {
@@ -42,13 +42,13 @@ def rows(found: Sequence[ReleaseAudit]) -> list[dict[str, Any]]:
     ]
 
 
-def save(published: Path, found: Sequence[ReleaseAudit]) -> None:
+def save_audit(published: Path, found: Sequence[ReleaseAudit]) -> None:
     """Keep the result, durably, in the place of the one before."""
-    with digests.rewriting(published):
-        writer.write(published / "audit.parquet", "audit", rows(found))
+    with digests.update_manifest(published):
+        writer.write_rows(published / "audit.parquet", "audit", audit_rows(found))
 
 
-def last(dataset: Dataset) -> LastAudit | None:
+def read_last_audit(dataset: Dataset) -> LastAudit | None:
     """The audit that a dataset keeps; ``None`` where it keeps none."""
     kept = {row["torch"]: row for row in dataset.records("audit")}
     ordered = [kept[release] for release in versions.ordered(kept)]

@@ -1,6 +1,6 @@
 """What a user asks of a bisection: the versions on the index, the rows that are there, environments for the others.
 
-What a bisection measures stays in ``results-bisect/<package>-<version>`` beside the local dataset, each version a
+What a bisection measures stays in ``results-bisect/<package>-<version>`` next to the local dataset, each version a
 dataset of its own: asked again, also after a kill, it is not measured again, and nothing of it is ever published.
 """
 
@@ -37,7 +37,7 @@ _SILENT = ("invalid", "not_run", "skip")
 
 
 @dataclass(frozen=True)
-class Question:
+class BisectQuestion:
     """The words of the command; without an ``axis`` it is that of the ends (``torch=2.8.0``), else torch."""
 
     case: str
@@ -49,8 +49,8 @@ class Question:
     opset: int | None = None
 
 
-def answer(
-    question: Question,
+def answer_bisection(
+    question: BisectQuestion,
     home: Home,
     dataset: Dataset,
     *,
@@ -69,9 +69,9 @@ def answer(
         raise UnknownName(f"one axis at a time: {', '.join(sorted(given))} were named")
     asked = _cell(question, (given or {"torch"}).pop(), home, dataset)
     axis = asked.axis
-    # of the profiles beside the dataset those count whose packages differ on the axis alone
+    # other profiles count where their packages differ on the axis alone
     swaps = [name for name in dataset.profiles() if name.startswith(f"{axis}-")]
-    rows = {key: row for part in (*map(dataset.of, swaps), dataset) for key, row in known(part, asked).items()}
+    rows = {key: row for part in (*map(dataset.of, swaps), dataset) for key, row in find_known(part, asked).items()}
     good, bad = (_version(text, rows) for _, text in ends)
     if versions.parse(good) >= versions.parse(bad):
         raise UnknownName(f"--good {good} is not older than --bad {bad}: a bisection needs an older and a newer end")
@@ -87,7 +87,7 @@ def answer(
     return bisect(asked, ordered, {**measured, **rows}, measure, say)
 
 
-def _cell(question: Question, axis: str, home: Home, dataset: Dataset) -> BisectedCell:
+def _cell(question: BisectQuestion, axis: str, home: Home, dataset: Dataset) -> BisectedCell:
     corpus = {name: item for name, item in home.read_cases().items() if not item.is_environment}
     case, _, variant = question.case.partition("/")
     case = names.require("case", case, corpus)
@@ -115,7 +115,7 @@ def _version(text: str, measured: Iterable[str]) -> str:
         return versions.public(text)
 
 
-def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
+def find_known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
     """Outcomes by version, from rows of the same case code; the newest row of each version is used."""
     where: dict[str, tuple[Any, ...]] = {
         **{name: (getattr(asked, name),) for name in ("case", "variant", "exporter", "opset")},
@@ -175,14 +175,14 @@ def _between(package: str, low: str, high: str, pythons: Iterable[str]) -> list[
 
 
 def _folder(home: Home, asked: BisectedCell, version: str) -> Path:
-    """Where a version's rows are: beside the local dataset, whose readers never look there."""
+    """Where a version's rows are: next to the local dataset, whose readers never look there."""
     held = f"-torch-{asked.torch}" if asked.torch else ""
     return home.local.with_name("results-bisect") / f"{asked.axis}-{version}{held}"
 
 
 def _measured_before(home: Home, asked: BisectedCell, version: str) -> ProbedVersion | None:
     """What an earlier bisection measured, or this one."""
-    found = known(Dataset.open(None, _folder(home, asked, version)), asked).get(version)
+    found = find_known(Dataset.open(None, _folder(home, asked, version)), asked).get(version)
     return found and replace(found, origin="measured")
 
 

@@ -40,7 +40,7 @@ class NoNodeTestsError(CaniexportError):
 
 
 @dataclass(frozen=True)
-class About:
+class NodeTest:
     """What a row's variant says: the operator, the opset of the file, the mark (empty for most).
 
     A failure of a test with a mark is not counted: values by chance (``random``), types that numpy has not (bfloat16,
@@ -58,14 +58,14 @@ class About:
         return f"{self.operator}-{self.opset}" + f".{self.mark}" * bool(self.mark)
 
 
-def about(variant: str) -> About:
+def parse_variant(variant: str) -> NodeTest:
     """Read a variant back."""
     operator, _, rest = variant.rpartition("-")
     opset, _, mark = rest.partition(".")
-    return About(operator, int(opset), mark)
+    return NodeTest(operator, int(opset), mark)
 
 
-def pack(file: Path, onnx: str = ONNX, *, per_opset: bool = False) -> PackReport:
+def pack_node_tests(file: Path, onnx: str = ONNX, *, per_opset: bool = False) -> PackReport:
     """Write an archive of the node tests of this release of onnx, made by that release in an environment of its own.
 
     Raises :class:`NoNodeTestsError`.
@@ -113,7 +113,7 @@ def _entries(tests: zipfile.ZipFile) -> Iterator[tuple[ArchiveEntry, bytes]]:
 
 
 def _entry(bundle: str, item: dict[str, Any]) -> ArchiveEntry:
-    found = About(item["operator"], item["opset"], item["mark"])
+    found = NodeTest(item["operator"], item["opset"], item["mark"])
     atol = _ANY if found.mark == "random" else _ATOL
     return ArchiveEntry(bundle, CORPUS, item["name"], found.variant, item["rtol"], atol)
 

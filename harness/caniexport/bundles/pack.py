@@ -35,7 +35,7 @@ from caniexport.runner.main import main_of_archive
 
 sys.exit(main_of_archive())
 '''
-#: columns of a cell that :func:`entries` reads
+#: columns of a cell that :func:`find_bundles` reads
 COLUMNS = ("bundle", "torch", "corpus", "case", "variant", "exporter", "opset")
 
 
@@ -65,7 +65,7 @@ class PackedBundle:
     cells: tuple[str, ...]
 
 
-def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[PackedBundle]:
+def find_bundles(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[PackedBundle]:
     """The distinct bundles of a frame of cells (:data:`COLUMNS`), in reading order; rows without one are left out.
 
     A bundle with other session options is another entry: the same file, run another way.
@@ -91,14 +91,14 @@ def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Packe
     return [PackedBundle(entry, tuple(cells[key])) for key, entry in found.items()]
 
 
-def pack(file: Path, wanted: Sequence[PackedBundle], bundles: Path, *, per_opset: bool = False) -> PackReport:
+def pack_bundles(file: Path, wanted: Sequence[PackedBundle], bundles: Path, *, per_opset: bool = False) -> PackReport:
     """Write an archive of these bundles and of the probes, with the runner in it; whole or not there.
 
     ``per_opset`` writes one for each opset of the files: ``bundles-opset17.zip``.
 
     Raises :class:`NothingToPack` where none of the bundles is in ``bundles``.
     """
-    there = [stand for stand in wanted if _place(bundles, stand.entry.bundle).is_file()]
+    there = [stand for stand in wanted if _locate(bundles, stand.entry.bundle).is_file()]
     missing = len({stand.entry.bundle for stand in wanted} - {stand.entry.bundle for stand in there})
     if not there:
         raise NothingToPack(
@@ -108,7 +108,7 @@ def pack(file: Path, wanted: Sequence[PackedBundle], bundles: Path, *, per_opset
             else "no cell within these filters has a bundle"
         )
     kept = [stand.entry for stand in there]
-    sources = {entry.bundle: _reader(_place(bundles, entry.bundle)) for entry in kept}
+    sources = {entry.bundle: _reader(_locate(bundles, entry.bundle)) for entry in kept}
     cells = {stand.entry.key: stand.cells for stand in there}
     files = write_archives(file, kept, sources, cells, per_opset=per_opset)
     return pack_report(files, sum(map(len, cells.values())), missing)
@@ -144,7 +144,7 @@ def write_archives(
 
 def probe_entries() -> Iterator[tuple[ArchiveEntry, bytes]]:
     """The probes with the contents of their bundle files."""
-    for case, variant, files in probes.probes():
+    for case, variant, files in probes.make_probes():
         name, data = make_bundle(files)
         yield ArchiveEntry(name, probes.CORPUS, case, variant), data
 
@@ -168,7 +168,7 @@ def archive_bytes(
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in _code():
+        for name, text in _read_code():
             archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
         manifest = {"format": FORMAT, "entries": [entry._asdict() for entry in wanted]}
         made: dict[str, Contents] = {}
@@ -188,7 +188,7 @@ def _contents(data: bytes) -> Contents:
         return read_contents(files.read("model.onnx") if "model.onnx" in files.namelist() else b"")
 
 
-def _code() -> Iterator[tuple[str, str]]:
+def _read_code() -> Iterator[tuple[str, str]]:
     """Names and texts of the modules that an archive carries."""
     yield "__main__.py", _MAIN
     paths = [_PACKAGE / name for name in ("__init__.py", "model/__init__.py", "worker/__init__.py")]
@@ -198,7 +198,7 @@ def _code() -> Iterator[tuple[str, str]]:
         yield str(path.relative_to(_PACKAGE.parent).as_posix()), path.read_text(encoding="utf-8")
 
 
-def _place(bundles: Path, name: str) -> Path:
+def _locate(bundles: Path, name: str) -> Path:
     return bundles / name[:2] / f"{name}.zip"
 
 

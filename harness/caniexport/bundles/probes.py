@@ -25,7 +25,7 @@ _VALUES = (-1.0, 0.0, 2.5)
 Files = list[tuple[str, bytes]]
 
 
-def probes() -> Iterator[tuple[str, str, Files]]:
+def make_probes() -> Iterator[tuple[str, str, Files]]:
     """(case, variant, files) of every probe: ``probe-opset/opset_17``, ``probe-ir/ir_9``."""
     for opset in OPSETS:
         yield OPSET, f"opset_{opset}", _files(_PLAIN_IR, opset)
@@ -33,7 +33,7 @@ def probes() -> Iterator[tuple[str, str, Files]]:
         yield IR, f"ir_{version}", _files(version, _PLAIN_OPSET)
 
 
-def number(variant: str) -> int:
+def parse_number(variant: str) -> int:
     """17 for ``opset_17``."""
     return int(variant.rpartition("_")[2])
 

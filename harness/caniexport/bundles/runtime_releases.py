@@ -36,7 +36,7 @@ _FIRST_GPU, _FIRST_PLUGIN = (1, 11), (1, 25)
 
 @dataclass(frozen=True)
 class RuntimeRelease:
-    """A release of a runtime: the Python it is measured on, and what is pinned beside it."""
+    """A release of a runtime: the Python it is measured on, and its pins."""
 
     runtime: str
     version: str
@@ -56,7 +56,7 @@ class RuntimeRelease:
 
     def environment(self, provider: str) -> str:
         """The name of its tox environment: ``ort1.14-cpu``; with the whole version where that is not the table's."""
-        usual = find(f"{self.runtime}=={self.minor}")[0].on(provider).version
+        usual = find_releases(f"{self.runtime}=={self.minor}")[0].on(provider).version
         version = self.minor if self.on(provider).version == usual else self.version
         return f"{_SHORT.get(self.runtime, self.runtime)}{version}-{provider}"
 
@@ -68,7 +68,7 @@ class RuntimeRelease:
         from caniexport import names
 
         if provider not in self.providers:
-            raise names.unknown(f"provider of {self.text}", provider, self.providers)
+            raise names.unknown_name(f"provider of {self.text}", provider, self.providers)
         patch = _OTHER_PATCHES.get(self._package(provider), {}).get(self.minor)
         listed = any(item.version == self.version for item in RUNTIMES if item.runtime == self.runtime)
         return replace(self, version=patch) if patch and listed else self
@@ -141,7 +141,7 @@ class RuntimeTarget:
     provider: str
 
 
-def target(environment: str) -> RuntimeTarget | None:
+def find_target(environment: str) -> RuntimeTarget | None:
     """``ort1.14-cpu`` -> that release on cpu; ``None`` where the name is not one of a runtime's."""
     match = _ENVIRONMENT.fullmatch(environment)
     if match is None:
@@ -150,13 +150,13 @@ def target(environment: str) -> RuntimeTarget | None:
     if match["name"] not in runtimes:
         return None
     try:
-        release = find(f"{runtimes[match['name']]}=={match['version']}")[0]
+        release = find_releases(f"{runtimes[match['name']]}=={match['version']}")[0]
         return RuntimeTarget(release.on(match["provider"]), match["provider"])
     except UnknownName:
         return None
 
 
-def find(text: str) -> tuple[RuntimeRelease, ...]:
+def find_releases(text: str) -> tuple[RuntimeRelease, ...]:
     """``onnxruntime`` (every release), ``onnxruntime==1.14`` or ``ort1.14`` (one). Raises :class:`UnknownName`.
 
     A patch release that is not in the table gets its minor's entry with its own version.
@@ -177,17 +177,17 @@ def find(text: str) -> tuple[RuntimeRelease, ...]:
     minor = [item for item in mine if version.startswith(f"{item.minor}.")]
     if minor:
         return (replace(minor[-1], version=version),)
-    raise names.unknown(f"release of {name}", version, [item.version for item in mine])
+    raise names.unknown_name(f"release of {name}", version, [item.version for item in mine])
 
 
-def chosen(texts: Sequence[str], provider: str) -> tuple[RuntimeRelease, ...]:
+def choose_releases(texts: Sequence[str], provider: str) -> tuple[RuntimeRelease, ...]:
     """The releases that these words name, on a provider (empty: each runtime's first).
 
     Of a whole runtime, those that have the provider. Raises :class:`UnknownName` where none has.
     """
     found: list[RuntimeRelease] = []
     for text in texts:
-        mine = find(text)
+        mine = find_releases(text)
         having = [item for item in mine if not provider or provider in item.providers]
         # none: the newest says what there is
         found += [item.on(provider or item.providers[0]) for item in having or mine[-1:]]

@@ -118,7 +118,7 @@ def made_environment(release: Release, packages: Sequence[str], home: Home, say:
 
 def environments_root(home: Home, packages: Sequence[str]) -> Path:
     """The folder that has the environments, below ``.tox``; those with further packages have one of their own."""
-    cache_folder = summary.folder()
+    cache_folder = summary.cache_folder()
     root = home.root if home.own_results is None or cache_folder is None else cache_folder / "check"
     if not packages:
         return root

@@ -66,7 +66,7 @@ def _unknown_target(target: str, path: Path) -> Exception:
 
 def _missing(kind: str, path: Path, target: str) -> UnknownName:
     beside = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
-    return names.unknown(kind, path.name, beside) if beside else UnknownName(f"no {kind} at {target}")
+    return names.unknown_name(kind, path.name, beside) if beside else UnknownName(f"no {kind} at {target}")
 
 
 def _cases(target: str, path: Path, options: Options) -> CheckedModel:
@@ -112,13 +112,13 @@ def _find(parts: Sequence[str], cwd: Path) -> Path | None:
         if (folder / part).is_dir():
             folder /= part
             continue
-        if number == 0 and not names.nearest(part, _modules(folder)):
+        if number == 0 and not names.find_nearest(part, _modules(folder)):
             return None  # it may be installed
         where = ".".join(parts[:number]) or "the working directory"
         known = sorted(_modules(folder))
         if not known:
             raise UnknownName(f"unknown module {'.'.join(parts)!r}: {where} ({folder}) has none")
-        raise names.unknown(f"module of {where}", part, known)
+        raise names.unknown_name(f"module of {where}", part, known)
     initial = folder / "__init__.py"
     return initial if initial.is_file() else None
 
@@ -152,7 +152,7 @@ def _require_factory(source: str, where: str, factory: str) -> None:
         public = sorted(name for name in bound if not name.startswith("_"))
         if not public:
             raise UnknownName(f"unknown factory {first!r}: {where} defines nothing")
-        raise names.unknown(f"factory in {where}", first, public)
+        raise names.unknown_name(f"factory in {where}", first, public)
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:

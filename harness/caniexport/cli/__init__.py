@@ -90,7 +90,7 @@ class Commands(WholeSentences):
             if len(args[0].split()) > 1:
                 why = f"caniexport why {shlex.quote(args[0])}"
                 raise click.UsageError(f"a question, or an error, is answered by: {why}", ctx)
-            raise click.UsageError(str(names.unknown("command", args[0], COMMANDS)), ctx)
+            raise click.UsageError(str(names.unknown_name("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

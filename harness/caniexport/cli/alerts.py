@@ -83,28 +83,28 @@ def command(
 
     home = homes.find()
     listed, kept = expectations or home.root / homes.EXPECTATIONS, states or home.root / homes.STATES
-    entries = expected.read(listed) if expectations or listed.exists() else []
+    entries = expected.read_expectations(listed) if expectations or listed.exists() else []
     if releases:
         if baseline or current or save or acknowledge or webhook or form not in ("text", "json"):
             raise click.UsageError("--torch compares releases of one dataset: only --expectations, --states go with it")
         dataset = open_dataset(home)
         named = release_names(dataset, releases)
-        found = select_releases(compare_releases(dataset, entries, known.read(kept), named), named)
+        found = select_releases(compare_releases(dataset, entries, known.read_states(kept), named), named)
         print_answer(alerts_answer(found), whole=whole, as_json=as_json or form == "json")
         return
     if webhook is not None:
-        hook.checked(webhook)
-    noted = _acknowledged(known.read(kept), acknowledge)
+        hook.check_url(webhook)
+    noted = _acknowledged(known.read_states(kept), acknowledge)
     with ExitStack() as stack:
-        before, after = baselines.sides(home, baseline, current, stack)
+        before, after = baselines.open_states(home, baseline, current, stack)
         compared = compare(before, after, entries, noted, datetime.now(UTC).date())
         problems = dict.fromkeys((*before[1].problems, *after[1].problems))
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
     answer = alerts_answer(compared)
     if save or acknowledge:
-        replace_file(kept, known.text(compared.known).encode())
-    if webhook is not None and (problem := hook.send(webhook, rendered(answer))):
+        replace_file(kept, known.format_states(compared.known).encode())
+    if webhook is not None and (problem := hook.send_json(webhook, rendered(answer))):
         output.say(f"caniexport: warning: {problem}")
     if as_json or form in ("json", "text"):
         print_answer(answer, whole=whole, as_json=as_json or form == "json")
@@ -115,16 +115,16 @@ def command(
 
 def _written(form: str, found: Comparison, answer: Answer) -> str:
     """The answer in a format for other programs."""
-    from caniexport.alerts.formats import atom, github
+    from caniexport.alerts.formats import format_atom, format_github
     from caniexport.render.markdown import markdown
 
     match form:
         case "markdown":
             return markdown(answer)
         case "github":
-            return github(found, answer)
+            return format_github(found, answer)
         case _:
-            return atom(((alert, found.measured_at) for alert in found.alerts), found.measured_at)
+            return format_atom(((alert, found.measured_at) for alert in found.alerts), found.measured_at)
 
 
 def _acknowledged(known: Sequence[Alert], ids: tuple[str, ...]) -> list[Alert]:

@@ -28,8 +28,8 @@ def audit_published(*, seed: int | None, save: bool, as_json: bool, **asked: Any
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     found = run.audit(run.AuditOptions(home, seed=seed, **asked), output.say)
     if save:
-        saved.save(home.writable_results(), found)
-    output.report(saved.rows(found), _lines(found, seed), as_json)
+        saved.save_audit(home.writable_results(), found)
+    output.report(saved.audit_rows(found), _lines(found, seed), as_json)
     if any(item.differing or item.problem for item in found):
         click.get_current_context().exit(1)
 

@@ -39,11 +39,11 @@ def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> No
     is made and removed; one that cannot be installed is passed over. Interrupted and started again, it
     continues where it stopped.
     """
-    from caniexport.bisect.probe import Question, answer
+    from caniexport.bisect.probe import BisectQuestion, answer_bisection
 
     home = homes.find()
-    dataset, question = open_dataset(home), Question(**asked)
-    found = answer(question, home, dataset, disk_budget=disk_budget, timeout=timeout, say=output.say)
+    dataset, question = open_dataset(home), BisectQuestion(**asked)
+    found = answer_bisection(question, home, dataset, disk_budget=disk_budget, timeout=timeout, say=output.say)
     output.answer(found, show, as_json)
 
 

@@ -81,7 +81,7 @@ def pack(
     dataset = open_dataset(place)
     torch = release_names(dataset, releases)
     wanted = select_bundles(dataset, place, torch, case_names(place, cases), exporters, opsets)
-    report = bundles.pack(output, wanted, place.local / "bundles", per_opset=per_opset)
+    report = bundles.pack_bundles(output, wanted, place.local / "bundles", per_opset=per_opset)
     missing = [describe_missing(report.missing).removeprefix("; ")] if report.missing else []
     out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
 
@@ -89,7 +89,7 @@ def pack(
 def _pack_node_tests(file: Path, onnx: str, per_opset: bool, as_json: bool) -> None:
     from caniexport.bundles import node_tests
 
-    report = node_tests.pack(file, onnx, per_opset=per_opset)
+    report = node_tests.pack_node_tests(file, onnx, per_opset=per_opset)
     out.report(report, _packed(report, f"of onnx {onnx}"), as_json)
 
 
@@ -133,7 +133,7 @@ def run(
     Archive(file)
     place = home.find()
     versioned = "==" in runtime or runtime[-1:].isdigit()
-    found = runtime_releases.chosen([runtime], provider) if versioned else ()
+    found = runtime_releases.choose_releases([runtime], provider) if versioned else ()
     if found:
         options = ReplayOptions(
             home=place,

@@ -289,7 +289,7 @@ def _measure_replays(
     from caniexport.measure.job import ReplayOptions
     from caniexport.measure.replays import measure_replays
 
-    chosen = runtime_releases.chosen(runtimes, provider)
+    chosen = runtime_releases.choose_releases(runtimes, provider)
     torch = release_names(open_dataset(asked["home"]), releases)
     options = ReplayOptions(runtimes=chosen, torch=torch, provider=provider, **asked)
     show_reports(measure_replays(options, output.say), as_json)
@@ -327,14 +327,14 @@ def _held_back(home: Home, asked: Sequence[Release]) -> frozenset[str]:
 
 def _sample(home: Home, asked: Sequence[Release], count: int, seed: int) -> frozenset[str]:
     """Names of published cells drawn by a seed, of the releases asked for or of all."""
-    from caniexport.audit.sample import draw, published
+    from caniexport.audit.sample import draw_sample, read_published
     from caniexport.model import releases
     from caniexport.store import Dataset
 
     dataset, cases = Dataset.open(home.published, None), home.read_cases()
     wanted = {release.torch for release in asked or releases.read_table()}
-    known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
-    return frozenset(cell.name for cell in draw(known, count, seed))
+    known = [cell for release in sorted(wanted) for cell in read_published(dataset, release, cases)]
+    return frozenset(cell.name for cell in draw_sample(known, count, seed))
 
 
 def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:

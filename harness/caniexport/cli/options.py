@@ -222,7 +222,7 @@ def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dic
     def nearest(asked: str) -> str:
         if asked == "all" or versions.is_range(asked):
             return asked
-        found, told = versions.resolve_told(asked, Inventory.of(dataset).torch)
+        found, told = versions.resolve_with_note(asked, Inventory.of(dataset).torch)
         if told:
             tell(told)
         return found if told else asked
@@ -296,7 +296,7 @@ def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
 
 def release_names(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
     """The measured releases that these words name; none for all. Raises :class:`UnknownName`."""
-    measured = [torch for (torch,) in dataset.grouped(("torch",), {}) if torch]
     if "all" in asked:
         return ()
+    measured = [torch for (torch,) in dataset.distinct(("torch",)) if torch]
     return tuple(torch for text in asked for torch in versions.resolve_each(text, measured))

@@ -59,4 +59,4 @@ def settings_used(context: click.Context, but: frozenset[str]) -> str:
     found: ProjectSettings | None = context.meta.get(_SETTINGS)
     options = _OPTIONS.get(context.info_name or "", {})
     used = [key for key, option in options.items() if option not in but and is_setting(context, option)]
-    return found.told(*used) if found and used else ""
+    return found.describe(*used) if found and used else ""

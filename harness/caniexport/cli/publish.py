@@ -21,7 +21,7 @@ from caniexport.cli.options import (
     releases_option,
     workers_option,
 )
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.home import Home, holds_dataset
 from caniexport.home.data_package import write_next_version
 from caniexport.model.made_cases import OPERATORS
@@ -100,7 +100,7 @@ def _verify(home: Home, as_json: bool) -> None:
 
     place = home.published / digests.NAME
     missing = [] if place.is_file() else [f"{place}: not there; publishing was cut off, or there is no dataset"]
-    faults = [*missing, *digests.faults(home.published)]
+    faults = [*missing, *digests.find_faults(home.published)]
     output.report(faults, faults or [f"every file is what {place} says"], as_json)
     if faults:
         click.get_current_context().exit(1)
@@ -149,7 +149,7 @@ def _lines(report: PublishReport, check: bool) -> Iterator[str]:
         yield f"{count} rows left out: {reason}"
     for run, gate in report.quarantined.items():
         yield f"{run} is held back: {gate}"
-    settled = {rule.sentence for rule in rules().values() if rule.settles}
+    settled = {rule.sentence for rule in read_rules().values() if rule.settles}
     for reason, names in report.held.items():
         way_out = WAY_OUT if reason in settled else BROKEN_RULE
         yield f"{_rows(names)} held back: {reason} ({way_out})"

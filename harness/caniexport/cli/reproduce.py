@@ -27,11 +27,11 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
     It is a cell that does not work, if any does not; --torch, --exporter and --opset name it exactly.
     `uv run --script FILE` makes the environment and shows the same status and the same error.
     """
-    from caniexport.reproduce.find import reproduction
+    from caniexport.reproduce.find import find_reproduction
 
     home = homes.find()
     asked = read_filters("reproduce", {**given, "case": case})
-    found = reproduction(open_dataset(home), home.read_cases(), asked)
+    found = find_reproduction(open_dataset(home), home.read_cases(), asked)
     _say(found)
     if output is not None:
         _write(output, found.script)

@@ -114,5 +114,5 @@ def _setting(point: dict[str, str]) -> dict[str, str]:
     own = read_settings(Path.cwd())
     used = [key for key in ("torch", "opset", "exporter", "runtime") if getattr(own, key) and key not in point]
     if used:
-        tell(own.told(*used))
+        tell(own.describe(*used))
     return {key: getattr(own, key) for key in used}

@@ -110,7 +110,7 @@ def _group_by_file(corpus: Mapping[str, LoadedCase]) -> dict[Path, dict[str, Loa
         for path in sorted(folder.glob("*.toml")):
             if not (folder.parent / f"{path.stem}.py").is_file():
                 themes = [other.stem for other in folder.parent.glob("*.py")]
-                raise CorpusError(f"{path}: {names.unknown('case file', path.stem, themes)}")
+                raise CorpusError(f"{path}: {names.unknown_name('case file', path.stem, themes)}")
     return found
 
 
@@ -198,4 +198,4 @@ def _require_known(kind: str, given: Iterable[str], known: Iterable[str]) -> Non
     known = list(known)
     for name in given:
         if name not in known:
-            raise names.unknown(kind, name, known)
+            raise names.unknown_name(kind, name, known)

@@ -197,7 +197,7 @@ def _check_upstream(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
     named = {source for item in corpus.values() for source in item.cls.sources}
     for source in upstream.read_threads(corpus):
         if source not in named:
-            near = ", ".join(names.nearest(source, named)[:1])
+            near = ", ".join(names.find_nearest(source, named)[:1])
             yield LintFinding(
                 upstream.FILE, "upstream", f"no case names {source}" + (f" (nearest: {near})" if near else "")
             )

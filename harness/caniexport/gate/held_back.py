@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from caniexport.gate.rules import rules
+from caniexport.gate.rules import read_rules
 from caniexport.gate.staging import Staging
 
 
@@ -21,7 +21,7 @@ def cells_to_settle(published: Path, local: Path) -> list[str]:
 def moved_cells(published: Path, local: Path, torch: str) -> list[str]:
     """Names of the local cells of a release that came out otherwise than they were published."""
     with Staging.open(published, local, torch=torch) as staging:
-        return [place["label"] for (place,) in staging.fetch(rules()["moved"].query)]
+        return [place["label"] for (place,) in staging.fetch(read_rules()["moved"].query)]
 
 
 def differing_variants(environment: Mapping[str, Any]) -> set[tuple[str, str, str]]:

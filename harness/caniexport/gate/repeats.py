@@ -51,7 +51,7 @@ class Sample(NamedTuple):
         return len(self.alone) + len(self.together)
 
 
-def sample(cells: Sequence[Cell], count: int, seed: str) -> Sample:
+def draw_sample(cells: Sequence[Cell], count: int, seed: str) -> Sample:
     """About ``count`` cells drawn at random, the same for the same seed, in the order of the plan."""
     draw, count = random.Random(seed), min(count, len(cells))
     together = _neighbours(cells, count // 2, draw)
@@ -88,26 +88,26 @@ def _single(cells: Sequence[Cell], count: int, draw: random.Random) -> set[str]:
     return {cell.key for cell in [*slow, *quick[: max(0, count - len(slow))]]}
 
 
-def differing(first: Iterable[Row], second: Iterable[Row]) -> tuple[int, list[str]]:
+def find_differing(first: Iterable[Row], second: Iterable[Row]) -> tuple[int, list[str]]:
     """How many cells both have, and those that differ: ``case/variant/exporter/opset: status pass, fail; ...``."""
-    both = list(pairs(first, second))
+    both = list(pair_rows(first, second))
     return len(both), [line for line in (_difference(one, other) for one, other in both) if line]
 
 
-def pairs(first: Iterable[Row], second: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+def pair_rows(first: Iterable[Row], second: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
     """The two rows of each cell that both have."""
-    before = {identity(row): row for row in first}
-    return ((before[identity(row)], row) for row in second if identity(row) in before)
+    before = {row_identity(row): row for row in first}
+    return ((before[row_identity(row)], row) for row in second if row_identity(row) in before)
 
 
 def _difference(one: Row, other: Row) -> str:
     columns = [name for name in COMPARED if one.get(name) != other.get(name)]
     if not columns:
         return ""
-    name = "/".join("default" if part is None else str(part) for part in identity(one))
+    name = "/".join("default" if part is None else str(part) for part in row_identity(one))
     return f"{name}: " + "; ".join(f"{column} {one.get(column)}, {other.get(column)}" for column in columns)
 
 
-def identity(row: Row) -> tuple[Any, ...]:
+def row_identity(row: Row) -> tuple[Any, ...]:
     """What names a row within its release."""
     return (row["case"], row["variant"], row["exporter"], row["opset"])

@@ -23,7 +23,7 @@ class GateRule(NamedTuple):
 
 
 @cache
-def rules() -> dict[str, GateRule]:
+def read_rules() -> dict[str, GateRule]:
     """Every rule by its name, the gravest first."""
     text = resources.files("caniexport.gate").joinpath("gate.sql").read_text(encoding="utf-8")
     found = re.findall(r"^-- rule ([a-z-]+)((?: withdraws| settles)*): (.+)\n((?s:.*?));$", text, re.MULTILINE)

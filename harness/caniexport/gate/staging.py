@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport import versions
-from caniexport.gate.rules import GateRule, rules
+from caniexport.gate.rules import GateRule, read_rules
 from caniexport.home import PROFILES
 from caniexport.model import plan, releases
 from caniexport.model.errors import StoreError, UnknownName
@@ -63,7 +63,7 @@ class Staging:
     def __init__(
         self, folder: Path, published: Path, local: Path, corpus: Mapping[str, LoadedCase] | None, torch: str | None
     ) -> None:
-        self.database = sql.bounded(folder)
+        self.database = sql.open_bounded(folder)
         #: a sentence for each local file that cannot be read
         self.problems: list[str] = []
         self._sides = (published, local)
@@ -105,7 +105,7 @@ class Staging:
     def flaws(self) -> list[Flaw]:
         """The chosen rows that break a rule, each with the gravest."""
         found: dict[int, Flaw] = {}
-        for rule in rules().values():
+        for rule in read_rules().values():
             for (place,) in self.fetch(rule.query):
                 found.setdefault(place["line"], Flaw(**place, rule=rule))
         return list(found.values())
@@ -146,7 +146,7 @@ class Staging:
         self.database.execute(view.format(self._rows(table, [name])))
         has_rows = bool(self.fetch(f"SELECT 1 FROM {table} LIMIT 1"))
         if has_rows:
-            writer.copy(
+            writer.copy_rows(
                 self.database, f"SELECT *{f' REPLACE ({replaced})' if replaced else ''} FROM {table}", path, table
             )
         self.database.execute(view.format(self._rows(table, self.names)))
@@ -159,7 +159,7 @@ class Staging:
             if not sides or path.parent in sides:
                 line = f"file_row_number + {number * _LINES} AS line"
                 parts.append(f"SELECT * EXCLUDE (filename, file_row_number), {line} FROM {sql.files([path])}")
-        return f"SELECT * EXCLUDE line FROM ({which_row.taken(' UNION ALL BY NAME '.join(parts), table)})"
+        return f"SELECT * EXCLUDE line FROM ({which_row.choose_rows(' UNION ALL BY NAME '.join(parts), table)})"
 
     def paths(self, name: str) -> list[Path]:
         """The files of a name that can be read, the published one first."""
@@ -197,7 +197,7 @@ class Staging:
             for path in (side / name for name in (*self.names, "environments.parquet", "messages.parquet")):
                 try:
                     if path.is_file():
-                        files.read(path)
+                        files.read_to_end(path)
                 except StoreError as error:
                     if side == self._sides[0]:
                         raise StoreError(f"{error}; restore it (git checkout) before publishing") from error
@@ -275,7 +275,7 @@ class Staging:
             )
             known = f"is_local AND EXISTS (FROM rival p WHERE NOT p.is_local AND {same})"
             left = f"FROM rival r WHERE line NOT IN (FROM gone) AND NOT ({known})"
-            execute(f"CREATE OR REPLACE TABLE taken AS {which_row.taken(left, table, _ONE_EACH[table])}")
+            execute(f"CREATE OR REPLACE TABLE taken AS {which_row.choose_rows(left, table, _ONE_EACH[table])}")
             newest = (
                 "LEFT JOIN (SELECT \"case\", variant, arg_max(coalesce(t.case_hash, ''), (coalesce(t.case_hash = "
                 "v.case_hash, false), coalesce(epoch_us(measured_at), 0), coalesce(t.case_hash, ''))) AS case_hash "

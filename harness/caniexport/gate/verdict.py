@@ -64,7 +64,7 @@ class JudgedRun:
 Check = Callable[[JudgedRun], Iterator[str]]
 
 
-def judge(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
+def judge_run(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
     """``good``, or ``quarantined: `` with the first reason found; the arguments are as for :class:`JudgedRun`.
 
     ``table`` says what the rows are of: ``cells`` or ``runs``.

@@ -36,7 +36,7 @@ LARGEST_LIST = 8 * 1024 * 1024
 class Home:
     """The places a command reads from and writes to; ``root`` is where ``measure`` runs tox.
 
-    An installed package is never written to: beside it the user has ``own_cases``, which are read after ``cases``, and
+    An installed package is never written to. The user has ``own_cases``, which are read after ``cases``, and
     ``own_results``, which ``publish`` makes and which are then ``published``. Both are ``None`` in a checkout.
     """
 
@@ -48,13 +48,13 @@ class Home:
     own_cases: Path | None = None
     own_results: Path | None = None
     #: case files of another folder that go along: the canaries
-    beside: tuple[Path, ...] = ()
+    more_cases: tuple[Path, ...] = ()
 
     @property
     def corpora(self) -> tuple[Path, ...]:
         """The folders and files that cases are read from."""
         own = self.own_cases
-        return (self.cases, *([own] if own is not None and _has_cases(own) else []), *self.beside)
+        return (self.cases, *([own] if own is not None and _has_cases(own) else []), *self.more_cases)
 
     def of_corpus(self, corpus: str) -> Home:
         """The places of a corpus's cases and datasets. Raises :class:`UnknownName` for one that is not there."""
@@ -70,11 +70,11 @@ class Home:
             local=self.local / corpus,
             own_cases=None,
             own_results=own,
-            beside=(self.cases / _CANARY,),
+            more_cases=(self.cases / _CANARY,),
         )
 
     def of(self, profile: str) -> Home:
-        """The places of a profile's datasets, each beside that of ``newest``."""
+        """Return the places of a profile's datasets."""
         if profile == NEWEST:
             return self
         folders = [self.published, self.local, *filter(None, [self.own_results])]
@@ -83,7 +83,7 @@ class Home:
 
     @property
     def environments(self) -> Path:
-        """The folder of tox's environments: beside an installed package, the user's project may have its own `.tox`."""
+        """The folder of tox's environments; with an installed package the user's project may have its own `.tox`."""
         return (self.root / "results-local" if self.own_results else self.root) / ".tox"
 
     @property

@@ -1,7 +1,7 @@
 """Versions of the published dataset, and the package ``caniexport-data`` that carries it where there is no checkout.
 
 A version is the day on which rows were published, ``2026.11.23``, and ``2026.11.23.1`` the second time on one day. It
-lies beside the rows in ``VERSION``, with the number of the row contract that they are written under.
+lies with the rows in ``VERSION``, with the number of the row contract that they are written under.
 """
 
 from __future__ import annotations

@@ -126,9 +126,9 @@ class ErrorIndex:
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
         """The index of a dataset, made when it is first asked for."""
-        if "errors" not in dataset.beside:
-            dataset.beside["errors"] = cls(dataset)
-        made: Self = dataset.beside["errors"]
+        if "errors" not in dataset.cache:
+            dataset.cache["errors"] = cls(dataset)
+        made: Self = dataset.cache["errors"]
         return made
 
     @cached_property

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from caniexport.gate.repeats import pairs
+from caniexport.gate.repeats import pair_rows
 from caniexport.measure.settle import copy_bundles, with_texts, write_run
 from caniexport.measure.tox_calls import run_again
 from caniexport.model.status import MEASURED, Exporter, Status
@@ -51,7 +51,7 @@ def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell])
             shutil.rmtree(folder, ignore_errors=True)
             run_again(job, wanted, folder, ["--apart", "--bare"])
         datasets = [Dataset.open(None, folder) for folder in folders]
-        both = pairs(*(dataset.records("cells") for dataset in datasets))
+        both = pair_rows(*(dataset.records("cells") for dataset in datasets))
         rows = [
             {**settle_row(*pair), "run_id": job.run_id} for pair in both if {row["status"] for row in pair} <= _MEASURED
         ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from caniexport.gate.held_back import differing_variants, moved_cells
-from caniexport.gate.repeats import sample
+from caniexport.gate.repeats import draw_sample
 from caniexport.machine import interpreters
 from caniexport.measure.apart import settle_apart
 from caniexport.measure.describe import write_cases
@@ -240,7 +240,7 @@ def _measure_again(job: CellsJob) -> Path | None:
     if job.options.shard:
         count = max(count // job.options.shard.of, min(count, _REPEATED_OF_A_SHARD))
     shutil.rmtree(local, ignore_errors=True)
-    drawn = sample(job.todo, count, job.run_id)
+    drawn = draw_sample(job.todo, count, job.run_id)
     ways = ((drawn.alone, ["--apart", "--bare"]), (drawn.together, ["--reverse"]))
     return local if all(run_again(job, cells, local, how) == 0 for cells, how in ways if cells) else None
 

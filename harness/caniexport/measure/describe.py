@@ -36,7 +36,7 @@ def write_cases(home: Home, corpus: Mapping[str, LoadedCase]) -> None:
     home.local.mkdir(parents=True, exist_ok=True)
     with dataset_lock(home.local):
         if rows or (home.local / "cases.parquet").exists():
-            writer.write(home.local / "cases.parquet", "cases", rows)
+            writer.write_rows(home.local / "cases.parquet", "cases", rows)
         for table in ("claims", "sources"):  # older versions of this program judged them here
             if (home.local / f"{table}.parquet").exists():
-                writer.write(home.local / f"{table}.parquet", table, [])
+                writer.write_rows(home.local / f"{table}.parquet", table, [])

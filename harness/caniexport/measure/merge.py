@@ -55,7 +55,7 @@ def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None)
     for folder in folders:
         source = Dataset.open(None, folder)
         environments = {(row["env_id"], row["run_id"]): row for row in source.records("environments")}
-        refused = Gates(environments.values()).quarantined
+        refused = Gates(environments.values()).is_quarantined
         found: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
         for table in ("cells", "runs"):
             for row in source.records(table):

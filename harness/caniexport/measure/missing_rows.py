@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from caniexport.gate.repeats import identity
+from caniexport.gate.repeats import row_identity
 from caniexport.measure.job import utc_now
 from caniexport.model.canaries import find_surprises
 from caniexport.model.messages import describe
@@ -26,7 +26,7 @@ def make_missing_rows(job: CellsJob, rows: Sequence[Row], reason: str) -> list[R
     """
     if not rows:
         return [_missing_row(job, None, reason or "the environment wrote no row")]
-    measured = {identity(row) for row in rows}
+    measured = {row_identity(row) for row in rows}
     lost = [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
     surprise = next(find_surprises(rows), "")
     why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"

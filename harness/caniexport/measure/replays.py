@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
+from caniexport.bundles.pack import COLUMNS, PackedBundle, find_bundles, pack_bundles
 from caniexport.machine import interpreters
 from caniexport.measure.done import find_done_replays, open_done, take_turn
 from caniexport.measure.job import ReplaysJob, RunReport
@@ -71,14 +71,14 @@ def select_bundles(
     if cases:
         names = frame["case"] + "/" + frame["variant"]
         frame = frame[frame["case"].isin(list(cases)) | names.isin(list(cases)) | (frame["corpus"] == "canary")]
-    return entries(frame, home.read_cases())
+    return find_bundles(frame, home.read_cases())
 
 
 def _pack(options: ReplayOptions, say: Callable[[str], None]) -> Path:
     dataset, file = Dataset.open(options.home.published, options.home.local), options.home.local / "bundles.zip"
     file.parent.mkdir(parents=True, exist_ok=True)
     found = select_bundles(dataset, options.home, options.torch, options.cases, options.exporters, options.opsets)
-    report = pack(file, found, options.home.local / "bundles")
+    report = pack_bundles(file, found, options.home.local / "bundles")
     say(f"{report.bundles} bundles for {report.cells} cells" + describe_missing(report.missing))
     return file
 

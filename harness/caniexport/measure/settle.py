@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from caniexport.gate.repeats import differing
-from caniexport.gate.verdict import judge
+from caniexport.gate.repeats import find_differing
+from caniexport.gate.verdict import judge_run
 from caniexport.model.canaries import is_canary
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
@@ -65,7 +65,7 @@ def settle(
         return SettledRun([], "not measured", {}, environment)
     if again is not None:
         second = Dataset.open(None, again).records("cells")
-        environment["repeated"], environment["differing"] = differing(written, second)
+        environment["repeated"], environment["differing"] = find_differing(written, second)
     rows = [*written, *(row for row, _ in due)]
     problem = write_run(job, environment, due, len(job.todo), written)
     interrupted = () if problem else _judge_interrupted(job, environment, rows)
@@ -92,7 +92,7 @@ def judge_rows(table: str, rows: Sequence[Row], environment: Row, planned: int, 
     """``good``, or why the rows of a run may not be published."""
     if table == "runs" and rows[0]["bundle"] is None:
         return f"not measured: {rows[0]['signature']}"
-    return judge(table, rows, environment, planned, pins)
+    return judge_run(table, rows, environment, planned, pins)
 
 
 def with_verdict(environment: Row, word: str, rows: Iterable[Row], planned: int | None) -> Row:

@@ -42,7 +42,7 @@ def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
     newest = f"torch{releases.read_table()[-1].minor}-cpu"
     core_conf.loaders.insert(0, MemoryLoader(env_list=EnvList([newest])))
     for name in tox_extend_envs():
-        runtime, target = runtime_releases.target(name), releases.parse_environment_name(name)
+        runtime, target = runtime_releases.find_target(name), releases.parse_environment_name(name)
         if runtime is not None:
             state.conf.memory_seed_loaders[name].append(
                 _make_runtime_loader(name, runtime, Path(core_conf["tox_root"]))
@@ -94,4 +94,6 @@ def _find_asked() -> list[str]:
     """Names of ours on tox's command line or in ``TOXENV``."""
     words = [*sys.argv[1:], os.environ.get("TOXENV", "")]
     names = [name for word in words for name in word.removeprefix("-e").split(",")]
-    return [name for name in names if releases.parse_environment_name(name).release or runtime_releases.target(name)]
+    return [
+        name for name in names if releases.parse_environment_name(name).release or runtime_releases.find_target(name)
+    ]

@@ -24,7 +24,9 @@ def picture(kept: Kept, row: Mapping[str, Any]) -> Picture:
         return Picture()
     if graph := kept.graph(row["bundle"]):
         return Picture(drawing(graph))
-    return Picture(None, nearest(row, kept.answer(graphs.elsewhere, row["case"], row["variant"], row["exporter"])))
+    return Picture(
+        None, nearest(row, kept.answer(graphs.find_points_with_graph, row["case"], row["variant"], row["exporter"]))
+    )
 
 
 def nearest(row: Mapping[str, Any], places: Sequence[tuple[str, int | None]]) -> tuple[str, int | None] | None:

@@ -233,14 +233,14 @@ class Form:
         for item in items:
             try:
                 if name in setting.RELEASES and item not in known:
-                    value, told = versions.resolve_told(item, known)
+                    value, told = versions.resolve_with_note(item, known)
                     self.warnings += filter(None, (told,))
                 else:
                     given = exporter_name(item) if name.endswith("exporter") else item
                     value = names.require(kind or name, given, known)
                 found.add(value)
             except UnknownName as error:
-                is_told = linked and names.nearest(item, known)
+                is_told = linked and names.find_nearest(item, known)
                 self.warnings.append(f"unknown {kind or name} {item!r}" if is_told else str(error))
         if items and not found:
             self._missing[name] = setting.near(name, items[0], known)
@@ -312,7 +312,9 @@ class Form:
         """The page with the filters read so far; ``more`` are the switches of :class:`Page`."""
         bars = tuple(tuple(bar) for bar in self.bars)
         known = _EVERYWHERE | self.read
-        unknown = [str(names.unknown("parameter", name, sorted(known))) for name in self.asked if name not in known]
+        unknown = [
+            str(names.unknown_name("parameter", name, sorted(known))) for name in self.asked if name not in known
+        ]
         warnings = tuple(dict.fromkeys((*self.warnings, *unknown)))
         is_shown = self._chosen.issuperset(self.mine.address)
         told = ", ".join(filter(None, about))

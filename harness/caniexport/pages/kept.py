@@ -52,7 +52,7 @@ class Kept(Dataset):
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""
         try:
-            return self.answer(graphs.find, self.folder("local"), bundle)
+            return self.answer(graphs.find_graph, self.folder("local"), bundle)
         except StoreError as error:
             self._problems.append(str(error))
             return None
@@ -60,7 +60,7 @@ class Kept(Dataset):
     def graph_here(self, bundle: str) -> Graph | None:
         """The same, of the bundles on this machine alone."""
         local = self.folder("local")
-        return self.graph(bundle) if local is not None and graphs.file_of(local, bundle).is_file() else None
+        return self.graph(bundle) if local is not None and graphs.locate_bundle(local, bundle).is_file() else None
 
     def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
         """``question(self, *asked)``, kept; ``asked`` must be hashable."""

@@ -129,11 +129,11 @@ def near(name: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
             return tuple(versions.neighbours(versions.parse(asked), (text for text in known if text[:1].isdigit())))
     except UnknownName:
         pass
-    return tuple(names.nearest(asked, known))
+    return tuple(names.find_nearest(asked, known))
 
 
 def _patch(item: str, known: Inventory) -> tuple[str, str]:
-    return versions.resolve_told(item, known.torch)
+    return versions.resolve_with_note(item, known.torch)
 
 
 def _torch(item: str, known: Inventory) -> Sequence[str]:

@@ -31,7 +31,7 @@ def unfound(form: Form, kept: Kept, page: str, what: str, query: str) -> Markup:
 def nearest_names(kept: Kept, query: str) -> Sequence[str]:
     """The known names most like each name in the text, those that are the most like theirs first."""
     known = _known(Inventory.of(kept))
-    near = [names.nearest(part, known) for part in _NAME.findall(query)]
+    near = [names.find_nearest(part, known) for part in _NAME.findall(query)]
     together = (name for nth in zip_longest(*near) for name in nth if name)
     return list(dict.fromkeys(together))[:_SHOWN]
 

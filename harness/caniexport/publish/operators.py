@@ -51,13 +51,13 @@ def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
     measured = sorted(
         (str(torch) for (torch,) in dataset.distinct(("torch",), {"corpus": (OPERATORS,)})), key=parse_release
     )
-    fresh = {release: list(summarised(release, _cells(dataset, release), entries)) for release in measured}
+    fresh = {release: list(summarize(release, _cells(dataset, release), entries)) for release in measured}
     path = home.published / f"{NAME}.parquet"
     rows = [row for row in Dataset.open(home.published, None).records(NAME) if row["torch"] not in fresh]
     rows += [row for found in fresh.values() for row in found]
     if write and rows:
-        with digests.rewriting(home.published):
-            writer.write(path, NAME, rows)
+        with digests.update_manifest(home.published):
+            writer.write_rows(path, NAME, rows)
     size = path.stat().st_size if path.is_file() else 0
     counts = {release: sum(row["torch"] == release for row in rows) for release in {row["torch"] for row in rows}}
     return OperatorsReport(
@@ -65,7 +65,7 @@ def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
     )
 
 
-def summarised(
+def summarize(
     release: str, cells: Iterable[tuple[Any, ...]], entries: Iterable[DatabaseEntry]
 ) -> Iterator[dict[str, Any]]:
     """The rows of a release: of its cells (columns ``case`` to ``ops``), and of what the table leaves out."""
@@ -76,7 +76,7 @@ def summarised(
         groups.setdefault((op, dtype, form, exporter, opset), []).append(CallRow(sample, *ended))
     for (op, dtype, form, exporter, opset), calls in groups.items():
         place = {"torch": release, "op": op, "dtype": dtype, "form": form, "exporter": exporter, "opset": opset}
-        yield {**place, **_judged(calls), "arguments": _arguments(known.get(op), form, calls)}
+        yield {**place, **_judge(calls), "arguments": _arguments(known.get(op), form, calls)}
     for entry in known.values():
         for dtype, reason in entry.left_out.items():
             yield {
@@ -103,8 +103,8 @@ def _arguments(entry: DatabaseEntry | None, form: str | None, calls: Sequence[Ca
     return "\n".join(f"{name}: {entry.arguments.get(name, '')}" for name in _SAMPLES if name in samples)
 
 
-def _judged(calls: Sequence[CallRow]) -> dict[str, Any]:
-    """What is said of the calls of one place. Those that torch itself refuses asked nothing of the exporter."""
+def _judge(calls: Sequence[CallRow]) -> dict[str, Any]:
+    """Return the result of the calls at one point; calls that torch itself refuses do not count."""
     asked = [call for call in calls if call.stage != Stage.EAGER.value]
     in_order = sorted(asked or calls, key=lambda call: _SAMPLES.index(call.sample))
     bad = next((call for call in in_order if call.status not in _WORKS), None)

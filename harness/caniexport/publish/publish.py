@@ -26,7 +26,7 @@ from caniexport.model.errors import StoreError
 from caniexport.store import digests, files, graphs, sql, which_row, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import compact, dataset_lock
-from caniexport.store.declared import gather
+from caniexport.store.declared import read_declared
 from caniexport.store.journal_reader import journals
 from caniexport.store.schema import columns, normalise
 
@@ -87,7 +87,7 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase], *, w
     its rows.
     """
     compacted = compact(local)
-    for fault in digests.faults(published):
+    for fault in digests.find_faults(published):
         raise StoreError(fault)
     with (
         dataset_lock(local),
@@ -205,7 +205,7 @@ class _Publication:
         records = {case: documented.records for case, documented in self._documents.items()}
         self._add_rows("cases", case_rows(self._corpus, records))
         self._add_rows("sources", upstream.make_rows(self._corpus))
-        sql.insert(database, "fresh_declared", "declared", list(gather(self._local, problems)))
+        sql.insert(database, "fresh_declared", "declared", list(read_declared(self._local, problems)))
         declared = (
             f"SELECT * FROM ({self._before('declared')}) WHERE release NOT IN (SELECT release FROM fresh_declared) "
             "UNION ALL BY NAME SELECT * EXCLUDE line FROM fresh_declared"
@@ -221,7 +221,7 @@ class _Publication:
         if not path.is_file():
             return sql.empty(table)
         try:
-            files.read(path)
+            files.read_to_end(path)
         except StoreError as error:
             raise StoreError(f"{error}; restore it (git checkout) before publishing") from error
         listed = f"SELECT * EXCLUDE (filename, file_row_number) FROM {sql.files([path])}"
@@ -242,16 +242,16 @@ class _Publication:
             self._new += [(name, None)] if path.is_file() else []
         elif not path.is_file() or self._staging.fetch(differs):
             made = self._made / folder / name
-            writer.copy(database, query, made, table)
+            writer.copy_rows(database, query, made, table)
             self._new.append((name, made))
 
     def _replace(self) -> None:
         """Replace the files that change, and write ``MANIFEST``."""
-        with digests.rewriting(self._published):
+        with digests.update_manifest(self._published):
             for name, made in self._new:
                 path = self._published / name
                 if made is None:
-                    writer.guarded(path, path.unlink)
+                    writer.do_on_disk(path, path.unlink)
                 else:
                     writer.replace_file(path, made.read_bytes())
 
@@ -275,7 +275,7 @@ class _Publication:
         query = f'CREATE TABLE file_of AS SELECT DISTINCT "case" AS of, bundle FROM cells WHERE "case" IN {names}'
         execute(query, [sorted(cases)])
         rows = "SELECT *, '' AS origin FROM runs SEMI JOIN file_of USING (bundle)"
-        taken = which_row.taken(rows, "runs", which_row.REPLAY)
+        taken = which_row.choose_rows(rows, "runs", which_row.REPLAY)
         execute(f"CREATE TABLE replays_of AS SELECT r.*, of FROM ({taken}) r JOIN file_of USING (bundle)")
 
     def _replays(self, case: str) -> list[dict[str, Any]]:
@@ -295,7 +295,7 @@ class _Publication:
             'FROM cells WHERE bundle IS NOT NULL GROUP BY file, "case", variant, exporter'
         )
         new = self._staging.fetch(f"FROM drawn ANTI JOIN ({before}) USING (bundle)")
-        rows, damaged = graphs.gathered(self._local, (bundle for (bundle,) in new))
+        rows, damaged = graphs.read_new_graphs(self._local, (bundle for (bundle,) in new))
         problems += damaged
         sql.insert(database, "new_graphs", "graphs", rows)
         kept = f"SELECT * FROM ({before}) SEMI JOIN drawn USING (bundle)"

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from caniexport.reproduce.source import definitions
-from caniexport.reproduce.values import Source, written
+from caniexport.reproduce.source import find_definitions
+from caniexport.reproduce.values import Source, format_value
 
 _PLAIN = Path(__file__).with_name("plain.py").read_text(encoding="utf-8")
 _SCRIPT = "torch.jit.script("
@@ -28,7 +28,7 @@ class _Name(Source):
 
     def __call__(self, *given: Any, **named: Any) -> _Name:
         if self in ("torch.onnx.export", "torch.onnx.dynamo_export"):
-            lines = [*map(repr, given), *(f"{name}={written(value, indent=8)}" for name, value in named.items())]
+            lines = [*map(repr, given), *(f"{name}={format_value(value, indent=8)}" for name, value in named.items())]
             lines = [line.replace(f"{_REST}=", "", 1) if line.startswith(_REST) else line for line in lines]
             return _Name(f"{self}(\n" + "".join(f"        {line},\n" for line in lines) + "    )")
         return _Name(f"{self}({', '.join([*map(repr, given), *(f'{key}={value!r}' for key, value in named.items())])})")
@@ -52,7 +52,7 @@ def export_call(function: str, settings: Mapping[str, Any], torch: tuple[int, ..
     """
     plain: dict[str, Any] = {**vars(typing), "torch": _Name("torch")}
     roots = ast.parse(function)
-    exec("\n\n".join(["from __future__ import annotations", *definitions(_PLAIN, [roots])]), plain)
+    exec("\n\n".join(["from __future__ import annotations", *find_definitions(_PLAIN, [roots])]), plain)
     plain |= {
         "version": lambda: torch,
         "own_options": lambda _: _options(own),

@@ -11,7 +11,7 @@ from caniexport.answers.scope import select
 from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
-from caniexport.reproduce.write import ShownCell, script
+from caniexport.reproduce.write import ShownCell, write_script
 from caniexport.store import Dataset
 from caniexport.store.sql import moment
 
@@ -32,7 +32,7 @@ class Reproduction:
     script: str
 
 
-def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Filters) -> Reproduction:
+def find_reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Filters) -> Reproduction:
     """The script of the most telling cell of one variant that the filters take.
 
     Raises :class:`UnknownName` where the filters name no cell or several variants, and :class:`CorpusError` where the
@@ -71,7 +71,7 @@ def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Fi
         packages_at(dataset, row),
     )
     place = entry.case, entry.variant, shown.torch, shown.exporter, shown.opset
-    return Reproduction(*place, shown.stage, shown.status, shown.stale, cells, script(loaded, shown))
+    return Reproduction(*place, shown.stage, shown.status, shown.stale, cells, write_script(loaded, shown))
 
 
 def _unmeasured(name: str, kind: str, needs_torch: str) -> str:

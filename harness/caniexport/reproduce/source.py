@@ -49,7 +49,7 @@ class VariantSource:
 
     def helpers(self) -> list[str]:
         """Definitions of the file that what was asked for so far uses, in the order of the file."""
-        return [*definitions(self._text, self._used), *self._methods.values()]
+        return [*find_definitions(self._text, self._used), *self._methods.values()]
 
     def _function(self, member: str, name: str) -> str:
         """A definition without its decorators, not indented, as ``name``."""
@@ -65,7 +65,7 @@ def _parsed(text: str) -> CaseSource:
     return CaseSource(text)
 
 
-def definitions(text: str, used: Iterable[ast.AST]) -> list[str]:
+def find_definitions(text: str, used: Iterable[ast.AST]) -> list[str]:
     """What a file defines that ``used`` uses, directly or not, each with the comment lines right above it."""
     lines, file = text.splitlines(), _parsed(text)
     found = []
@@ -78,7 +78,7 @@ def definitions(text: str, used: Iterable[ast.AST]) -> list[str]:
     return found
 
 
-def imports(texts: Mapping[str, set[str]]) -> set[str]:
+def find_imports(texts: Mapping[str, set[str]]) -> set[str]:
     """The import lines at the top of some files that bind the names of each, one for each module; none of ours."""
     lines: set[str] = set()
     parts: dict[str, set[str]] = {}

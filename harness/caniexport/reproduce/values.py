@@ -31,7 +31,7 @@ class Source(str):
         return str(self)
 
 
-def written(value: Any, seed: str = "", indent: int = 0) -> str:
+def format_value(value: Any, seed: str = "", indent: int = 0) -> str:
     """An expression for a nested ``value``: broken into lines, the later ones indented, where it does not fit.
 
     A :class:`Spec` becomes a call of the script's ``draw`` (with ``seed``) or an array; everything else is a literal.
@@ -52,7 +52,7 @@ def _literal(value: Any, seed: str) -> Any:
     return Source(f'float("{value}")') if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def docstring(text: str) -> str:
+def format_docstring(text: str) -> str:
     """A docstring: its line feeds stay, everything else that is no letter or sign is escaped."""
     lines = [_plain(line.replace("\\", "\\\\").replace('"""', "'''")) for line in text.split("\n")]
     return '"""' + "\n".join(lines) + '"""'
@@ -63,13 +63,13 @@ def _plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
-def requirement(name: str, version: Any) -> str | None:
+def format_requirement(name: str, version: Any) -> str | None:
     """``name==version`` without the version's local part; ``None`` for what no index can have."""
     public = str(version).partition("+")[0]
     return f"{name}=={public}" if _NAME.fullmatch(name) and _VERSION.fullmatch(public) else None
 
 
-def metadata(python: str, requirements: list[str]) -> str:
+def format_metadata(python: str, requirements: list[str]) -> str:
     """The block of PEP 723: comment lines, whatever the texts are."""
     wanted = f"=={python}.*" if _PYTHON.fullmatch(python) else ">=3.7"
     pins = [f"#     {json.dumps(text)}," for text in requirements]

@@ -23,8 +23,15 @@ from caniexport.model.errors import StoreError
 from caniexport.model.runtimes import PROVIDERS
 from caniexport.model.status import Exporter, Status
 from caniexport.reproduce.export_call import export_call
-from caniexport.reproduce.source import VariantSource, definitions, imports
-from caniexport.reproduce.values import WIDTH, Source, docstring, metadata, requirement, written
+from caniexport.reproduce.source import VariantSource, find_definitions, find_imports
+from caniexport.reproduce.values import (
+    WIDTH,
+    Source,
+    format_docstring,
+    format_metadata,
+    format_requirement,
+    format_value,
+)
 from caniexport.worker.envinfo import TEST_TOOLS
 
 #: what a person looks for first in the list of pins
@@ -72,13 +79,13 @@ class ShownCell:
     packages: Mapping[str, str] = field(default_factory=dict)
 
 
-def export_function(variant: Variant, exporter: str, torch: str) -> str:
+def name_export_function(variant: Variant, exporter: str, torch: str) -> str:
     """The function of the plain script that writes a file by an exporter of a release."""
     found = _CALLS[variant.exporter(exporter)]
-    return "by_dynamo_export" if found == "by_dynamo" and release(torch) < (2, 5) else found
+    return "by_dynamo_export" if found == "by_dynamo" and parse_release(torch) < (2, 5) else found
 
 
-def release(torch: str) -> tuple[int, int]:
+def parse_release(torch: str) -> tuple[int, int]:
     """``(2, 8)`` of a row's torch."""
     numbers = _RELEASE.match(torch)
     if numbers is None:
@@ -86,7 +93,7 @@ def release(torch: str) -> tuple[int, int]:
     return int(numbers[1]), int(numbers[2])
 
 
-def script(loaded: LoadedCase, shown: ShownCell) -> str:
+def write_script(loaded: LoadedCase, shown: ShownCell) -> str:
     """The file's text, for one variant of a case as ``shown``."""
     if issubclass(loaded.cls, EnvironmentCase):
         return _environment_script(loaded, shown)
@@ -100,11 +107,11 @@ def script(loaded: LoadedCase, shown: ShownCell) -> str:
     first = f"MEASURED = {f'{shown.status} at {shown.stage}'!r}"
     text = "\n\n\n".join(part.strip("\n") for part in [first, *case, shared, end])
     bound = {loaded.text: _names("\n".join(case)), _PLAIN: names, "import sys": {"sys"}}
-    lines = sorted(imports(bound), key=_import_order)
+    lines = sorted(find_imports(bound), key=_import_order)
     third = [line for line in lines if line.split()[1].split(".")[0] not in sys.stdlib_module_names]
     standard = "\n".join(line for line in lines if line not in third)
-    requirements, unnamed = _pins(shown)
-    head = f"{metadata(shown.python, requirements)}\n{_words(loaded, shown, unnamed)}"
+    requirements, unnamed = _find_pins(shown)
+    head = f"{format_metadata(shown.python, requirements)}\n{_write_docstring(loaded, shown, unnamed)}"
     return "\n\n".join([head, standard, "\n".join(third), text]) + "\n"
 
 
@@ -113,7 +120,7 @@ def _plain_part(*used: str) -> tuple[str, set[str]]:
     """What a script takes of the plain one, and the names in it."""
     roots = ast.parse("\n".join(["PlainCell, draw, report", *used]))
     words = "# how a cell is measured: the same for every case"
-    text = "\n\n\n".join([words, *definitions(_PLAIN, [roots])])
+    text = "\n\n\n".join([words, *find_definitions(_PLAIN, [roots])])
     return text, _names(text)
 
 
@@ -125,17 +132,17 @@ def _import_order(line: str) -> tuple[bool, str]:
     return line.startswith("from"), line.split(maxsplit=1)[1]
 
 
-def _pins(shown: ShownCell) -> tuple[list[str], list[str]]:
+def _find_pins(shown: ShownCell) -> tuple[list[str], list[str]]:
     """The requirements, and the packages whose name or version no index can have."""
     skipped = {name for name in shown.packages if name in TEST_TOOLS}
     if shown.provider == "cpu":
         skipped |= {name for name in shown.packages if _GPU_LIBRARIES.match(name)}
     names = [name for name in dict.fromkeys([*_FIRST, *sorted(shown.packages)]) if name in shown.packages]
-    found = {name: requirement(name, shown.packages[name]) for name in names if name not in skipped}
+    found = {name: format_requirement(name, shown.packages[name]) for name in names if name not in skipped}
     return [text for text in found.values() if text], [name for name, text in found.items() if not text]
 
 
-def _words(loaded: LoadedCase, shown: ShownCell, unnamed: list[str]) -> str:
+def _write_docstring(loaded: LoadedCase, shown: ShownCell, unnamed: list[str]) -> str:
     """The file's docstring: what it shows and what was measured."""
     opset = "" if shown.opset is None else f", opset {shown.opset}"
     lines = [loaded.cls.title(), "", f"{loaded.id}/{shown.variant}: torch {shown.torch}, {shown.exporter}{opset}"]
@@ -149,7 +156,7 @@ def _words(loaded: LoadedCase, shown: ShownCell, unnamed: list[str]) -> str:
     if unnamed:
         lines += ["", f"Left out of the pins, for no index can have them: {', '.join(unnamed)[:WIDTH]}"]
     lines += ["", "`uv run --script FILE` makes the environment and runs it. Exit code 0: it is as it was measured."]
-    return docstring("\n".join([*lines, ""]))
+    return format_docstring("\n".join([*lines, ""]))
 
 
 def _measured(shown: ShownCell) -> list[str]:
@@ -183,7 +190,7 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) 
         )
     name = variant.case.__name__
     inputs = [
-        tuple(Source(written(part, f"{case}/{index}/{place}", 12)) for place, part in enumerate(given))
+        tuple(Source(format_value(part, f"{case}/{index}/{place}", 12)) for place, part in enumerate(given))
         for index, given in enumerate(variant.inputs)
     ]
     names = list(inspect.signature(variant.forward).parameters)[1 : 1 + len(variant.inputs[0])]
@@ -191,16 +198,18 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) 
     given |= {setting: getattr(variant.case, setting) for setting in _SETTINGS_OF_THE_CASE}
     given |= {"names": names, "opset": variant.opset(shown.opset)}
     code = {setting: text for setting, ours in _CODE.items() if (text := source.expression(ours))}
-    function = export_function(variant, shown.exporter, shown.torch)
+    function = name_export_function(variant, shown.exporter, shown.torch)
     # what is prepared may be scripted already, which only the release can say
-    call = "" if "prepare" in code else export_call(function, given, release(shown.torch), code.get("options", ""))
+    call = (
+        "" if "prepare" in code else export_call(function, given, parse_release(shown.torch), code.get("options", ""))
+    )
     if call and "own_options" not in call:
         code.pop("options", None)
     settings = {
         "case": repr(case),
         "module": name,
-        "names": written(names),
-        "inputs": written(inputs, indent=8),
+        "names": format_value(names),
+        "inputs": format_value(inputs, indent=8),
         "export": "export_call" if call else function,
         "opset": repr(given["opset"]),
         "shows_checker": "True",
@@ -213,7 +222,7 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) 
         settings["provider"] = repr(PROVIDERS[shown.provider])
     usual = {"named": True}
     settings |= {
-        setting: written(value, indent=8)
+        setting: format_value(value, indent=8)
         for setting, value in given.items()
         if setting not in settings and value is not None and value != usual.get(setting, type(value)())
     }
@@ -232,5 +241,5 @@ def _environment_script(loaded: LoadedCase, shown: ShownCell) -> str:
     lines = [loaded.cls.title(), "", f"{loaded.id}/{shown.variant}: these packages on Python {what.python}", ""]
     lines += [*_measured(shown), ""]
     lines += ["`uv run --no-build --script FILE` makes the environment (stage resolve) and runs it (stage import)."]
-    head = metadata(what.python, list(what.packages))
-    return f"{head}\n{docstring(chr(10).join([*lines, '']))}\n\n{what.code.strip()}\n"
+    head = format_metadata(what.python, list(what.packages))
+    return f"{head}\n{format_docstring(chr(10).join([*lines, '']))}\n\n{what.code.strip()}\n"

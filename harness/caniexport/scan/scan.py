@@ -147,7 +147,7 @@ def _asked(
     own = read_settings(path)
     exporter, opset = named[0] or own.exporter or None, named[1] or int(own.opset or 0) or None
     used = [key for key, given in (("torch", torch), *zip(("exporter", "opset"), named, strict=True)) if not given]
-    notes = [told for told in (own.told(*used),) if told]
+    notes = [told for told in (own.describe(*used),) if told]
     texts = torch or filter(None, (own.torch,))
     releases = tuple(versions.ordered({one for text in texts for one in versions.resolve_each(text, points.releases)}))
     if not releases:
@@ -214,7 +214,7 @@ class _Judge:
         name = "/".join(site.workaround)
         if not site.workaround[0] or name in self._variants:
             return ""
-        return str(names.unknown("workaround", name, self._variants))
+        return str(names.unknown_name("workaround", name, self._variants))
 
     def named(self, site: Site) -> Link | str:
         """How a site is called in a table."""

@@ -8,7 +8,7 @@ from typing import Any
 from caniexport.store import sql
 from caniexport.store.gates import Quarantined
 from caniexport.store.parts import Part
-from caniexport.store.query import Query, group_text, names
+from caniexport.store.query import Query, group_query, list_columns
 from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import CELL
 
@@ -34,24 +34,24 @@ class CellsQuery(Query):
         Where a cell was measured on several versions of a runtime one of them is taken, unless ``runtimes`` asks for
         each.
         """
-        return self._rows(wanted, lambda: self.speaking(where) if runtimes else self._cell(where))
+        return self._rows(wanted, lambda: self.select_rows(where) if runtimes else self._cell(where))
 
     def grouped_cells(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """Measures (SQL) over groups of cells."""
-        return self._ask(lambda: self._cell(where), group_text(by, measures), sql.fetch)
+        return self._ask(lambda: self._cell(where), group_query(by, measures), sql.fetch)
 
     def counted(self, by: Sequence[str], measures: Mapping[str, str]) -> list[tuple[Any, ...]]:
         """Measures (SQL over :data:`COUNTED_BY` and ``cells``, their number) over groups of cells, from the summary.
 
         A cell counts once for each version of a runtime that it was measured on.
         """
-        return self._ask(lambda: (self.counted_relation(), []), group_text(by, measures), sql.fetch)
+        return self._ask(lambda: (self.counted_relation(), []), group_query(by, measures), sql.fetch)
 
     def distinct(self, by: Sequence[str], where: sql.Where) -> list[tuple[Any, ...]]:
-        """The values of columns that occur beside each other; of all cells from the summary."""
-        text = f"SELECT DISTINCT {names(by)} FROM ({{}})"
+        """Return each combination of values of some columns; of all cells from the summary."""
+        text = f"SELECT DISTINCT {list_columns(by)} FROM ({{}})"
         if where:
-            return self._ask(lambda: self.speaking(where), text, sql.fetch)
+            return self._ask(lambda: self.select_rows(where), text, sql.fetch)
         return self._ask(lambda: (self._written(text), []), "FROM {}", sql.fetch)
 
     def relation(self) -> str:
@@ -60,7 +60,7 @@ class CellsQuery(Query):
 
     def counted_relation(self) -> str:
         """The number of cells by :data:`COUNTED_BY` as SQL, from the summary."""
-        columns = names(COUNTED_BY)
+        columns = list_columns(COUNTED_BY)
         counted = f'SELECT {columns}, count(*) AS cells FROM ({{}}) WHERE "case" IS NOT NULL GROUP BY {columns}'
         return f"SELECT * FROM {self._written(counted)}"
 
@@ -73,7 +73,7 @@ class CellsQuery(Query):
 
     @property
     def _alone(self) -> set[str]:
-        return {part.name for part in self._parts if part.alone}
+        return {part.name for part in self._parts if part.is_alone}
 
     def _written(self, query: str) -> str:
         """The rows of a query about all cells, which are kept."""

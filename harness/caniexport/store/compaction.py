@@ -19,7 +19,7 @@ from caniexport.store import files, sql, writer
 from caniexport.store.gates import GOOD
 from caniexport.store.journal_reader import Entries, journals, read_journal
 from caniexport.store.parts import WITH_FILES
-from caniexport.store.which_row import taken
+from caniexport.store.which_row import choose_rows
 
 #: seconds that a compaction waits for another one
 PATIENCE = 300.0
@@ -67,10 +67,10 @@ def dataset_lock(local: Path) -> Iterator[None]:
     """Hold the dataset's lock: one process at a time rewrites its files. A killed holder releases it."""
     from filelock import FileLock, Timeout
 
-    writer.guarded(local, lambda: local.mkdir(parents=True, exist_ok=True))
+    writer.do_on_disk(local, lambda: local.mkdir(parents=True, exist_ok=True))
     lock = FileLock(local / ".lock")
     try:
-        writer.guarded(local / ".lock", lambda: _acquire(lock))
+        writer.do_on_disk(local / ".lock", lambda: _acquire(lock))
     except Timeout:
         raise StoreError(f"{local} has been in use by another process for {PATIENCE:.0f} s; try again later") from None
     try:
@@ -116,11 +116,11 @@ def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]
     """Write messages and environments first, so that no cell is ever without them."""
     written: list[Path] = []
     problems: list[str] = []
-    with closing(sql.bounded()) as database:
+    with closing(sql.open_bounded()) as database:
         for path, table, rows in _targets(finished):
             whole = [local / path] if _is_whole(local / path, problems) else []
             sql.insert(database, "journalled", table, rows)
-            if writer.copy(database, _newest(local, table, whole), local / path, table):
+            if writer.copy_rows(database, _newest(local, table, whole), local / path, table):
                 written.append(local / path)
     return written, problems
 
@@ -157,22 +157,22 @@ def _newest(local: Path, table: str, paths: list[Path]) -> str:
     environments = local / "environments.parquet"
     try:
         if table not in WITH_FILES or not environments.is_file():
-            return taken(rows, table)
-        files.read(environments)
+            return choose_rows(rows, table)
+        files.read_to_end(environments)
     except files.DamagedFileError:  # readers report it; which runs were good is no longer known
-        return taken(rows, table)
+        return choose_rows(rows, table)
     bad = f"(SELECT env_id, run_id FROM {sql.files([environments])} WHERE gate <> '{GOOD}')"
     return " UNION ALL ".join(
-        taken(f"FROM ({rows}) {join} JOIN {bad} USING (env_id, run_id)", table) for join in ("ANTI", "SEMI")
+        choose_rows(f"FROM ({rows}) {join} JOIN {bad} USING (env_id, run_id)", table) for join in ("ANTI", "SEMI")
     )
 
 
 def _is_whole(path: Path, problems: list[str]) -> bool:
-    """Whether there is a file that can be read; a damaged one is put aside, and said so."""
+    """Whether there is a file that can be read; a damaged one is put aside and reported."""
     if not path.is_file():
         return False
     try:
-        files.read(path)
+        files.read_to_end(path)
     except files.DamagedFileError as error:
         problems.append(f"{error}; put aside as {_put_aside(path).name}")
         return False
@@ -184,7 +184,7 @@ def _remove(local: Path, finished: dict[Path, Entries]) -> None:
         if entries.problems:
             _put_aside(path)
         else:
-            writer.guarded(path, path.unlink)
+            writer.do_on_disk(path, path.unlink)
     writer.sync_folder(local / "journal")
 
 
@@ -193,7 +193,7 @@ def _put_aside(path: Path) -> Path:
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.{number}{files.DAMAGED}")
-    writer.guarded(path, lambda: _rename(path, aside))
+    writer.do_on_disk(path, lambda: _rename(path, aside))
     return aside
 
 

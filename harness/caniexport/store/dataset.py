@@ -1,4 +1,4 @@
-"""The dataset as its readers see it: the published one and the local one beside it, one row per identity.
+"""The dataset as its readers see it: published and local rows together, one per identity.
 
 Opening reads the journals and the footers of the parquet files; each question then reads the files and columns that
 it needs. :meth:`Dataset.select`, :meth:`Dataset.grouped` and :meth:`Dataset.records` answer with plain values through
@@ -19,7 +19,7 @@ from caniexport.home import NEWEST, PROFILES, holds_dataset
 from caniexport.model.errors import StoreError
 from caniexport.store import files, sql, summary
 from caniexport.store.cells_query import CellsQuery
-from caniexport.store.declared import gather
+from caniexport.store.declared import read_declared
 from caniexport.store.frames import rows_frame, to_frame
 from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
@@ -47,12 +47,12 @@ class Dataset:
         self._texts = journals.messages
         self._journalled = {"cells": journals.cells, "runs": journals.runs, "environments": journals.environments}
         for folder in folders.values():
-            self._problems += files.put_aside(folder)
+            self._problems += files.find_put_aside(folder)
         self._parts: dict[str, list[Part]] = {}
         self._records: dict[str, Query] = {}
         self._parts_of("cells")
-        #: what readers of this dataset keep beside it, by their own names
-        self.beside: dict[str, Any] = {}
+        #: what readers of this dataset keep in memory, by their own names
+        self.cache: dict[str, Any] = {}
         self._siblings: dict[str, Dataset] = {}
 
     @classmethod
@@ -68,7 +68,7 @@ class Dataset:
 
     @property
     def profile(self) -> str:
-        """What is installed beside torch in its environments: ``newest`` unless it lies in a folder ``profiles``."""
+        """Return the profile of its environments: ``newest`` unless the dataset lies in a folder ``profiles``."""
         above = next(iter(self._folders.values()), None)
         return above.name if above is not None and above.parent.name == PROFILES else NEWEST
 
@@ -78,7 +78,7 @@ class Dataset:
         return (NEWEST, *sorted(name for name in found if any(map(holds_dataset, self._of(name).values()))))
 
     def of(self, profile: str) -> Dataset:
-        """The dataset of another profile beside this one; raises :class:`UnknownName` for one without rows."""
+        """Return the dataset of another profile. Raises :class:`UnknownName` for one without rows."""
         if profile == self.profile:
             return self
         if profile not in self._siblings:
@@ -105,7 +105,7 @@ class Dataset:
         """Name what another reader of the same files could not use."""
         self._problems += problems
 
-    def published_beside(self, name: str) -> Path | None:
+    def published_subfolder(self, name: str) -> Path | None:
         """The folder of another dataset that lies in that of the published rows of ``newest``."""
         folder = self._around.get("published")
         return folder and folder / name
@@ -147,7 +147,7 @@ class Dataset:
         """One row per identity that passes the filters: the columns of ``CELLS`` (or those asked for) and ``origin``.
 
         A filter takes one value or several; ``None`` among several opsets is the release's default. Which row is taken
-        where several have one identity is said in :mod:`caniexport.store.which_row`; those of quarantined runs are
+        where several have one identity: see :mod:`caniexport.store.which_row`; those of quarantined runs are
         left out.
         """
         asked = (case, variant, torch, exporter, opset, provider, status, corpus)
@@ -205,7 +205,7 @@ class Dataset:
         return self._cells.counted(by, measures)
 
     def distinct(self, by: Sequence[str], where: sql.Where | None = None) -> list[tuple[Any, ...]]:
-        """The values of columns of cells that occur beside each other, on whatever version of a runtime."""
+        """Return each combination of values of columns of cells, on whatever version of a runtime."""
         return self._cells.distinct(by, where or {})
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
@@ -219,8 +219,8 @@ class Dataset:
         if table == "cells":
             return self._cells.relation()
         if table == "runs":
-            return self._replays.speaking({})[0]
-        return Query(table, self._parts_of(table), None, self._problems).speaking({})[0]
+            return self._replays.select_rows({})[0]
+        return Query(table, self._parts_of(table), None, self._problems).select_rows({})[0]
 
     def places(self) -> str:
         """The number of cells by the columns of :data:`~caniexport.store.cells_query.COUNTED_BY`, as SQL."""
@@ -235,30 +235,30 @@ class Dataset:
         if table in self._journalled:
             return self._journalled[table]
         local = self._folders.get("local")
-        return gather(local, self._problems) if table == "declared" and local is not None else ()
+        return read_declared(local, self._problems) if table == "declared" and local is not None else ()
 
-    def silenced(self) -> list[dict[str, Any]]:
+    def quarantined_environments(self) -> list[dict[str, Any]]:
         """The environments whose run is quarantined: its rows are left out."""
         rows = self.records("environments")
         gates = Gates(rows)
-        return [row for row in rows if gates.quarantined(row["env_id"], row["run_id"])]
+        return [row for row in rows if gates.is_quarantined(row["env_id"], row["run_id"])]
 
-    def silenced_rows(self) -> int:
+    def count_quarantined_rows(self) -> int:
         """How many rows are left out because their run is quarantined."""
-        return self._cells.silenced_rows()
+        return self._cells.count_quarantined_rows()
 
     @cached_property
     def _quarantined(self) -> Quarantined | None:
         """Whether a run's rows may not be used; ``None`` where all may."""
         gates = Gates(self.records("environments"))
-        return gates.quarantined if gates.silencing else None
+        return gates.is_quarantined if gates.has_quarantined else None
 
     @cached_property
     def _cells(self) -> CellsQuery:
         """Where rows are in journals yet, no summary is written."""
         settled = not (self._journalled["cells"] or self._journalled["runs"])
         paths = [path for part in self._parts_of("cells") for path in part.paths.values()]
-        written = WrittenSummary(paths, summary.folder() if settled else None)
+        written = WrittenSummary(paths, summary.cache_folder() if settled else None)
         return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, written)
 
     @cached_property
@@ -285,7 +285,7 @@ class Dataset:
                 **row,
                 "measured_at": row["measured_at"].isoformat() if row["measured_at"] else None,
                 "origin": "published" if (row["env_id"], row["run_id"]) in known else "local",
-                "quarantined": gates.quarantined(row["env_id"], row["run_id"]),
+                "quarantined": gates.is_quarantined(row["env_id"], row["run_id"]),
             }
             for row in rows
         ]

@@ -9,21 +9,21 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.model.errors import StoreError
-from caniexport.store.entering import entered
+from caniexport.store.entering import check_row
 
 _HIGHEST = 1000
 
 
-def gather(local: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
-    """Rows of ``DECLARED`` from a local dataset's JSON files; one that cannot be used is told to ``problems``."""
+def read_declared(local: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield rows of ``DECLARED`` from JSON files of a local dataset; note unusable files in ``problems``."""
     from caniexport.worker.declared import checksum
 
     for path in sorted((local / "declared").glob("torch-*.json")):
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            if "crc" in told and told.pop("crc") != checksum(told):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if "crc" in content and content.pop("crc") != checksum(content):
                 raise ValueError("it has been changed: its checksum is that of another content")
-            made = [entered("declared", _row(told, *row))[0] for row in told["rows"]]
+            made = [check_row("declared", _row(content, *row))[0] for row in content["rows"]]
         except FileNotFoundError:
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, StoreError) as error:
@@ -34,11 +34,11 @@ def gather(local: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
         yield from made
 
 
-def _row(told: dict[str, Any], by: str, op: str, opsets: Sequence[int]) -> dict[str, Any]:
+def _row(content: dict[str, Any], by: str, op: str, opsets: Sequence[int]) -> dict[str, Any]:
     if not all(type(opset) is int and 0 < opset < _HIGHEST for opset in opsets):
         raise ValueError(f"{op}: its opsets are no opsets")
-    version = f"onnx {told['onnx']}" if by == "onnx" else f"torch {told['torch']}"
-    return {"release": told["release"], "by": by, "version": version, "op": op, "opsets": _spans(opsets)}
+    version = f"onnx {content['onnx']}" if by == "onnx" else f"torch {content['torch']}"
+    return {"release": content["release"], "by": by, "version": version, "op": op, "opsets": _spans(opsets)}
 
 
 def _spans(opsets: Sequence[int]) -> str:

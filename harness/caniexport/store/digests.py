@@ -29,7 +29,7 @@ def listed_files(folder: Path) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in sorted(paths) if path.is_file()}
 
 
-def faults(folder: Path) -> list[str]:
+def find_faults(folder: Path) -> list[str]:
     """A sentence for each file that is not as ``MANIFEST`` says, is not there or not named, and each unreadable line.
 
     Empty where a dataset has no ``MANIFEST``. Raises :class:`StoreError` where it cannot be read.
@@ -42,7 +42,11 @@ def faults(folder: Path) -> list[str]:
     except OSError as error:
         raise StoreError(f"{place}: cannot be read ({error.strerror})") from error
     matches = [_LINE.fullmatch(line) for line in lines]
-    found = [f"{place}: line {n} cannot be read; {restore(place)}" for n, match in enumerate(matches, 1) if not match]
+    found = [
+        f"{place}: line {n} cannot be read; {describe_restoring(place)}"
+        for n, match in enumerate(matches, 1)
+        if not match
+    ]
     listed = {match[3]: match[0] for match in matches if match}
     files = listed_files(folder)
     for name in sorted(listed.keys() | files.keys()):
@@ -50,27 +54,27 @@ def faults(folder: Path) -> list[str]:
         if name not in listed:
             found.append(f"{path}: {NAME} does not name it; remove it, or remove {NAME} to have it listed")
         elif name not in files:
-            found.append(f"{path}: {NAME} names it, and it is not there; {restore(path)}")
+            found.append(f"{path}: {NAME} names it, and it is not there; {describe_restoring(path)}")
         elif _line(name, path) != listed[name]:
-            found.append(f"{path}: damaged (its content is not that of {NAME}); {restore(path)}")
+            found.append(f"{path}: damaged (its content is not that of {NAME}); {describe_restoring(path)}")
     return found
 
 
 @contextlib.contextmanager
-def rewriting(folder: Path) -> Iterator[None]:
+def update_manifest(folder: Path) -> Iterator[None]:
     """Let the files of a dataset be written, and write ``MANIFEST`` after it.
 
     Raises :class:`StoreError` where a file has changed by itself: writing over it would make that the truth.
     """
-    for fault in faults(folder):
+    for fault in find_faults(folder):
         raise StoreError(fault)
-    writer.guarded(folder, lambda: (folder / NAME).unlink(missing_ok=True))
+    writer.do_on_disk(folder, lambda: (folder / NAME).unlink(missing_ok=True))
     yield
     lines = [_line(name, path) + "\n" for name, path in listed_files(folder).items()]
     writer.replace_file(folder / NAME, "".join(lines).encode())
 
 
-def restore(path: Path) -> str:
+def describe_restoring(path: Path) -> str:
     """What to do about a damaged file: a local dataset is measured again, a published one lies in git."""
     folder = path.parent.parent if path.parent.name in _FOLDERS else path.parent
     if (folder / "journal").is_dir() or (folder / ".lock").exists():

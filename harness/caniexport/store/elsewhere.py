@@ -18,11 +18,6 @@ from caniexport.store import sql, which_row
 
 #: a cell that ends here has not reached its runtime
 BEFORE_RUNTIME = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER, Stage.EXPORT, Stage.CHECK)
-#: columns that are another on another runtime: filters on them are applied afterwards
-MOVED = frozenset(
-    "runtime runtime_version provider device stage status signature message_id env_id run_id measured_at origin "
-    "unstable".split()
-)
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
 #: that a file is not as asked: of the original the columns tell, a workaround may ask for another exporter or opset
@@ -49,7 +44,7 @@ class Runtime(NamedTuple):
 
 
 @dataclass(frozen=True)
-class On:
+class OnRuntime:
     """The runtime that is asked about; ``asking`` are the variants whose runs have session options of their own."""
 
     runtime: Runtime
@@ -62,18 +57,18 @@ class On:
         return {name: (value,) for name, value in zip(names, self.runtime, strict=True)}
 
 
-def moved(cells: str, runs: str, on: On) -> str:
+def move_cells(cells: str, runs: str, on: OnRuntime) -> str:
     """The relation ``cells`` on another runtime, where ``runs`` are the runs there."""
     here = (
         f"(c.exporter IS NULL OR (c.stage IN ({BEFORE}) AND NOT (c.stage = {_CHECK} AND r.status IS NOT NULL)) OR "
-        f"({_is('c.runtime', on.runtime.name)} AND {_is('c.runtime_version', on.runtime.version)} "
-        f"AND {_is('c.provider', on.runtime.provider)}))"
+        f"({_equals('c.runtime', on.runtime.name)} AND {_equals('c.runtime_version', on.runtime.version)} "
+        f"AND {_equals('c.provider', on.runtime.provider)}))"
     )
     replaced = ", ".join(f"{value} AS {name}" for name, value in _values(here, on.runtime).items())
-    asks = _asks("c", on.asking)
+    asks = _has_options("c", on.asking)
     return (
-        f"SELECT c.* REPLACE ({replaced}) FROM ({_one(cells, on.runtime)}) c "
-        f"LEFT JOIN ({which_row.taken(runs, 'runs', ('bundle', 'asks'))}) r "
+        f"SELECT c.* REPLACE ({replaced}) FROM ({_choose_rows(cells, on.runtime)}) c "
+        f"LEFT JOIN ({which_row.choose_rows(runs, 'runs', ('bundle', 'asks'))}) r "
         f"ON c.bundle = r.bundle AND (r.session IS NOT NULL) = {asks}"
     )
 
@@ -100,20 +95,20 @@ def _values(here: str, to: Runtime) -> dict[str, str]:
     }
 
 
-def _one(cells: str, to: Runtime) -> str:
+def _choose_rows(cells: str, to: Runtime) -> str:
     """One row for each cell, whatever it was measured on: first what was measured where it is asked for."""
-    same = f"({_is('runtime', to.name)} AND {_is('runtime_version', to.version)})"
+    same = f"({_equals('runtime', to.name)} AND {_equals('runtime_version', to.version)})"
     provider = f"provider = {sql.literal(to.provider)}"
     rank = f"({same} AND {provider}) DESC, {provider} DESC, provider = 'cpu' DESC"
-    return which_row.taken(cells, "cells", _PLACE, rank)
+    return which_row.choose_rows(cells, "cells", _PLACE, rank)
 
 
-def _asks(table: str, asking: Collection[tuple[str, str]]) -> str:
+def _has_options(table: str, asking: Collection[tuple[str, str]]) -> str:
     if not asking:
         return "false"
     pairs = ", ".join(f"({sql.literal(case)}, {sql.literal(variant)})" for case, variant in sorted(asking))
     return f'(({table}."case", {table}.variant) IN ({pairs}))'
 
 
-def _is(column: str, value: str) -> str:
+def _equals(column: str, value: str) -> str:
     return f"{column} = {sql.literal(value)}"

@@ -64,7 +64,7 @@ _REQUIRED = {
 _Judge = Callable[[Any], str]
 
 
-def entered(table: str, row: Any) -> tuple[dict[str, Any], list[str]]:
+def check_row(table: str, row: Any) -> tuple[dict[str, Any], list[str]]:
     """The row as the contract has it, and a sentence for each number that is none and is kept as null.
 
     Raises :class:`StoreError` naming the column that does not fit.
@@ -72,12 +72,12 @@ def entered(table: str, row: Any) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(row, Mapping):
         raise StoreError(f"{table}: a row is an object, this is {shown(row)}")
     found = normalise(table, row)
-    for name, judge in _judges(table).items():
+    for name, judge in _find_judges(table).items():
         why = "" if found[name] is None else judge(found[name])
         if why:
             raise StoreError(f"{table}: {name} is {shown(found[name])}, which is {why}")
     _check_whole(table, found)
-    return found, _without_infinities(found)
+    return found, _replace_infinities(found)
 
 
 def _check_whole(table: str, row: Mapping[str, Any]) -> None:
@@ -91,16 +91,16 @@ def _check_whole(table: str, row: Mapping[str, Any]) -> None:
         raise StoreError(f"{table}: case and variant go together, and one of them is null")
 
 
-def _without_infinities(row: dict[str, Any]) -> list[str]:
+def _replace_infinities(row: dict[str, Any]) -> list[str]:
     """Numbers that are none become null; a sentence for each."""
     bad = [name for name, value in row.items() if isinstance(value, float) and not abs(value) <= _LARGEST]
-    told = [f"{name} is {row[name]}, which is no number that can be kept: null" for name in bad]
+    notes = [f"{name} is {row[name]}, which is not a finite number: null" for name in bad]
     row.update(dict.fromkeys(bad))
-    return told
+    return notes
 
 
 @lru_cache
-def _judges(table: str) -> dict[str, _Judge]:
+def _find_judges(table: str) -> dict[str, _Judge]:
     found: dict[str, _Judge] = dict.fromkeys(_JSON, _is_object)
     found.update(dict.fromkeys(_COUNTS, _is_count))
     found["unstable"] = _are_statuses

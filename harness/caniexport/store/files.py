@@ -30,7 +30,7 @@ def cells_files(dataset: Path) -> list[Path]:
     return sorted((dataset / "cells").glob("*.parquet"))
 
 
-def check(path: Path) -> None:
+def check_footer(path: Path) -> None:
     """Look at a file's footer; DuckDB is asked only where it does not name the version of this contract.
 
     Raises :class:`DamagedFileError` or :class:`SchemaMismatch`.
@@ -44,39 +44,39 @@ def check(path: Path) -> None:
     try:
         text = "SELECT key::VARCHAR, decode(value) FROM parquet_kv_metadata(?)"
         versions = dict(sql.fetch(text, [str(path)]))
-    except sql.error() as error:
-        raise damaged(path, error) from error
+    except sql.error_class() as error:
+        raise damaged_error(path, error) from error
     check_version(versions.get(VERSION_KEY), str(path))
 
 
-def usable(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+def find_usable(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """The files that can be read under this row contract; why the others cannot."""
     good, problems = [], []
     for path in paths:
         try:
-            check(path)
+            check_footer(path)
             good.append(path)
         except StoreError as error:
             problems.append(str(error))
     return good, problems
 
 
-def read(path: Path) -> None:
+def read_to_end(path: Path) -> None:
     """Read a file to its end. Raises :class:`DamagedFileError` or :class:`SchemaMismatch`."""
-    check(path)
+    check_footer(path)
     try:
         sql.fetch(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {sql.files([path])}")
-    except sql.error() as error:
-        raise damaged(path, error) from error
+    except sql.error_class() as error:
+        raise damaged_error(path, error) from error
 
 
-def damaged(path: Path, error: Exception) -> DamagedFileError:
+def damaged_error(path: Path, error: Exception) -> DamagedFileError:
     """The sentence for a file that cannot be read."""
     first = str(error).strip().split("\n")[0].rstrip(".")
-    return DamagedFileError(f"{path}: damaged, its rows are left out ({first}); {digests.restore(path)}")
+    return DamagedFileError(f"{path}: damaged, its rows are left out ({first}); {digests.describe_restoring(path)}")
 
 
-def put_aside(dataset: Path) -> list[str]:
+def find_put_aside(dataset: Path) -> list[str]:
     """A sentence for every file that compaction put aside as damaged.
 
     Only where a dataset has files: environments and downloads may lie below it as well, and change meanwhile.

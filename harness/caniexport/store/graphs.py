@@ -1,19 +1,19 @@
-"""Exported graphs as a table of the dataset: read from bundles, each held against the hash that names it."""
+"""Exported graphs as a table of the dataset, read from bundles; the hash in a bundle's name is checked."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.errors import StoreError
 from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.runner.archive import DAMAGED
-from caniexport.store.onnx_graph import Graph, of_model
+from caniexport.store.onnx_graph import Graph, parse_model
 
 if TYPE_CHECKING:
     from caniexport.store.dataset import Dataset
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 _NAME = re.compile(f"[0-9a-f]{{{BUNDLE_DIGITS}}}")
 
 
-def file_of(local: Path, bundle: str) -> Path:
+def locate_bundle(local: Path, bundle: str) -> Path:
     """Where a measurement keeps a bundle."""
     return local / "bundles" / bundle[:2] / f"{bundle}.zip"
 
 
-def read(path: Path, bundle: str) -> Graph | None:
+def read_graph(path: Path, bundle: str) -> Graph | None:
     """The graph of a bundle's file; ``None`` where it is too large to draw.
 
     Raises :class:`StoreError` where the bundle cannot be read, or its content is not what it is named by.
     """
-    return of_model(_model(path, bundle))
+    return parse_model(_model(path, bundle))
 
 
 def _model(path: Path, bundle: str) -> bytes:
@@ -39,13 +39,9 @@ def _model(path: Path, bundle: str) -> bytes:
         with zipfile.ZipFile(path) as archive:
             files = [(item.filename, archive.read(item)) for item in archive.infolist()]
     except DAMAGED as error:
-        raise StoreError(f"{path}: no bundle that can be read ({error})") from error
-    digest = hashlib.sha256()
-    for name, content in files:
-        digest.update(f"{name}:{len(content)}\n".encode())
-        digest.update(content)
-    if digest.hexdigest()[:BUNDLE_DIGITS] != bundle:
-        raise StoreError(f"{path}: its content is not what its name says; it has been changed or damaged")
+        raise StoreError(f"{path}: the bundle cannot be read ({error})") from error
+    if hash_bundle(files) != bundle:
+        raise StoreError(f"{path}: its content does not have the hash in its name; it was changed or damaged")
     model = dict(files).get("model.onnx")
     if model is None:
         raise StoreError(f"{path}: no file model.onnx in it")
@@ -66,14 +62,14 @@ def drawn(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     return {bundle for _, bundle in highest.values()}
 
 
-def gathered(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def read_new_graphs(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Rows of ``graphs`` for those of the bundles that lie in ``local``, and a sentence for each that is damaged.
 
     A file that is whole and is no graph to this reader has no picture, and its rows are published all the same.
     """
     rows, problems = [], []
     for bundle in sorted(wanted):
-        path = file_of(local, bundle)
+        path = locate_bundle(local, bundle)
         if not path.is_file():
             continue
         graph = None
@@ -83,26 +79,26 @@ def gathered(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], 
             problems.append(str(error))
             continue
         with contextlib.suppress(StoreError):
-            graph = of_model(model)
+            graph = parse_model(model)
         if graph is not None:
             rows.append({"bundle": bundle, "nodes": len(graph.nodes), "graph": graph.to_json()})
     return rows, problems
 
 
-def find(dataset: Dataset, local: Path | None, bundle: str | None) -> Graph | None:
+def find_graph(dataset: Dataset, local: Path | None, bundle: str | None) -> Graph | None:
     """The graph of a bundle: of the file on this machine, else the published one; ``None`` where there is neither.
 
     Raises :class:`StoreError` where what is there cannot be read.
     """
     if not bundle or not _NAME.fullmatch(bundle):
         return None
-    if local is not None and file_of(local, bundle).is_file():
-        return read(file_of(local, bundle), bundle)
+    if local is not None and locate_bundle(local, bundle).is_file():
+        return read_graph(locate_bundle(local, bundle), bundle)
     rows = dataset.records("graphs", {"bundle": (bundle,)})
     return Graph.from_json(rows[0]["graph"]) if rows else None
 
 
-def elsewhere(dataset: Dataset, case: str, variant: str, exporter: str) -> list[tuple[str, int | None]]:
+def find_points_with_graph(dataset: Dataset, case: str, variant: str, exporter: str) -> list[tuple[str, int | None]]:
     """The releases and opsets at which the file of a variant has a published graph, in no order."""
     where = {"case": (case,), "variant": (variant,), "exporter": (exporter,)}
     files = [row for row in dataset.select(("bundle", "torch", "opset"), where) if row[0] is not None]

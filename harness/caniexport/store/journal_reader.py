@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from caniexport.model.errors import StoreError
-from caniexport.store.entering import entered
+from caniexport.store.entering import check_row
 from caniexport.store.schema import shown, text
 
 #: how a line begins that carries the checksum of what follows (caniexport.model.journal)
@@ -116,12 +116,12 @@ def _read_line(line: bytes, found: Entries) -> list[str]:
         raise StoreError("it is no entry of a journal")
     kind = entry["kind"]
     if kind in ("cell", "run"):
-        row, notes = entered(f"{kind}s", entry["row"])
+        row, notes = check_row(f"{kind}s", entry["row"])
         messages = {text(key): text(value) for key, value in (entry.get("messages") or {}).items()}
         (found.cells if kind == "cell" else found.runs).append(row)
         found.messages.update(messages)
     elif kind == "environment":
-        row, notes = entered("environments", entry["row"])
+        row, notes = check_row("environments", entry["row"])
         found.environments.append(row)
     else:
         raise StoreError(f"entries of kind {shown(kind)} are not known")

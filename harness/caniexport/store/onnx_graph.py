@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from caniexport.model.errors import StoreError
 
-#: graphs with more nodes than these are told in words, not drawn
+#: graphs with more nodes than these are not drawn
 MOST_NODES = 40
 _TYPES = {
     **{1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 8: "str", 9: "bool", 10: "f16", 11: "f64"},
@@ -50,17 +50,17 @@ class Graph:
     def from_json(cls, text: str) -> Graph:
         """What :meth:`to_json` wrote. Raises :class:`StoreError` for anything else."""
         try:
-            told = json.loads(text)
+            data = json.loads(text)
             nodes = [
                 Node(str(item["op"]), tuple(item["inputs"]), tuple(item["outputs"]), int(item["constants"]))
-                for item in told["nodes"]
+                for item in data["nodes"]
             ]
-            return cls(tuple(nodes), tuple(told["inputs"]), tuple(told["outputs"]), dict(told["types"]))
+            return cls(tuple(nodes), tuple(data["inputs"]), tuple(data["outputs"]), dict(data["types"]))
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"not the text of a graph: {error}") from error
 
 
-def of_model(content: bytes) -> Graph | None:
+def parse_model(content: bytes) -> Graph | None:
     """The graph of an ONNX file's bytes; ``None`` where it has more than :data:`MOST_NODES` nodes.
 
     Raises :class:`StoreError` where they are no such file.

@@ -27,11 +27,11 @@ class Part:
     fresh: list[dict[str, Any]] | None = None
 
     @property
-    def alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether no two of its rows can have the same identity: the writer keeps them apart within a file."""
         return self.fresh is None and len(self.paths) < 2
 
-    def takes(self, filters: Filters) -> bool:
+    def may_match(self, filters: Filters) -> bool:
         """Whether a row of this part could pass the filters, by the part's name alone."""
         release, _, provider = self.name.removesuffix(".parquet").rpartition("-")
         if self.table not in WITH_FILES:
@@ -49,12 +49,12 @@ def find_parts(
 ) -> list[Part]:
     """The parts of a table in these folders by origin, by name; ``fresh`` rows are local ones that journals hold.
 
-    A file that cannot be used is told to ``problems``.
+    ``problems`` gets a sentence for each file that cannot be used.
     """
     parts: dict[str, Part] = {}
     for origin, folder in folders.items():
         pattern = f"{table}/*.parquet" if table in WITH_FILES else f"{table}.parquet"
-        usable, lost = files.usable(sorted(folder.glob(pattern)))
+        usable, lost = files.find_usable(sorted(folder.glob(pattern)))
         problems += lost
         for path in usable:
             parts.setdefault(path.name, Part(table, path.name)).paths[origin] = path
@@ -68,12 +68,12 @@ def find_parts(
 
 
 def leave_out_damaged(parts: Sequence[Part], problems: list[str]) -> bool:
-    """Leave out the files that cannot be read to their end, and tell ``problems``; whether there was one."""
+    """Leave out files that cannot be read to their end, note them in ``problems``; return whether there was one."""
     found = False
     for part in parts:
         for origin, path in list(part.paths.items()):
             try:
-                files.read(path)
+                files.read_to_end(path)
             except StoreError as error:
                 problems.append(str(error))
                 del part.paths[origin]

@@ -41,7 +41,7 @@ class Query:
     """Questions to the parts of a table.
 
     quarantined  whether the rows of a run may not be used; ``None`` where all may
-    problems     what cannot be read is left out and told to it
+    problems     gets a sentence for each file that cannot be read and is left out
     stored       give the status as it is stored, not ``unstable`` where several were seen
     """
 
@@ -79,24 +79,24 @@ class Query:
         def source() -> tuple[str, list[Any]]:
             parts = self._taken(where)
             rows = f"SELECT * FROM ({self._union(parts)}) WHERE {condition}"
-            alone = all(part.alone for part in parts)
-            return rows if alone else which_row.taken(rows, self._table), values
+            alone = all(part.is_alone for part in parts)
+            return rows if alone else which_row.choose_rows(rows, self._table), values
 
         wanted = columns(self._table)
-        text = f"SELECT {', '.join(map(sql.shown, wanted))} FROM ({{}}) ORDER BY line, filename"
+        text = f"SELECT {', '.join(map(sql.select_column, wanted))} FROM ({{}}) ORDER BY line, filename"
         return [_record(wanted, row) for row in self._ask(source, text, sql.fetch)]
 
     def grouped(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """For each group of rows its columns ``by``, then the measures (SQL); sorted by the columns."""
-        return self._ask(lambda: self.speaking(where), group_text(by, measures), sql.fetch)
+        return self._ask(lambda: self.select_rows(where), group_query(by, measures), sql.fetch)
 
     def arrow(self, wanted: Sequence[str], where: sql.Where) -> pa.Table:
         """The ``wanted`` columns of one row per identity, and ``origin``; first those of files that stand alone."""
         import pyarrow as pa
 
         taken = self._taken(where)
-        alone = [part for part in taken if part.alone]
-        others = [part for part in taken if not part.alone]
+        alone = [part for part in taken if part.is_alone]
+        others = [part for part in taken if not part.is_alone]
         columns = ", ".join(map(sql.name, (*wanted, "origin")))
         found = [self._ask(lambda: self._all_of(alone, where), f"SELECT {columns} FROM ({{}})", sql.fetch_arrow)]
         if others:
@@ -104,12 +104,12 @@ class Query:
             found.append(self._ask(lambda: self._one_each(others, where), text, sql.fetch_arrow))
         return pa.concat_tables(found).cast(with_origin(self._table, wanted))
 
-    def speaking(self, where: sql.Where) -> tuple[str, list[Any]]:
+    def select_rows(self, where: sql.Where) -> tuple[str, list[Any]]:
         """The rows with these values as a relation, one per identity, with the values of its parameters."""
         taken = self._taken(where)
-        return self._apart(taken, {part.name for part in taken if part.alone}, where)
+        return self._apart(taken, {part.name for part in taken if part.is_alone}, where)
 
-    def silenced_rows(self) -> int:
+    def count_quarantined_rows(self) -> int:
         """How many rows belong to quarantined runs."""
         if self._quarantined is None:
             return 0
@@ -120,7 +120,7 @@ class Query:
         return dataset_parts.leave_out_damaged(self._parts, self._problems)
 
     def _rows(self, wanted: Sequence[str], source: Source) -> list[tuple[Any, ...]]:
-        columns = ", ".join(sql.shown(name) for name in wanted)
+        columns = ", ".join(sql.select_column(name) for name in wanted)
         return self._ask(source, f"SELECT {columns} FROM ({{}}) ORDER BY {ORDER[self._table]}", sql.fetch)
 
     def _ask(self, source: Source, around: str, fetch: Callable[[str, Sequence[Any]], Found]) -> Found:
@@ -128,15 +128,15 @@ class Query:
         try:
             inner, values = source()
             return fetch(around.format(inner), values)
-        except sql.error() as error:
+        except sql.error_class() as error:
             if not self.leave_out_damaged():
-                raise sql.unanswered(error) from error
+                raise sql.explain_failure(error) from error
             return self._ask(source, around, fetch)
 
     def _taken(self, where: sql.Where) -> list[Part]:
         """The parts that may have rows with these values."""
         filters = {name: frozenset(values) for name, values in where.items()}
-        return [part for part in self._parts if part.takes(filters)]
+        return [part for part in self._parts if part.may_match(filters)]
 
     def _apart(
         self, parts: Sequence[Part], single: Container[str], where: sql.Where, key: Sequence[str] = ()
@@ -165,7 +165,7 @@ class Query:
         first, values = sql.condition({name: wanted for name, wanted in where.items() if name in early})
         late, more = sql.condition({name: wanted for name, wanted in where.items() if name not in early})
         rows = f"SELECT * FROM ({self._union(parts)}) WHERE {first}{self._good()}"
-        return f"SELECT * FROM ({which_row.taken(rows, self._table, key)}) WHERE {late}", [*values, *more]
+        return f"SELECT * FROM ({which_row.choose_rows(rows, self._table, key)}) WHERE {late}", [*values, *more]
 
     def _union(self, parts: Sequence[Part]) -> str:
         """The rows of these parts with their origin, their file, and the number of their line."""
@@ -199,7 +199,7 @@ class Query:
         if self._quarantined is None:
             return ""
         if self._silenced is None:
-            self._silenced = sql.none_of((env, run) for env, run, _ in self._runs if self._quarantined(env, run))
+            self._silenced = sql.exclude_runs((env, run) for env, run, _ in self._runs if self._quarantined(env, run))
         return self._silenced
 
     @cached_property
@@ -215,10 +215,10 @@ def _record(wanted: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     return row
 
 
-def group_text(by: Sequence[str], measures: Mapping[str, str]) -> str:
+def group_query(by: Sequence[str], measures: Mapping[str, str]) -> str:
     """A query for each group of the rows of a relation, which is to be put in: its columns, then the measures."""
-    asked = ", ".join([names(by), *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
-    return f"SELECT {asked} FROM ({{}}) GROUP BY {names(by)} ORDER BY {names(by)}"
+    asked = ", ".join([list_columns(by), *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
+    return f"SELECT {asked} FROM ({{}}) GROUP BY {list_columns(by)} ORDER BY {list_columns(by)}"
 
 
 def with_origin(table: str, wanted: Sequence[str]) -> pa.Schema:
@@ -228,6 +228,6 @@ def with_origin(table: str, wanted: Sequence[str]) -> pa.Schema:
     return pa.schema([*(schema(table).field(name) for name in wanted), pa.field("origin", pa.string())])
 
 
-def names(wanted: Sequence[str]) -> str:
+def list_columns(wanted: Sequence[str]) -> str:
     """Columns as SQL lists them."""
     return ", ".join(sql.name(name) for name in wanted)

@@ -67,8 +67,8 @@ def normalise(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown(value: Any) -> str:
     """A value of somebody else's, short and on one line."""
-    said = ascii(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
-    return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
+    line = ascii(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
 @cache

@@ -57,7 +57,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     return made
 
 
-def bounded(folder: Path | None = None) -> duckdb.DuckDBPyConnection:
+def open_bounded(folder: Path | None = None) -> duckdb.DuckDBPyConnection:
     """A database of its own that takes little memory: what does not fit goes to files in ``folder``, if given."""
     spilled = str(folder / "spilled") if folder else ""
     settings = {"memory_limit": _BOUND, "temp_directory": spilled, "threads": 2, "preserve_insertion_order": False}
@@ -85,13 +85,13 @@ def fetch_arrow(query: str, values: Sequence[Any] = ()) -> pa.Table:
         cursor.close()
 
 
-def error() -> type[Exception]:
+def error_class() -> type[Exception]:
     """What DuckDB raises."""
     kind: type[Exception] = _engine().Error
     return kind
 
 
-def unanswered(error: Exception) -> StoreError:
+def explain_failure(error: Exception) -> StoreError:
     """What to raise where a question fails and no file of the dataset is found damaged."""
     first = str(error).strip().split("\n")[0]
     return StoreError(f"the dataset cannot be asked, though each of its files can be read ({first})")
@@ -131,7 +131,7 @@ def insert(cursor: duckdb.DuckDBPyConnection, into: str, table: str, rows: Seque
     cursor.execute(f"CREATE OR REPLACE TABLE {into} AS SELECT {listed}, {lines}", values)
 
 
-def none_of(runs: Iterable[tuple[str | None, str | None]]) -> str:
+def exclude_runs(runs: Iterable[tuple[str | None, str | None]]) -> str:
     """A clause that leaves out the rows of these (environment, run); empty where there are none."""
     bad = [
         f"(env_id IS NOT DISTINCT FROM {_value(env)} AND run_id IS NOT DISTINCT FROM {_value(run)})"
@@ -144,7 +144,7 @@ def _value(text: str | None) -> str:
     return "NULL" if text is None else literal(text)
 
 
-def shown(column: str) -> str:
+def select_column(column: str) -> str:
     """A column as a query gives it: times in microseconds, for a time as DuckDB gives it needs another package."""
     return "epoch_us(measured_at) AS measured_at" if column == "measured_at" else name(column)
 

@@ -28,7 +28,7 @@ _MOST = 16
 _OURS = re.compile(r"(?:[0-9a-f]{32}(?:-[0-9a-f]{32})?\.(?:parquet|z)|digests-[0-9a-f]{32}\.json|caniexport-new-\w{8})")
 
 
-def folder() -> Path | None:
+def cache_folder() -> Path | None:
     """Where summaries and digests are kept: a folder of ours alone. ``None`` where they are not kept."""
     named = os.environ.get(VARIABLE)
     if named is not None:
@@ -72,8 +72,10 @@ class WrittenSummary:
         assert self._where is not None
         path = self._where / f"{self._key(name)}.parquet"
         copy = f"COPY ({query} ORDER BY ALL) TO {{}} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
-        with contextlib.suppress(sql.error()):  # a full disk; or a file of the dataset is damaged: who asks will see
-            put(path, lambda made: sql.fetch(copy.format(sql.literal(str(made)))))
+        with contextlib.suppress(
+            sql.error_class()
+        ):  # a full disk; or a file of the dataset is damaged: who asks will see
+            put_file(path, lambda made: sql.fetch(copy.format(sql.literal(str(made)))))
         with contextlib.suppress(OSError):
             return path.replace(path.with_name(f"{path.stem}-{_digest(path)}.parquet"))
         return None
@@ -93,8 +95,8 @@ def _state(paths: Iterable[Path]) -> str | None:
             at = path.stat()
         except OSError:
             return None
-        said = f"{path.resolve()}\0{at.st_size} {at.st_mtime_ns} {at.st_ctime_ns} {at.st_ino}\n"
-        digest.update(said.encode("utf-8", "surrogateescape"))
+        entry = f"{path.resolve()}\0{at.st_size} {at.st_mtime_ns} {at.st_ctime_ns} {at.st_ino}\n"
+        digest.update(entry.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
@@ -109,20 +111,20 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def keep(name: str, data: bytes) -> None:
+def keep_file(name: str, data: bytes) -> None:
     """Keep something under a name, in place of what was kept there, if that can be done."""
-    where = folder()
+    where = cache_folder()
     if where is None:
         return
     path = where / f"{name}-{hashlib.sha256(data).hexdigest()[:32]}.z"
-    put(path, lambda made: made.write_bytes(data))
+    put_file(path, lambda made: made.write_bytes(data))
     for older in where.glob(f"{name}-*.z") if path.exists() else ():
         if older != path:
             with contextlib.suppress(OSError):
                 older.unlink()
 
 
-def put(path: Path, write: Callable[[Path], object]) -> None:
+def put_file(path: Path, write: Callable[[Path], object]) -> None:
     """Keep a file in the cache folder, if that can be done; ``write`` fills it under another name."""
     with contextlib.suppress(OSError):  # a full disk
         path.parent.mkdir(parents=True, exist_ok=True)

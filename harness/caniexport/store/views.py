@@ -37,9 +37,9 @@ class Views:
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
         """The views of a dataset, made when they are first asked for."""
-        if "views" not in dataset.beside:
-            dataset.beside["views"] = cls(dataset)
-        made: Self = dataset.beside["views"]
+        if "views" not in dataset.cache:
+            dataset.cache["views"] = cls(dataset)
+        made: Self = dataset.cache["views"]
         return made
 
     def fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -53,9 +53,9 @@ class Views:
     def _attempt(self, step: Callable[[], Found]) -> Found:
         try:
             return step()
-        except sql.error() as error:
+        except sql.error_class() as error:
             if not self.dataset.leave_out_damaged():
-                raise sql.unanswered(error) from error
+                raise sql.explain_failure(error) from error
             self._make()
             return step()
 
@@ -110,7 +110,7 @@ class Views:
 
     def _make_samples(self) -> None:
         """Operator samples, which are published as their sums and of one profile."""
-        folder = self.dataset.published_beside(OPERATORS)
+        folder = self.dataset.published_subfolder(OPERATORS)
         file = folder / f"{OPERATORS}.parquet" if folder else None
         samples = f"FROM read_parquet({sql.literal(str(file))})" if file and file.is_file() else sql.empty(OPERATORS)
         self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW samples AS {samples}")

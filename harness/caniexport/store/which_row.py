@@ -54,11 +54,11 @@ _MADE = {
 
 _MEASURED = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 #: whether a row measured something
-SAYS = f"status IN ({_MEASURED})"
-_BETTER = {"cells": SAYS, "runs": SAYS, "environments": "gate IS NOT NULL"}
+HAS_MEASURED = f"status IN ({_MEASURED})"
+_BETTER = {"cells": HAS_MEASURED, "runs": HAS_MEASURED, "environments": "gate IS NOT NULL"}
 
 
-def taken(relation: str, table: str, key: Sequence[str] = (), first: str = "") -> str:
+def choose_rows(relation: str, table: str, key: Sequence[str] = (), first: str = "") -> str:
     """The rows of a relation that are taken, one for each ``key`` (that of the table, unless another one is given).
 
     ``first`` is an order (SQL) that goes before that of the rule. The relation has the columns that the rule names,
@@ -67,7 +67,7 @@ def taken(relation: str, table: str, key: Sequence[str] = (), first: str = "") -
     ranks = ", ".join(filter(None, (first, _order(table))))
     chosen = f"row_number() OVER (PARTITION BY {_names(key or KEYS[table])} ORDER BY {ranks}) = 1"
     if table == "cells" and set(key or IDENTITY) > set(CELL):
-        chosen += f" AND ({SAYS} OR NOT bool_or({SAYS}) OVER (PARTITION BY {_names(CELL)}))"
+        chosen += f" AND ({HAS_MEASURED} OR NOT bool_or({HAS_MEASURED}) OVER (PARTITION BY {_names(CELL)}))"
     return f"SELECT * FROM ({relation}) QUALIFY {chosen}"
 
 

@@ -44,7 +44,7 @@ def cells_file(torch: str | None, provider: str | None) -> str:
 
 
 def runs_file(runtime: str | None, provider: str | None) -> str:
-    """Name of the file in ``runs/`` that holds a row: one per runtime and provider, all versions beside each other."""
+    """Name of the file in ``runs/`` that holds a row: one per runtime and provider, with all versions."""
     return _name(f"{runtime or 'none'}-{provider or 'none'}.parquet")
 
 
@@ -62,18 +62,18 @@ def _name(text: str) -> str:
     return text
 
 
-def write(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_rows(path: Path, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows of a table to ``path``, durable when this returns.
 
     Raises :class:`DiskFull` or :class:`StoreError`; the file that was there before is then untouched.
     """
-    with contextlib.closing(sql.bounded()) as database:
+    with contextlib.closing(sql.open_bounded()) as database:
         sql.insert(database, "given", table, [normalise(table, row) for row in rows])
-        copy(database, "FROM given", path, table)
+        copy_rows(database, "FROM given", path, table)
 
 
-def copy(database: duckdb.DuckDBPyConnection, query: str, path: Path, table: str) -> bool:
-    """Write the rows of a query as :func:`write` does; false where the file has these bytes already."""
+def copy_rows(database: duckdb.DuckDBPyConnection, query: str, path: Path, table: str) -> bool:
+    """Write the rows of a query as :func:`write_rows` does; false where the file has these bytes already."""
     # a quarantined run may have a row of the same thing
     order = dict.fromkeys((*ORDER[table], *(name for name in ("run_id", "measured_at") if name in columns(table))))
     listed, ordered = (", ".join(map(sql.name, names)) for names in (columns(table), order))
@@ -86,7 +86,7 @@ def copy(database: duckdb.DuckDBPyConnection, query: str, path: Path, table: str
     def put(temporary: Path) -> None:
         try:
             database.execute(f"COPY ({rows}) TO {sql.literal(str(temporary))} ({options})")
-        except sql.error() as error:
+        except sql.error_class() as error:
             if os.strerror(errno.ENOSPC) in str(error):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
             raise StoreError(f"cannot write {path}: {str(error).strip().splitlines()[0]}") from error
@@ -129,7 +129,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def guarded(path: Path, act: Callable[[], None]) -> None:
+def do_on_disk(path: Path, act: Callable[[], None]) -> None:
     """Do ``act``; an error of the disk becomes one of ours."""
     with _disk_errors(path):
         act()

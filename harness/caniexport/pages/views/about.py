@@ -13,7 +13,7 @@ def page(form: Form, kept: Kept) -> Page:
     body = render(
         "about.html",
         known=kept.inventory,
-        audit=kept.answer(saved.last),
+        audit=kept.answer(saved.read_last_audit),
         is_readable=not kept.problems,
     )
     lead = "Every row was measured by an export in an environment of its own; nothing is copied from a document."

@@ -52,7 +52,9 @@ def _noted() -> tuple[tuple[Expectation, ...], tuple[Alert, ...]]:
     """What people wrote down beside the dataset: what is expected, and what became of alerts."""
     root = homes.find().root
     listed = root / homes.EXPECTATIONS
-    return tuple(expectations.read(listed) if listed.exists() else ()), known.read(root / homes.STATES)
+    return tuple(expectations.read_expectations(listed) if listed.exists() else ()), known.read_states(
+        root / homes.STATES
+    )
 
 
 def _releases(kept: Kept) -> Comparison:
@@ -63,7 +65,9 @@ def feed(kept: Kept) -> str:
     """The alerts of all releases as a feed, each with the time at which its release was measured."""
     found = _releases(kept)
     opened = {step.torch: step.opened for step in found.steps}
-    return formats.atom(((alert, opened[alert.torch]) for alert in found.alerts), found.measured_at, link="alerts.html")
+    return formats.format_atom(
+        ((alert, opened[alert.torch]) for alert in found.alerts), found.measured_at, link="alerts.html"
+    )
 
 
 def _against_published(kept: Kept, entries: tuple[Expectation, ...], noted: tuple[Alert, ...], today: date) -> Answer:

@@ -34,7 +34,7 @@ from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE, PROFILE_WORDS
 from caniexport.pages.sheet import File
 from caniexport.profiles import PERIOD
-from caniexport.reproduce.find import reproduction
+from caniexport.reproduce.find import find_reproduction
 from caniexport.store.views import Views
 
 _EXPORTERS = [member.value for member in Exporter]
@@ -184,7 +184,7 @@ def _listing(form: Form, kept: Kept) -> Page:
     entries, asked = kept.inventory.documented, form.text("case")
     known = [entry.case for entry in entries]
     form.select("case", "Case", known, text="choose one", width=420, linked=True)
-    near = names.nearest(asked, known) if asked else ()
+    near = names.find_nearest(asked, known) if asked else ()
     body = render("cases.html", entries=entries, unmeasured=kept.inventory.unmeasured, near=near)
     return form.page("Cases", f"Each is one documented failure with its fixes. {kept.inventory.cases_text}", body)
 
@@ -198,7 +198,7 @@ def _script(kept: Kept, row: Row) -> tuple[str, bool]:
         opsets=(opset_name(row["opset"]),),
     )
     try:
-        return reproduction(kept, _corpus(homes.find().corpora), asked).script, True
+        return find_reproduction(kept, _corpus(homes.find().corpora), asked).script, True
     except CaniexportError as error:
         return str(error), False
 

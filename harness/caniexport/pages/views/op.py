@@ -66,7 +66,7 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
     dtype = form.select("dtype", "Dtype", dtypes, text="the first of each operator")
     form.choose_setting(kept.inventory, ("torch", "exporter"), EXPORTERS)
     wanted = form.text("op").strip()
-    near = names.nearest(wanted, kept.answer(names_of_one)) if wanted else ()
+    near = names.find_nearest(wanted, kept.answer(names_of_one)) if wanted else ()
     form.warnings += [f"unknown operator {wanted!r}"] * bool(wanted)
     meant = render("near.html", near=near, page="op", parameter="op")
     if not samples.releases:

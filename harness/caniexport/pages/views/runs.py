@@ -14,7 +14,7 @@ from markupsafe import Markup
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.alerts.answer import alerts_answer
-from caniexport.alerts.comparison import Run, between, runs
+from caniexport.alerts.comparison import Run, compare_runs, list_runs
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Message, Table
 from caniexport.answers.provider_runs import elsewhere
 from caniexport.answers.runtimes import on_provider, runtimes_agree
@@ -46,8 +46,8 @@ def page(form: Form, kept: Kept) -> Page:
         "runs.html",
         whole=form.whole,
         pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
-        compared=answered(alerts_answer(kept.answer(between, *pair[:2]))) if pair else None,
-        audit=kept.answer(saved.last),
+        compared=answered(alerts_answer(kept.answer(compare_runs, *pair[:2]))) if pair else None,
+        audit=kept.answer(saved.read_last_audit),
         runtimes=[answered(answer, heading) for heading, answer in _of_runtimes(kept)],
     )
     return form.page("Runs and environments", _LEAD, body, answered(found), is_live=True, folds=True)
@@ -128,7 +128,7 @@ def _count(local: Path) -> RowCount:
 
 def _pair(form: Form, kept: Kept) -> tuple[str, str, dict[str, str]] | None:
     """The two runs, or releases, that are compared, by name, and how each is called; ``None`` where there is none."""
-    known = kept.answer(runs)
+    known = kept.answer(list_runs)
     if not known:
         return None
     releases = [name for name, run in known.items() if not run[1]]
