@@ -129,13 +129,13 @@ def test_the_users_own_environment_measures_where_it_has_torch(checks):
 def test_what_there_was_no_time_for_is_told(checks):
     words = ("models:anything", "--exporter", "trace", "--exporter", "dynamo")
     found = checks.answer(*words, "--seconds", "0")
-    assert "torch 92.0.0: there was no time for dynamo=False (--seconds)." in found["notes"]
-    assert not any("no time" in note for note in checks.answer(*words)["notes"])
+    assert "torch 92.0.0: time ran out for dynamo=False (--seconds)." in found["notes"]
+    assert not any("time ran out" in note for note in checks.answer(*words)["notes"])
 
 
 def test_an_exporter_that_takes_none_of_the_opsets_asked_for_is_told(checks):
     found = checks.answer("models:several", "--exporter", "default", "--exporter", "trace", "--opset", "10")
-    told = "torch 92.0.0: default was not measured, since it takes no opset that was named."
+    told = "torch 92.0.0: default was not measured, because it accepts none of these opsets."
     assert told in found["notes"]
 
 
@@ -152,7 +152,7 @@ def test_the_module_keeps_its_own_weights_and_is_fresh_for_every_use(checks):
     text = checks.inside(
         "import numpy as np\n"
         "case = type('Case', (), {})()\n"
-        f"Factory('models', '', 'own', [{str(checks.user)!r}]).put_on(case)\n"
+        f"Factory('models', '', 'own', [{str(checks.user)!r}]).replace_module(case)\n"
         "module = case.eval()\n"
         "print(json.dumps([type(module).__name__, [round(float(x), 1) for x in module.weight.array]]))"
     )
@@ -173,7 +173,7 @@ def test_arguments_have_the_names_of_the_users_forward(checks):
 def test_arguments_by_name_get_their_position_or_another_module_around_theirs(checks):
     program = (
         "def told(factory):\n"
-        f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).made()\n"
+        f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).result()\n"
         "    return [type(made.module).__name__, list(made.names), len(made.sets[0])]\n"
         "print(json.dumps([told('by_name'), told('by_name_alone')]))"
     )
@@ -185,7 +185,7 @@ def test_where_the_harness_could_not_read_the_names_of_arguments_another_module_
         "import inspect\n"
         "from caniexport.worker.exporters import argument_names\n"
         "def told(factory):\n"
-        f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).made()\n"
+        f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).result()\n"
         "    forward = type(made.module).forward\n"
         "    source = inspect.getsource(forward).splitlines()[0]\n"
         "    return [type(made.module).__name__, argument_names(forward, 2), list(made.names), source.strip()]\n"
@@ -200,8 +200,8 @@ def test_where_the_harness_could_not_read_the_names_of_arguments_another_module_
 def test_a_model_that_prepares_itself_at_its_first_call_is_tried_on_all_inputs(checks):
     program = (
         "def told(factory):\n"
-        f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).made()\n"
-        "    return made.words\n"
+        f"    made = Factory('models', '', factory, [{str(checks.user)!r}]).result()\n"
+        "    return made.descriptions\n"
         "print(json.dumps([told('adds'), told('slow_at_first')]))"
     )
     adds, slow = checks.inside(program)
@@ -212,7 +212,7 @@ def test_a_model_that_prepares_itself_at_its_first_call_is_tried_on_all_inputs(c
 def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(checks):
     program = (
         "from caniexport.worker.subject import tensors, positional\n"
-        f"made = Factory('models', '', 'nested', [{str(checks.user)!r}]).made()\n"
+        f"made = Factory('models', '', 'nested', [{str(checks.user)!r}]).result()\n"
         "pair, data = [tensors(item) for item in made.sets[0]]\n"
         "print(json.dumps([type(pair).__name__, type(data).__name__, data.count, len(positional(made.sets[0]))]))"
     )
@@ -247,7 +247,7 @@ def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(
 )
 def test_what_a_factory_must_not_be_is_one_line(checks, factory, said):
     program = (
-        f"try: Factory('models', '', {factory!r}, [{str(checks.user)!r}]).made()\n"
+        f"try: Factory('models', '', {factory!r}, [{str(checks.user)!r}]).result()\n"
         "except Exception as error: print(json.dumps(f'{type(error).__name__}: {error}'))"
     )
     assert said in checks.inside(program)
@@ -280,6 +280,6 @@ def test_a_release_that_cannot_be_installed_is_told_with_its_reason(checks):
 
 def test_a_case_file_of_ones_own_is_measured_with_its_workarounds(checks):
     found = checks.answer("mine.py", "--exporter", "trace", "--opset", "9", code=1)
-    assert found["verdict"] == "1 of 2 forms work with one call at least."
-    ends = {row["form"]: row["92.0.0"] for row in found["tables"][0]["rows"]}
+    assert found["verdict"] == "1 of 2 variants work with one call at least."
+    ends = {row["variant"]: row["92.0.0"] for row in found["tables"][0]["rows"]}
     assert {form.split("/")[1] for form in ends} == {"plain", "negated"}

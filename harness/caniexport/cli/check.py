@@ -73,7 +73,7 @@ def command(
     does not work.
     """
     from caniexport.check.check import CheckRequest, check
-    from caniexport.check.subject import Options
+    from caniexport.check.target import Options
 
     home = homes.find()
     options = Options(axes(dynamic), rtol, atol, not only_given)
