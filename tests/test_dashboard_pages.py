@@ -169,14 +169,14 @@ CATALOGUE = ["aten::conv2d", "Conv", "aten::gather", "Gather"]
 def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():
     from dashboard import upload
 
-    found, good, said = upload.told("my.onnx", MODEL, CATALOGUE, 4000)
+    found, good, said = upload.find_operators("my.onnx", MODEL, CATALOGUE, 4000)
 
     assert (found, good) == ("Conv, Gather", True)
     assert said == "my.onnx: cases are about 2 of its 3 operators. No case is about Constant."
     many = model([node("Conv", ["x"], ["y"]), *(node(f"Own{index}", ["x"], ["y"]) for index in range(40))])
-    assert upload.told("m", many, CATALOGUE, 4000)[2].endswith("Own19 and 28 more.")
-    assert upload.told("m", model([node("Own", ["x"], ["y"])]), CATALOGUE, 4000)[:2] == ("", True)
-    assert upload.told("m", MODEL, CATALOGUE, 6)[0] == "Conv"
+    assert upload.find_operators("m", many, CATALOGUE, 4000)[2].endswith("Own19 and 28 more.")
+    assert upload.find_operators("m", model([node("Own", ["x"], ["y"])]), CATALOGUE, 4000)[:2] == ("", True)
+    assert upload.find_operators("m", MODEL, CATALOGUE, 6)[0] == "Conv"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():
 def test_an_upload_that_is_no_model_is_said_to_be_none(content, said):
     from dashboard import upload
 
-    found, good, text = upload.told("\x1b[2J../../<b>.onnx", content, CATALOGUE, 4000)
+    found, good, text = upload.find_operators("\x1b[2J../../<b>.onnx", content, CATALOGUE, 4000)
 
     assert (found, good) == ("", False)
     assert text.startswith("[2J../../<b>.onnx")

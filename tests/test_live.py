@@ -17,7 +17,7 @@ RUN = "20261122T010000-ab12"
 
 
 def said(run):
-    return " ".join(runs.told_progress([run]).split())
+    return " ".join(runs.render_progress([run]).split())
 
 
 def journal(local, name, cells, age):
@@ -37,7 +37,7 @@ def test_a_run_is_told_with_its_cells_its_rate_and_the_time_left(tmp_path):
     assert (run.torch, run.provider, run.run_id, run.cells) == ("2.8.0", "cpu", RUN, 600)
     assert (run.seconds, run.quiet, run.rate, run.left) == (600, 2, 1.0, 600)
     assert "600 of about 1,200 cells for 10 min, 1 a second, about 10 min left" in " ".join(
-        runs.told_progress([run]).split()
+        runs.render_progress([run]).split()
     )
 
 
@@ -92,7 +92,7 @@ def test_the_second_measurement_of_a_sample_is_told_as_such(tmp_path):
 
     assert run.quiet == 3
     assert "a sample is measured a second time: 40 of 500; the last row 3 s ago" in " ".join(
-        runs.told_progress([run]).split()
+        runs.render_progress([run]).split()
     )
 
 

@@ -77,7 +77,7 @@ def test_another_name_of_an_operator_leads_to_its_one_page(copy):
     other, told = pages["aten::roll_"], pages["aten::roll"]
 
     assert f'content="0; url={told.name}"' in read_page(other)
-    assert "This operator is told as aten::roll ." in words(other)
+    assert "See aten::roll ." in words(other)
     assert "Also called aten::roll_" in words(told)
     assert "Cases by torch release" in words(told)
 
@@ -137,7 +137,7 @@ def test_the_graphs_of_a_case_are_pictures_of_the_copy_and_equal_ones_are_one_fi
     told = [words_of(figure.split("</figcaption>")[0]) for figure in figures]
 
     assert told == [
-        "failing form trace, torch 2.15.0, opset 20 failing form dynamo, torch 2.15.0, opset 20",
+        "original code trace, torch 2.15.0, opset 20 original code dynamo, torch 2.15.0, opset 20",
         "stack_rewrite trace, torch 2.15.0, opset 20 stack_rewrite dynamo, torch 2.15.0, opset 20",
     ]
     assert 'alt="2 operators: Mul, Sub"' in figures[1]

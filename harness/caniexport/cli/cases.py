@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def lint_cases(patterns: Sequence[str], *, as_json: bool) -> None:
-    """Name what is to be mended in case files: sources, claims, inputs, workarounds, names, cases that are the same."""
+    """List the problems of case files: sources, claims, inputs, workarounds, names, cases that are the same."""
     from caniexport.corpus.claim_files import read_documents
     from caniexport.corpus.lint import lint
 

@@ -77,7 +77,7 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 )
 @workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
-@profile_option("What is installed beside torch.")
+@profile_option("Versions of the companion packages.")
 @corpus_option("What is measured.")
 @click.option(
     "--lock",
@@ -257,7 +257,7 @@ def _measure_on(options: MeasureOptions, address: str, shards: int | None, as_js
 
 
 def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[Release, ...], EnvironmentProfile]:
-    """The release and the profile of a lock file, which are told."""
+    """Read the release and the profile of a lock file, and print them."""
     from caniexport.locks import read_lock
     from caniexport.model.errors import UnknownName
 
@@ -265,7 +265,7 @@ def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[
         raise click.UsageError("--lock names the packages: without --profile, and with one --release at most")
     found = read_lock(lock, *releases)
     if not found.pins:
-        raise UnknownName(f"{found.text}: it names nothing beside torch, which --release measures")
+        raise UnknownName(f"{found.text}: it pins nothing but torch: use --release")
     chosen = of_lock(found.pins, found.python)
     for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
         output.echo(line, err=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _Command = Callable[..., Any]
 #: where a command's context keeps the profile that it answers for, lines that belong to the answer, and options whose
 #: setting is not used
-_PROFILE, _TOLD, _UNUSED = "caniexport.profile", "caniexport.told", "caniexport.unused"
+_PROFILE, _NOTES, _UNUSED = "caniexport.profile", "caniexport.notes", "caniexport.unused"
 #: commands whose output is a file
 _PRINT_FILES = ("reproduce",)
 
@@ -98,18 +98,18 @@ def print_answer(answer: Answer, *, whole: bool, as_json: bool, judges: bool = T
 
 
 def _answering_profile(command: _Command) -> _Command:
-    """What was installed beside torch where an answer's rows were measured; :func:`open_dataset` reads it."""
+    """The profile that answers read, used by :func:`open_dataset`."""
 
     def keep(context: click.Context, _: click.Parameter, name: str) -> None:
         context.meta[_PROFILE] = name
 
-    words = "What is installed beside torch: newest, or period (two weeks after each release)."
-    option = click.option("--profile", default=NEWEST, metavar="NAME", help=words, callback=keep, expose_value=False)
+    text = "Versions of the companion packages: newest, or period (two weeks after each release)."
+    option = click.option("--profile", default=NEWEST, metavar="NAME", help=text, callback=keep, expose_value=False)
     return option(command)
 
 
 def profile_option(text: str) -> Callable[[_Command], _Command]:
-    """What is installed beside torch; the command gets the profile's name."""
+    """The option of a profile of companion packages; the command gets its name."""
     from caniexport.profiles import find_profile
 
     words = f"{text} newest (as the table of releases has it), period (two weeks after the release), onnxscript-0.5.6."
@@ -211,37 +211,37 @@ def open_for(
     point, notes = Points(dataset).find({**install.point, **named})
     leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *notes):
-        tell(line)
+        add_note(line)
     return dataset.of(point.profile), {**given, "torch": (point.torch,)}
 
 
 def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The filters with, for an unmeasured patch release of torch, the nearest of its minor version, which is told."""
+    """Replace an unmeasured patch release of torch by the nearest of its minor version, with a note."""
     from caniexport.answers.inventory import Inventory
 
     def nearest(asked: str) -> str:
         if asked == "all" or versions.is_range(asked):
             return asked
-        found, told = versions.resolve_told(asked, Inventory.of(dataset).torch)
-        if told:
-            tell(told)
-        return found if told else asked
+        found, note = versions.resolve_told(asked, Inventory.of(dataset).torch)
+        if note:
+            add_note(note)
+        return found if note else asked
 
     return {**given, "torch": tuple(nearest(text) for text in given["torch"])} if given.get("torch") else dict(given)
 
 
-def tell(line: str) -> None:
-    """A line below the answer; beside it, on stderr, where that is JSON or a file."""
-    click.get_current_context().meta.setdefault(_TOLD, []).append(line)
+def add_note(line: str) -> None:
+    """Print a line below the answer, or on stderr if the answer is JSON or a file."""
+    click.get_current_context().meta.setdefault(_NOTES, []).append(line)
 
 
 def leave_setting(*names: str) -> None:
-    """These options of the command are not used, so that no setting of the project's is told for them."""
+    """Mark options as unused, so that no note names their project settings."""
     click.get_current_context().meta.setdefault(_UNUSED, set()).update(names)
 
 
-def _print_told(context: click.Context) -> None:
-    lines = [*context.meta.get(_TOLD, ())]
+def _print_notes(context: click.Context) -> None:
+    lines = [*context.meta.get(_NOTES, ())]
     used = settings_used(context, frozenset(context.meta.get(_UNUSED, ())))
     lines += [used] if used else []
     is_text = context.params.get("form", "text") == "text" and context.info_name not in _PRINT_FILES
@@ -265,7 +265,7 @@ def open_dataset(home: Home | None = None) -> Dataset:
     # files are read as answers need them, so what is wrong with them is known at the end
     context = click.get_current_context()
     context.call_on_close(report)
-    context.call_on_close(lambda: _print_told(context))
+    context.call_on_close(lambda: _print_notes(context))
     return dataset
 
 

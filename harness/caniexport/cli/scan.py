@@ -75,6 +75,6 @@ def command(
         print_answer(found, whole=whole, as_json=as_json or form == "json", judges=False)
     stopping = [item for item in findings(found) if item.verdict.value in fail_on]
     if stopping:
-        told = [f"{item.place.path}:{item.place.line} ({item.verdict.value})" for item in stopping]
-        output.echo(f"Exit 1, by --fail-on: {some(told, _MOST)}", err=True)
+        places = [f"{item.place.path}:{item.place.line} ({item.verdict.value})" for item in stopping]
+        output.echo(f"Exit 1, by --fail-on: {some(places, _MOST)}", err=True)
         click.get_current_context().exit(1)

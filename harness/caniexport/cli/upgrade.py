@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.cli.options import (
+    add_note,
     answer_options,
     install_options,
     open_dataset,
     print_answer,
     read_install,
     several_names,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def command(
 
 
 def _say_read(install: LockedInstall) -> None:
-    tell(f"read: {install.text}")
+    add_note(f"read: {install.text}")
     for note in install.notes:
-        tell(note)
+        add_note(note)
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
@@ -114,5 +114,5 @@ def _setting(point: dict[str, str]) -> dict[str, str]:
     own = read_settings(Path.cwd())
     used = [key for key in ("torch", "opset", "exporter", "runtime") if getattr(own, key) and key not in point]
     if used:
-        tell(own.told(*used))
+        add_note(own.told(*used))
     return {key: getattr(own, key) for key in used}

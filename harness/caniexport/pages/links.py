@@ -26,7 +26,7 @@ def page(name: str, /, **asked: str | Iterable[str] | None) -> str:
 
 
 def _taken_along(name: str) -> dict[str, str]:
-    """The reader's setting; beside a cell's own parameters under names of its own."""
+    """The parameters of the reader's setting; the page of a cell has other names for them."""
     prefix = MINE if name in CELL_PAGES else ""
     return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name not in _FILES else {}
 

@@ -47,7 +47,7 @@ def _environment() -> Environment:
         css=looks.css,
         marked=looks.marked,
         signed=looks.signed,
-        told=looks.told,
+        describe=looks.describe,
         words=words,
         plural=plural,
         slug=links.slug,

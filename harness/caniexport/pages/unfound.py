@@ -16,7 +16,7 @@ from caniexport.pages.form import Form
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 
-#: nearest names that are told
+#: most nearest names
 _SHOWN = 5
 #: what may be a name of a case, fix, operator or theme
 _NAME = re.compile(r"[\w:.-]{3,}")

@@ -49,7 +49,7 @@ def _is_taken(item: Alert, words: list[str], exporters: tuple[str, ...] | list[s
 
 
 def _noted() -> tuple[tuple[Expectation, ...], tuple[Alert, ...]]:
-    """What people wrote down beside the dataset: what is expected, and what became of alerts."""
+    """Read the expected changes and the acknowledged alerts."""
     root = homes.find().root
     listed = root / homes.EXPECTATIONS
     return tuple(expectations.read(listed) if listed.exists() else ()), known.read(root / homes.STATES)

@@ -111,12 +111,12 @@ def page(form: Form, kept: Kept) -> Page:
         given |= _chosen(form, kept, NamedCase(case, variant), exporters, opsets)
     answer = kept.answer(answer_case, NamedCase(case, variant).text)
     other = PERIOD if kept.profile == NEWEST else kept.profile
-    beside = newest.answer(packages_beside, case, other)
+    packages = newest.answer(packages_beside, case, other)
     # the heading has the title
     tables = [
         replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
     ]
-    given["answer"] = answered(replace(answer, tables=(*tables, *([beside] if beside.rows else []))))
+    given["answer"] = answered(replace(answer, tables=(*tables, *([packages] if packages.rows else []))))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
@@ -128,7 +128,7 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _described(kept: Kept) -> dict[str, dict[str, Any]]:
-    """By case what is told of it at the top."""
+    """The description of each case at the top of its page."""
     return {row["case"]: row for row in kept.records("cases") if row["variant"] == PLAIN}
 
 

@@ -45,7 +45,7 @@ def page(form: Form, kept: Kept) -> Page:
     shown = {name: [claim for claim in mine if _has(claim, query)] for name, mine in by_outcome.items()}
     every = [claim for mine in shown.values() for claim in mine]
     counts = [f"{len(mine)} {name}" for name, mine in shown.items() if mine]
-    said = f"{plural(len(every), 'claim')}: {', '.join(counts)}." if every else "No claim passes these filters."
+    verdict = f"{plural(len(every), 'claim')}: {', '.join(counts)}." if every else "No claim passes these filters."
     folds = len(every) > _FEW and not query and not outcomes
     columns = ("why", "the source says", "with", "about", "source", "what was measured", "case")
     tables = tuple(
@@ -53,7 +53,7 @@ def page(form: Form, kept: Kept) -> Page:
         for name, mine in shown.items()
     )
     file = table_file("claims", _COLUMNS, lambda: map(_row, every))
-    body = answered(Answer(said, AnswerOutcome.LISTED, tables))
+    body = answered(Answer(verdict, AnswerOutcome.LISTED, tables))
     return form.page(_TITLE, _LEAD, body, folds=True, files=(file,))
 
 
@@ -79,8 +79,8 @@ def _cells(claim: JudgedClaim) -> tuple[Cell, ...]:
 
 def _row(claim: JudgedClaim) -> tuple[object, ...]:
     """A row as it is kept, in the order of the columns."""
-    said = (claim.outcome, claim.why_not, claim.says, claim.versions, claim.source, claim.reason)
-    return (*said, claim.case, claim.variant, *(claim.cells[:1] or ("",)))
+    cells = (claim.outcome, claim.why_not, claim.says, claim.versions, claim.source, claim.reason)
+    return (*cells, claim.case, claim.variant, *(claim.cells[:1] or ("",)))
 
 
 def _has(claim: JudgedClaim, query: str) -> bool:

@@ -73,13 +73,13 @@ def page(form: Form, kept: Kept) -> Page:
         has_chart = by is By.TORCH and lines is not TableLines.OPERATORS and found.tables
         body = answered(found) + (_chart(found.tables[0], what, call) if has_chart else Markup())
         files = files_of("table", found)
-    runtime = form.mine.one("runtime").replace("==", " ") or "the onnxruntime beside it"
+    runtime = form.mine.one("runtime").replace("==", " ") or "the installed onnxruntime"
     about = (theme, query)
     return form.page(TITLE, _LEAD.format(runtime), body, about=about, folds=True, searches=True, files=files)
 
 
 def ask(kept: Kept, asked: Filters, by: By, lines: TableLines, runtime: str) -> Answer:
-    """The table on the runtime named, else on the one installed beside each release."""
+    """The table on the runtime named, else on the one installed with each release."""
     on = Points(kept).find({"runtime": runtime})[0].on if runtime else None
     return table(kept, asked, by, lines, on)
 

@@ -71,8 +71,8 @@ def _start(form: Form, kept: Kept) -> Markup:
     asked = replace(form.mine.filters(), variants=(PLAIN,))
     themes = kept.answer(matrix.ask, asked, By.TORCH, TableLines.THEMES, form.mine.one("runtime"))
     examples = () if form.whole else _EXAMPLES
-    told = kept.inventory.cases_text
-    return render("front.html", examples=examples, questions=_QUESTIONS, told=told) + answered(themes)
+    size = kept.inventory.cases_text
+    return render("front.html", examples=examples, questions=_QUESTIONS, size=size) + answered(themes)
 
 
 def _point(mine: Setting) -> dict[str, str]:

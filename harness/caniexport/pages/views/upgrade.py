@@ -87,16 +87,16 @@ def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
 
 
 def _operators(kept: Kept, text: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The operators between commas or blanks, and by name what is to be said of those that nobody knows."""
+    """The operators between commas or blanks, and a message for each unknown name."""
     views, known, unknown = Views.of(kept), [], {}
     for part in filter(None, map(str.strip, text.split(","))):
         # a name may have a blank: layer norm
         for name in [part] if _refused(views, part) is None else part.split():
-            said = _refused(views, name)
-            if said is None:
+            message = _refused(views, name)
+            if message is None:
                 known.append(name)
             else:
-                unknown[name] = said
+                unknown[name] = message
     return tuple(known), unknown
 
 
