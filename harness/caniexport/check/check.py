@@ -14,7 +14,7 @@ from caniexport.answers.answer import Answer
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check import environments
 from caniexport.check.answer import write_answer
-from caniexport.check.environments import Environment, EnvironmentUnavailable
+from caniexport.check.environments import Environment, InstallationFailed
 from caniexport.check.measure import MeasuredRelease, measure_release
 from caniexport.check.session import MeasurementSetup
 from caniexport.check.target import Options, UnusableModel, read_target
@@ -145,7 +145,7 @@ def _measure(
     wanted = release if own else environments.fit_release(release, request.packages)
     try:
         python = own or environments.make_environment_for(wanted, request.packages, home, say)
-    except EnvironmentUnavailable as error:
+    except InstallationFailed as error:
         return MeasuredRelease(release.torch, problem=str(error))
     say(f"torch {release.torch}: measuring with {python.python}")
     code = code_folder(replace(home, local=work))

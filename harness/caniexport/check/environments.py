@@ -37,7 +37,7 @@ print(json.dumps({"missing": missing, "torch": None if "torch" in missing else m
 """
 
 
-class EnvironmentUnavailable(Exception):
+class InstallationFailed(Exception):
     """The environment cannot be installed; the message has the reason."""
 
 
@@ -102,11 +102,11 @@ def make_environment_for(
     """The environment of a release, installed by tox if it is missing. Those that ``measure`` has made in a checkout
     are reused; an installed package has them in the user's cache folder.
 
-    Raises :class:`EnvironmentUnavailable`.
+    Raises :class:`InstallationFailed`.
     """
     if interpreters.find(release.python) is None:
         why = f"uv could not download it ({interpreters.why_none(release.python)})"
-        raise EnvironmentUnavailable(f"needs Python {release.python}: none found, {why}")
+        raise InstallationFailed(f"needs Python {release.python}: none found, {why}")
     home = replace(home, root=find_environments_root(home, packages), own_results=None)
     folder, name = home.environments, environment_name(release.torch, "newest", _PROVIDER)
     log = folder / f"{name}.log"
@@ -114,7 +114,7 @@ def make_environment_for(
         if not (folder / name).is_dir():
             say(f"torch {release.torch}: installing its environment into {folder}, once (up to 6 GB)")
         if make_environment(home, name, log, release):
-            raise EnvironmentUnavailable(f"could not be installed: {failure(log).splitlines()[0]}")
+            raise InstallationFailed(f"could not be installed: {failure(log).splitlines()[0]}")
     return Environment(folder / name / "bin" / "python", release)
 
 

@@ -77,7 +77,7 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 )
 @workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
-@profile_option("Versions of the companion packages.")
+@profile_option("Versions of the companion packages:")
 @corpus_option("What is measured.")
 @click.option(
     "--lock",
