@@ -26,7 +26,6 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
-from caniexport.pages.page import page as page_of
 from caniexport.pages.site.writer import PageWriter
 
 
@@ -177,14 +176,6 @@ def test_the_themes_of_a_large_copy_lead_to_their_cases_and_these_to_their_pages
     cell = re.search(r'<td[^>]*><a [^>]*href="(theme/geometry\.html)"', read_page(tmp_path / "matrix.html"))
     links = re.findall(r'<td class="s-fail"><a [^>]*href="([^"#]*)', read_page(copy / cell[1]))
     assert set(links) == {"../case/cross-no-symbolic.html"}
-
-
-def test_the_matrix_of_the_copy_says_what_the_app_says(copy, home):
-    app = page_of("matrix", {"rows": "cases"}, Kept.open(home / "results", None))
-    copied = read_page(copy / "matrix.html")
-    (shown, told) = (re.findall(r'<td class="(s-[^"]*)"><a [^>]*>([^<]*)<', text) for text in (str(app.body), copied))
-
-    assert shown == told != []
 
 
 def test_an_environment_case_and_an_operator_have_pages(copy):
