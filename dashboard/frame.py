@@ -13,7 +13,7 @@ import streamlit as st
 from caniexport import pages
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import links
-from caniexport.pages.charts import drawn_picture
+from caniexport.pages.charts import find_chart
 from caniexport.pages.form import Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -48,7 +48,7 @@ def make_page(name: str) -> Callable[[], None]:
         try:
             kept = source()
             above = st.container()
-            with links.addressed(_address):
+            with links.with_addresses(_address):
                 found = page(name, widgets.read_parameters(), kept, file=upload.read_given())
             if found.read_as is not None:
                 st.query_params.from_dict(found.read_as)
@@ -96,14 +96,14 @@ def _draw_files(found: Page, kept: Kept) -> None:
 def _address(name: str, asked: Mapping[str, str]) -> str:
     """Return an address within the app; pictures become data URLs, because Streamlit serves no files."""
     if name != "picture":
-        return links.of_app(name, asked)
-    picture = base64.b64encode((drawn_picture(asked["name"]) or "").encode()).decode("ascii")
+        return links.make_app_address(name, asked)
+    picture = base64.b64encode((find_chart(asked["name"]) or "").encode()).decode("ascii")
     return f"data:image/svg+xml;base64,{picture}"
 
 
 def _draw_template(template: str, carried: Mapping[str, str], **given: object) -> None:
     """Draw a template without Streamlit's sanitizer, which is slow; the template escapes every value."""
-    with links.carrying(carried):
+    with links.with_setting(carried):
         st.html(render(template, **given), unsafe_allow_javascript=True)
 
 

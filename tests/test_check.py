@@ -76,7 +76,7 @@ def test_what_is_not_there_is_named_with_the_nearest(cwd, target, said, monkeypa
         (["--exporter", "tracer"], "unknown exporter"),
         (["--opset", "39"], "opset 39 is not measured here (measured: 7 to 28)"),
         (["--opset", "9", "--exporter", "default"], "the default call names no opset"),
-        (["--dynamic", "x=0"], "NAME:AXIS or NAME:AXIS=LABEL is wanted"),
+        (["--dynamic", "x=0"], "give NAME:AXIS or NAME:AXIS=LABEL"),
         (["--with", "not a requirement"], "not a requirement such as torchvision or timm==1.0.9"),
     ],
 )

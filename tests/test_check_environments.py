@@ -187,18 +187,18 @@ def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(
 
 
 WRONG = {
-    "alone": "WrongFactory: models:alone returned the module alone; (module, inputs) is wanted",
-    "three": "WrongFactory: models:three returned 3 things; (module, inputs) is wanted",
-    "nothing": "WrongFactory: models:nothing returned None; (module, inputs) is wanted",
-    "no_module": "returned something of type builtin_function_or_method as its module; a torch.nn.Module is wanted",
-    "no_inputs": "WrongFactory: models:no_inputs returned no inputs; a tuple of tensors is wanted",
+    "alone": "WrongFactory: models:alone returned the module alone: return (module, inputs)",
+    "three": "WrongFactory: models:three returned 3 things: return (module, inputs)",
+    "nothing": "WrongFactory: models:nothing returned None: return (module, inputs)",
+    "no_module": "returned something of type builtin_function_or_method as its module: return a torch.nn.Module",
+    "no_inputs": "WrongFactory: models:no_inputs returned no inputs: return a tuple of tensors",
     "no_tensor": "WrongFactory: set 1 of the inputs of models:no_tensor has no tensor",
-    "a_file": "input 1 of set 1 of models:a_file is something of type TextIOWrapper; tensors, numbers",
-    "number": "models:number is something of type int; a function that returns (module, inputs) is wanted",
-    "made": "WrongFactory: models:made is a module; a function that returns (module, inputs) is wanted",
+    "a_file": "input 1 of set 1 of models:a_file is something of type TextIOWrapper: give tensors, numbers",
+    "number": "models:number is something of type int: name a function that returns (module, inputs)",
+    "made": "WrongFactory: models:made is a module: name a function that returns (module, inputs)",
     "raises": "FactoryRaised: models:raises raised",
     "star": "WrongFactory: models has no star",
-    "returns_data": "WrongFactory: the module of models:returns_data returns something of type Data; tensors, ",
+    "returns_data": "WrongFactory: the module of models:returns_data returns something of type Data: it must return tensors, ",
 }
 
 

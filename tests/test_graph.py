@@ -9,7 +9,7 @@ import pytest
 from onnx_bytes import MODEL, bundled, model, node
 
 from caniexport.model.errors import StoreError
-from caniexport.pages.graph import drawing
+from caniexport.pages.graph import draw_graph
 from caniexport.store import graphs
 from caniexport.store.onnx_graph import MOST_NODES, Graph, of_model
 from caniexport.worker import onnx_file
@@ -78,7 +78,7 @@ def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():
     hostile = model([node("<script>", ["x"], ["m"]), node("Relu", ["m"], ["y"])])
 
     graph = of_model(hostile)
-    made = drawing(graph)
+    made = draw_graph(graph)
     drawn = made.svg
 
     ElementTree.fromstring(drawn)

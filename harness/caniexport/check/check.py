@@ -74,7 +74,7 @@ def check(
     for text in request.packages:
         environments.requirement(text)
     chosen, own = _chosen(request, cwd, say)
-    wanted = [with_lower(release, request.opsets) for release in chosen]
+    wanted = [allow_lower_opsets(release, request.opsets) for release in chosen]
     _require_opsets(request, wanted)
     with tempfile.TemporaryDirectory(prefix="caniexport-check-", ignore_cleanup_errors=True) as name:
         work = Path(name)
@@ -107,7 +107,7 @@ def _chosen(request: CheckRequest, cwd: Path, say: Callable[[str], None]) -> tup
     return [named[torch] for torch in reversed(versions.ordered(named))], own
 
 
-def with_lower(release: Release, opsets: Sequence[int]) -> Release:
+def allow_lower_opsets(release: Release, opsets: Sequence[int]) -> Release:
     """The release with these opsets for dynamo too: it takes any lower one without an error, and writes another."""
     low, high = release.dynamo or (0, 0)
     # dynamo_export of 2.1 to 2.4 takes no opset at all

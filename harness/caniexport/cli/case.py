@@ -12,9 +12,9 @@ from caniexport.cli.cases import lint_cases, new_case
 from caniexport.cli.options import (
     add_note,
     answer_options,
-    exporters_named,
     install_options,
     open_dataset,
+    parse_exporters,
     print_answer,
     read_install,
     refuse_unused,
@@ -88,7 +88,7 @@ def show_case(
     from caniexport.answers.changes import changes
 
     if along:
-        exporters = exporters_named([*filter(None, [asked.get("exporter", "")])])
+        exporters = parse_exporters([*filter(None, [asked.get("exporter", "")])])
         answer = changes(dataset, name, along, asked.get("torch", ""), exporters, asked.get("opset", ""))
     else:
         answer = case(dataset, name, asked)

@@ -11,10 +11,10 @@ from caniexport.cli.options import (
     add_note,
     answer_options,
     install_options,
+    names_option,
     open_dataset,
     print_answer,
     read_install,
-    several_names,
 )
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 @click.option(
     "--model", type=click.Path(path_type=Path), metavar="FILE", help="An ONNX file: what is known to touch it."
 )
-@several_names("--op", "ops", "Operators that you use: cross,GridSample.")
-@several_names("--theme", "themes", "Families of operators: pooling.")
-@several_names("--case", "cases", "Cases; globs work.")
+@names_option("--op", "ops", "Operators that you use: cross,GridSample.")
+@names_option("--theme", "themes", "Families of operators: pooling.")
+@names_option("--case", "cases", "Cases; globs work.")
 @answer_options
 def command(
     before: str | None,

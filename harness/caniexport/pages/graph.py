@@ -42,7 +42,7 @@ class Drawing:
         return b64encode(self.svg.encode()).decode()
 
 
-def drawing(graph: Graph) -> Drawing:
+def draw_graph(graph: Graph) -> Drawing:
     """The graph drawn from top to bottom."""
     boxes, width, height = _placed(graph, _layers(graph))
     by_name = {box.name: box for box in boxes}

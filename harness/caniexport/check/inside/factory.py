@@ -161,8 +161,8 @@ class Factory:
             trial = Trial(lambda: self._copy(module), sets[0])
             if trial.unusable_output:
                 raise WrongFactory(
-                    "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
-                    "are wanted".format(self.label, trial.unusable_output)
+                    "the module of {} returns {}: it must return tensors, numbers, None, or tuples, lists and dictionaries "
+                    "of them".format(self.label, trial.unusable_output)
                 )
             is_rough, keeps_state, reads = trial.is_rough, trial.keeps_state, trial.reads_values
             for accepted, text, other in self._try_inputs(trial, sets[0], axes, names):
@@ -226,12 +226,10 @@ class Factory:
 
         function = self._find_function()
         if isinstance(function, torch.nn.Module):
-            raise WrongFactory("{} is a module; a function that returns (module, inputs) is wanted".format(self.label))
+            raise WrongFactory("{} is a module: name a function that returns (module, inputs)".format(self.label))
         if not callable(function):
             raise WrongFactory(
-                "{} is {}; a function that returns (module, inputs) is wanted".format(
-                    self.label, describe_type(function)
-                )
+                "{} is {}: name a function that returns (module, inputs)".format(self.label, describe_type(function))
             )
         # random weights must be the same in every process
         torch.manual_seed(0)
@@ -282,20 +280,20 @@ class Factory:
         import torch
 
         if isinstance(made, torch.nn.Module):
-            raise WrongFactory("{} returned the module alone; (module, inputs) is wanted".format(self.label))
+            raise WrongFactory("{} returned the module alone: return (module, inputs)".format(self.label))
         if not isinstance(made, (tuple, list)):
-            raise WrongFactory("{} returned {}; (module, inputs) is wanted".format(self.label, describe_type(made)))
+            raise WrongFactory("{} returned {}: return (module, inputs)".format(self.label, describe_type(made)))
         if len(made) not in (2, 3) or (len(made) == 3 and not isinstance(made[2], dict)):
-            raise WrongFactory("{} returned {} things; (module, inputs) is wanted".format(self.label, len(made)))
+            raise WrongFactory("{} returned {} things: return (module, inputs)".format(self.label, len(made)))
         module, inputs = made[:2]
         if not isinstance(module, torch.nn.Module):
             raise WrongFactory(
-                "{} returned {} as its module; a torch.nn.Module is wanted".format(self.label, describe_type(module))
+                "{} returned {} as its module: return a torch.nn.Module".format(self.label, describe_type(module))
             )
         keywords = made[2] if len(made) == 3 else {}
         calls = [_split_call(module, item, keywords) for item in (inputs if isinstance(inputs, list) else [inputs])]
         if not calls or not all(args or given for args, given in calls):
-            raise WrongFactory("{} returned no inputs; a tuple of tensors is wanted".format(self.label))
+            raise WrongFactory("{} returned no inputs: return a tuple of tensors".format(self.label))
         module, sets = self._make_positional(module, calls)
         return _make_names_readable(module, len(sets[0])), sets
 
@@ -348,8 +346,9 @@ class Factory:
             arrays = [self._array(part, where) for part in parts]
             return _make_packed_type(rebuild)(arrays) if any(True for _ in _leaves(arrays)) else item
         raise WrongFactory(
-            "{} of {} is {}; tensors, numbers, None, and tuples, lists, dictionaries and dataclasses of them are "
-            "wanted".format(where, self.label, describe_type(item))
+            "{} of {} is {}: give tensors, numbers, None, or tuples, lists, dictionaries and dataclasses of them".format(
+                where, self.label, describe_type(item)
+            )
         )
 
 

@@ -26,7 +26,7 @@ from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.pages import links
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.evidence import Picture, picture
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -116,11 +116,11 @@ def page(form: Form, kept: Kept) -> Page:
     tables = [
         replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
     ]
-    given["answer"] = answered(replace(answer, tables=(*tables, *([packages] if packages.rows else []))))
+    given["answer"] = render_answer(replace(answer, tables=(*tables, *([packages] if packages.rows else []))))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
-    files += files_of("case", answer)
+    files += make_files("case", answer)
     lead = f"{case} · {about.theme if about and about.theme else 'no theme'}"
     above = render("case_above.html", row=described, sources=kept.sources(case))
     title = about.title if about and about.title else case
@@ -170,7 +170,7 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
         return {"grid": grid, "missing": ", ".join(filter(None, parts))}
     where_text = f"torch {row['torch']}, {_call(row)}"
     script = _script(kept, row) if form.text("script") == "1" else None
-    return {"grid": grid, "open": Open(answered(evidence(kept, row, where_text)), picture(kept, row), script)}
+    return {"grid": grid, "open": Open(render_answer(evidence(kept, row, where_text)), picture(kept, row), script)}
 
 
 def _call(row: Row) -> str:

@@ -8,11 +8,11 @@ from caniexport.answers.filters import Filters
 from caniexport.model.case import PLAIN
 from caniexport.names import plural
 from caniexport.pages import looks
-from caniexport.pages.answered import answered
+from caniexport.pages.answered import render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.sheet import table_file
+from caniexport.pages.sheet import make_table_file
 
 _TITLE = "What the sources say, and what was measured"
 _LEAD = (
@@ -52,8 +52,8 @@ def page(form: Form, kept: Kept) -> Page:
         Table(f"{name}: {looks.CLAIM[name].meaning}", columns, tuple(map(_cells, mine)), 0 if folds else len(mine))
         for name, mine in shown.items()
     )
-    file = table_file("claims", _COLUMNS, lambda: map(_row, every))
-    body = answered(Answer(verdict, AnswerOutcome.LISTED, tables))
+    file = make_table_file("claims", _COLUMNS, lambda: map(_row, every))
+    body = render_answer(Answer(verdict, AnswerOutcome.LISTED, tables))
     return form.page(_TITLE, _LEAD, body, folds=True, files=(file,))
 
 

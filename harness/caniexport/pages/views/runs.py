@@ -22,7 +22,7 @@ from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.names import plural
 from caniexport.pages import live
-from caniexport.pages.answered import answered
+from caniexport.pages.answered import render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -46,11 +46,11 @@ def page(form: Form, kept: Kept) -> Page:
         "runs.html",
         whole=form.whole,
         pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
-        compared=answered(alerts_answer(kept.answer(between, *pair[:2]))) if pair else None,
+        compared=render_answer(alerts_answer(kept.answer(between, *pair[:2]))) if pair else None,
         audit=kept.answer(saved.last),
-        runtimes=[answered(answer, heading) for heading, answer in _of_runtimes(kept)],
+        runtimes=[render_answer(answer, heading) for heading, answer in _of_runtimes(kept)],
     )
-    return form.page("Runs and environments", _LEAD, body, answered(found), is_live=True, folds=True)
+    return form.page("Runs and environments", _LEAD, body, render_answer(found), is_live=True, folds=True)
 
 
 def environments(found: Sequence[Mapping[str, Any]], notes: Iterable[str] = ()) -> Answer:
@@ -112,10 +112,10 @@ def progress(kept: Kept) -> Markup:
     """The runs that go on at this moment, from the journals that they write."""
     local = homes.find().local
     planned = live.planned(kept.environment_records())
-    return render_progress(live.going(local, time.time(), planned, _count(local)))
+    return render_progress(live.find_running(local, time.time(), planned, _count(local)))
 
 
-def render_progress(found: Iterable[live.Going]) -> Markup:
+def render_progress(found: Iterable[live.RunningMeasurement]) -> Markup:
     """Runs that go on, with how far they are."""
     return render("progress.html", runs=list(found), duration=_duration)
 
