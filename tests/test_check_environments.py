@@ -198,7 +198,7 @@ WRONG = {
     "made": "WrongFactory: models:made is a module: name a function that returns (module, inputs)",
     "raises": "FactoryRaised: models:raises raised",
     "star": "WrongFactory: models has no star",
-    "returns_data": "WrongFactory: the module of models:returns_data returns something of type Data: it must return tensors, ",
+    "returns_data": "the module of models:returns_data returns something of type Data: it must ",
 }
 
 

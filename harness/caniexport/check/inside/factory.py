@@ -161,7 +161,7 @@ class Factory:
             trial = Trial(lambda: self._copy(module), sets[0])
             if trial.unusable_output:
                 raise WrongFactory(
-                    "the module of {} returns {}: it must return tensors, numbers, None, or tuples, lists and dictionaries "
+                    "the module of {} returns {}: it must return tensors, numbers, None, or tuples, lists and dicts "
                     "of them".format(self.label, trial.unusable_output)
                 )
             is_rough, keeps_state, reads = trial.is_rough, trial.keeps_state, trial.reads_values
@@ -346,7 +346,7 @@ class Factory:
             arrays = [self._array(part, where) for part in parts]
             return _make_packed_type(rebuild)(arrays) if any(True for _ in _leaves(arrays)) else item
         raise WrongFactory(
-            "{} of {} is {}: give tensors, numbers, None, or tuples, lists, dictionaries and dataclasses of them".format(
+            "{} of {} is {}: give tensors, numbers, None, or tuples, lists, dicts and dataclasses of them".format(
                 where, self.label, describe_type(item)
             )
         )
