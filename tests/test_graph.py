@@ -85,5 +85,5 @@ def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():
     assert "<script>" not in drawn
     tops = {name: float(top) for top, name in re.findall(r'<text x="[\d.]+" y="([\d.]+)">([^<]*)</text>', drawn)}
     assert tops["x"] < tops["&lt;script&gt;"] < tops["Relu"] < tops["y"]
-    assert made.told == "2 operators: <script>, Relu"
+    assert made.description == "2 operators: <script>, Relu"
     assert drawn.count("<path") == 3
