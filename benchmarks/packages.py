@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from caniexport import home as homes
-from caniexport.check.environments import environments_root
+from caniexport.check.environments import find_environments_root
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPORTERS = {"torchscript-trace": "trace", "dynamo": "dynamo"}
@@ -434,7 +434,7 @@ def _said(row: dict[str, Any]) -> str:
 
 def _exported_by_hand(model: Model, place: Path, release: str, exporter: str, opset: int) -> list[str]:
     """What ``by_hand.py`` says of one cell, in the environment that check made."""
-    root = environments_root(homes.find(), model.packages)
+    root = find_environments_root(homes.find(), model.packages)
     python = root / ".tox" / f"torch{release}-cpu" / "bin" / "python"
     scratch = place / f"{exporter}-{opset}"
     scratch.mkdir(exist_ok=True)

@@ -22,7 +22,7 @@ st.html(_ASSETS / "style.css")
 frame.brand()
 shown = [
     st.Page(
-        frame.drawn(name),
+        frame.make_page(name),
         title=title,
         url_path=name,
         default=name == "search",

@@ -13,7 +13,7 @@ import streamlit as st
 from caniexport import pages
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import links
-from caniexport.pages.charts import drawn_picture
+from caniexport.pages.charts import find_chart
 from caniexport.pages.form import Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -41,83 +41,79 @@ def script() -> str:
     return f"if (!window.caniexport) {{\nwindow.caniexport = true\n{text}}}\n"
 
 
-def drawn(name: str) -> Callable[[], None]:
-    """Draws the page of this name for the address as it is now; what is wrong is said in words."""
+def make_page(name: str) -> Callable[[], None]:
+    """Return a function that draws the page, or an error message, for the current address."""
 
     def draw() -> None:
         try:
             kept = source()
             above = st.container()
-            with links.addressed(_address):
-                found = page(name, widgets.address(), kept, file=upload.given())
+            with links.with_addresses(_address):
+                found = page(name, widgets.read_parameters(), kept, file=upload.read_given())
             if found.read_as is not None:
                 st.query_params.from_dict(found.read_as)
             _draw(found, kept)
-            # above the page, though it is known only when the page has been drawn
+            # the problems are known after the page is drawn
             with above:
                 _problems(kept)
         except CaniexportError as error:
-            st.error(widgets.plain(str(error)), icon=":material/help:")
+            st.error(widgets.escape_markdown(str(error)), icon=":material/help:")
         except Exception:
-            # whatever a damaged dataset makes of the code below, a reader gets a page; the log has the traceback
+            # a damaged dataset must not break the page; the log has the traceback
             _LOG.exception("page %s", name)
-            st.error(
-                "This page could not be drawn from the dataset. The server's log says why.", icon=":material/error:"
-            )
+            st.error("This page could not be drawn from the dataset. See the server's log.", icon=":material/error:")
 
     return draw
 
 
 def _draw(found: Page, kept: Kept) -> None:
     st.set_page_config(page_title=found.tab)
-    own = partial(_own, carried=found.mine.address)
+    own = partial(_draw_template, carried=found.mine.address)
     own("heading.html", page=found, above="" if found.is_live else found.above)
     if found.is_live:
-        _going_on(kept)
+        _draw_progress(kept)
         own("box.html", name="top", shown=found.above)
     for warning in found.warnings:
-        st.warning(widgets.plain(warning), icon=":material/help:")
+        st.warning(widgets.escape_markdown(warning), icon=":material/help:")
     # a page without filters has its files in a bar, too
-    widgets.draw(found.bars or ((),) * bool(found.files), partial(_beside, found, kept))
+    widgets.draw(found.bars or ((),) * bool(found.files), partial(_draw_files, found, kept))
     if found.takes_file:
-        upload.tell()
+        upload.show_report()
     own("box.html", name="body", shown=found.body)
 
 
-def _beside(found: Page, kept: Kept) -> None:
-    """What stands beside the last filters: the box for an ONNX file, and the files to save."""
+def _draw_files(found: Page, kept: Kept) -> None:
+    """Draw the upload box and the download buttons, next to the last filters."""
     if found.takes_file:
-        upload.box(kept)
+        upload.draw_box(kept)
     for file in found.files:
-        # the page is not drawn again for it
+        # a download does not draw the page again
         st.download_button(
             file.name, file.content, file.name, on_click="ignore", type="tertiary", icon=":material/download:"
         )
 
 
 def _address(name: str, asked: Mapping[str, str]) -> str:
-    """The address within the app; a picture is its own, for Streamlit serves no file of ours."""
+    """Return an address within the app; pictures become data URLs, because Streamlit serves no files."""
     if name != "picture":
-        return links.of_app(name, asked)
-    drawn = base64.b64encode((drawn_picture(asked["name"]) or "").encode()).decode("ascii")
-    return f"data:image/svg+xml;base64,{drawn}"
+        return links.make_app_address(name, asked)
+    picture = base64.b64encode((find_chart(asked["name"]) or "").encode()).decode("ascii")
+    return f"data:image/svg+xml;base64,{picture}"
 
 
-def _own(template: str, carried: Mapping[str, str], **given: object) -> None:
-    """HTML of our own making as it is: every value in it is escaped, and Streamlit's sanitizer takes a second over a
-    table of the matrix.
-    """
-    with links.carrying(carried):
+def _draw_template(template: str, carried: Mapping[str, str], **given: object) -> None:
+    """Draw a template without Streamlit's sanitizer, which is slow; the template escapes every value."""
+    with links.with_setting(carried):
         st.html(render(template, **given), unsafe_allow_javascript=True)
 
 
 @st.fragment(run_every=_EVERY)
-def _going_on(kept: Kept) -> None:
+def _draw_progress(kept: Kept) -> None:
     st.html(runs.progress(kept))
 
 
 def _problems(kept: Kept) -> None:
-    """Files and lines that could not be read: on every page, for they may be what a reader misses."""
+    """Show the files and lines that could not be read."""
     if kept.problems:
-        lines = "\n\n".join(map(widgets.plain, kept.problems))
+        lines = "\n\n".join(map(widgets.escape_markdown, kept.problems))
         st.warning(f"Parts of the dataset cannot be read:\n\n{lines}", icon=":material/report:")

@@ -18,7 +18,7 @@ from dashboard import widgets
 #: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
 LARGEST = 100 * 1024 * 1024
 _KEY = "upload"
-_SAID = "upload-said"
+_REPORT = "upload-report"
 _OPS = "upload-ops"
 _FILE = "upload-file"
 #: where a model comes from, as the address has it
@@ -28,8 +28,8 @@ _LONGEST_NAME = 80
 _NAMED = 12
 
 
-def box(kept: Kept) -> None:
-    """The box to drop a file on."""
+def draw_box(kept: Kept) -> None:
+    """Draw the box to drop a file on."""
     with st.container(key="upload-box"):
         st.file_uploader(
             "or an ONNX file that uses them",
@@ -40,11 +40,11 @@ def box(kept: Kept) -> None:
         )
 
 
-def tell() -> None:
-    """What was found in the last file, where the page shows it with its filters folded, too."""
-    good, said = st.session_state.get(_SAID, (True, ""))
-    if said:
-        (st.info if good else st.warning)(widgets.ticked(said))
+def show_report() -> None:
+    """Show what was found in the last file."""
+    good, message = st.session_state.get(_REPORT, (True, ""))
+    if message:
+        (st.info if good else st.warning)(widgets.escape_except_code(message))
 
 
 def _take(kept: Kept) -> None:
@@ -53,12 +53,12 @@ def _take(kept: Kept) -> None:
     _forget()
     if file is None:
         return
-    found, good, said = told(file.name, file.getvalue(), kept.inventory.ops, LONGEST)
-    st.session_state[_SAID] = (good, said.replace("`", "'"))
-    model = placed(kept, file.name, file.getvalue()) if good else None
+    found, good, message = find_operators(file.name, file.getvalue(), kept.inventory.ops, LONGEST)
+    st.session_state[_REPORT] = (good, message.replace("`", "'"))
+    model = read_origin(kept, file.name, file.getvalue()) if good else None
     st.session_state[_FILE] = model
     if model is not None and "torch" in model.point:
-        # the file says where it comes from
+        # the point in the file replaces the one in the address
         for name in _FROM:
             st.query_params.pop(name, None)
     if found:
@@ -66,31 +66,31 @@ def _take(kept: Kept) -> None:
 
 
 def _forget() -> None:
-    """Take back what the file before has said, and its operators where the address still has them."""
-    st.session_state[_SAID] = (True, "")
+    """Remove the message and the operators of the file before."""
+    st.session_state[_REPORT] = (True, "")
     st.session_state[_FILE] = None
     last = st.session_state.get(_OPS)
     if last and st.query_params.get("ops") == last:
         del st.query_params["ops"]
 
 
-def given() -> ModelFile | None:
-    """What was read of the file that the reader has given; ``None`` where there is none."""
+def read_given() -> ModelFile | None:
+    """Return the uploaded model file, or ``None``."""
     found: ModelFile | None = st.session_state.get(_FILE)
     return found
 
 
-def placed(kept: Kept, name: str, content: bytes) -> ModelFile | None:
-    """What an upgrade asks of a file: where it comes from, its graph; ``None`` for a file that is no model."""
+def read_origin(kept: Kept, name: str, content: bytes) -> ModelFile | None:
+    """Return the point and graph of a model file; ``None`` if it is no model."""
     try:
-        return place_model(onnx_ops.of_bytes(content, name), _shown(name), kept.inventory.torch)
+        return place_model(onnx_ops.of_bytes(content, name), _printable_name(name), kept.inventory.torch)
     except BadModel:
         return None
 
 
-def told(name: str, content: bytes, covered: Iterable[str], longest: int) -> tuple[str, bool, str]:
-    """The operators of a file that cases are about, whether it could be read, and what is to be said of it."""
-    shown = _shown(name)
+def find_operators(name: str, content: bytes, covered: Iterable[str], longest: int) -> tuple[str, bool, str]:
+    """Return the operators of a file that cases cover, whether it could be read, and a message about it."""
+    shown = _printable_name(name)
     if len(content) > LARGEST:
         return "", False, f"{shown} is larger than 100 MB: caniexport upgrade --model reads files of any size"
     try:
@@ -111,6 +111,6 @@ def told(name: str, content: bytes, covered: Iterable[str], longest: int) -> tup
     return listed, True, f"{shown}: cases are about {len(about)} of its {plural(len(found.all), 'operator')}.{rest}"
 
 
-def _shown(name: str) -> str:
-    """The name of a file as it may stand on a page."""
+def _printable_name(name: str) -> str:
+    """Return a file's name without control characters."""
     return "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "the file"

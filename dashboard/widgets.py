@@ -11,34 +11,34 @@ from caniexport.pages.form import Field, read_address
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:^&")
 
 
-def draw(bars: Sequence[Sequence[Field]], beside: Callable[[], None]) -> None:
-    """Draw each bar in a row of its own; ``beside`` draws what else stands in the last."""
+def draw(bars: Sequence[Sequence[Field]], draw_files: Callable[[], None]) -> None:
+    """Draw each bar in a row of its own; ``draw_files`` adds to the last."""
     for number, bar in enumerate(bars):
         with st.container(key=f"bar-{number}", horizontal=True, vertical_alignment="bottom"):
             for field in bar:
                 _DRAWN[field.kind](field)
             if bar is bars[-1]:
-                beside()
+                draw_files()
 
 
-def address() -> dict[str, str]:
-    """The parameters of the address as it is now."""
+def read_parameters() -> dict[str, str]:
+    """Return the parameters of the current address."""
     asked = st.query_params
     return read_address((name, value) for name in asked for value in asked.get_all(name))
 
 
-def plain(said: str) -> str:
-    """Text for a Streamlit element that reads Markdown: every sign that could mean something is escaped."""
-    return "".join("\\" + sign if sign in _MARKDOWN else sign for sign in said)
+def escape_markdown(message: str) -> str:
+    """Escape every Markdown character of a text."""
+    return "".join("\\" + sign if sign in _MARKDOWN else sign for sign in message)
 
 
-def ticked(said: str) -> str:
-    """The same of a sentence whose words between back-ticks are code."""
-    parts = said.split("`")
+def escape_except_code(message: str) -> str:
+    """Escape a text, but keep code between back-ticks."""
+    parts = message.split("`")
     if len(parts) % 2 == 0:
-        return plain(said)
+        return escape_markdown(message)
     coded = [" ".join(part.split()) if number % 2 else "" for number, part in enumerate(parts)]
-    return "".join(f"`{code}`" if code else plain(part) for code, part in zip(coded, parts, strict=True))
+    return "".join(f"`{code}`" if code else escape_markdown(part) for code, part in zip(coded, parts, strict=True))
 
 
 def _select(field: Field) -> None:
@@ -79,7 +79,7 @@ def _switch(field: Field) -> None:
 
 
 def _words(field: Field) -> None:
-    """A line of text of any length: Streamlit drops one that is longer than it is told without a word."""
+    """A line of text of any length: Streamlit silently drops one that exceeds its limit."""
     st.text_input(
         field.label,
         key=_key(field, field.one),
@@ -113,7 +113,7 @@ def _take(field: Field) -> None:
         case None:
             value = ""
     if field.kind == "words":
-        # one more than is read: that there was more is said
+        # one character more than is read, to detect a longer text
         value = st.session_state[key] = value[: field.longest + 1]
     if value and not is_default:
         st.query_params[field.name] = value

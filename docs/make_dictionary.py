@@ -35,7 +35,7 @@ _FILES = {
     "claims": "`claims.parquet`: what documents say, judged by the cells",
     "sources": "`sources.parquet`: what became of sources upstream, from `cases/upstream.csv`",
     "declared": "`declared.parquet`: the operator tables that torch and onnx carry themselves",
-    "graphs": "`graphs.parquet`: the operators of exported files, for pictures; of the bundles that lay beside a "
+    "graphs": "`graphs.parquet`: the operators of exported files, for pictures; of the bundles that lay next to a "
     "dataset when it was published, not of all",
     "audit": "`audit.parquet`: the last audit (`caniexport publish --audit 300 --save`), one row per release in its "
     "sample",

@@ -14,7 +14,7 @@ from caniexport.home import VARIABLE
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
 PAGE = """
 from dashboard import frame
-frame.drawn("{0}")()
+frame.make_page("{0}")()
 """
 
 

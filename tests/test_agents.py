@@ -98,7 +98,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(mcp, dataset, tmp_pa
 
     assert "unknown case 'corss' (nearest: cross)" in ask(server, "case", case="corss")
     assert "torch 2.9 has not been measured" in ask(server, "case", case="cross", torch="2.9")
-    assert "where you are is wanted" in ask(server, "upgrade", after="2.15")
+    assert "name the point that you upgrade from" in ask(server, "upgrade", after="2.15")
 
 
 def test_what_is_left_out_is_what_the_project_says_and_the_answer_says_so(dataset):

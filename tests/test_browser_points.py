@@ -9,7 +9,7 @@ import pytest
 from browser_fixtures import MARKS, until
 from test_browser_pages import PAGES
 
-from caniexport.pages.charts import Series, drawn_picture, lines_chart
+from caniexport.pages.charts import Series, draw_line_chart, find_chart
 
 pytestmark = MARKS
 
@@ -93,11 +93,11 @@ def test_a_picture_is_drawn_when_it_is_looked_at_and_its_numbers_are_a_table(vis
 
 def test_no_name_in_a_legend_runs_into_the_next_mark(chromium):
     names = ("dynamo, all operators", "dynamo, by use in models", "trace, all operators", "trace, by use in models")
-    made = lines_chart(("2.8.0", "2.9.1"), [Series(name, (90, 70)) for name in names], "shares")
+    made = draw_line_chart(("2.8.0", "2.9.1"), [Series(name, (90, 70)) for name in names], "shares")
     page = chromium.new_page()
     pictures = set(re.findall(r"picture\?name=(\w+)", made))
     for picture in pictures:
-        page.set_content(drawn_picture(picture))
+        page.set_content(find_chart(picture))
         texts = page.locator("text").filter(has_text=re.compile("operators|models")).all()
         boxes = [text.bounding_box() for text in texts]
         # a mark is 14 wide, and stands before its name; a phone's legend has two lines

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from caniexport.answers.answer import LONGEST, as_json
-from caniexport.check.alike import alike
-from caniexport.check.answer import answer
+from caniexport.check.answer import write_answer
 from caniexport.check.cells import CheckedCell, read_cell
 from caniexport.check.measure import MeasuredRelease, ModelNotes
-from caniexport.check.standing import Asked
+from caniexport.check.similar import find_similar
+from caniexport.check.verdict import Asked
 from caniexport.model.status import Stage, Status
 from caniexport.store import Dataset
 
@@ -60,7 +60,7 @@ def said(tmp_path):
             MeasuredRelease(torch, tuple(c for c in found if c.torch == torch), {"python": "3.12.1"}, notes, **more)
             for torch in torches
         ]
-        return answer(releases, asked or Asked(), Dataset.open(None, tmp_path))
+        return write_answer(releases, asked or Asked(), Dataset.open(None, tmp_path))
 
     return answered
 
@@ -111,17 +111,17 @@ def test_wrong_values_for_inputs_that_the_check_made_are_told_apart_and_come_aft
     assert found.verdict == "Every call gives wrong values, and no workaround is known."
     assert shown(found) == ["wrong values", *["wrong values for inputs that this check made"] * 2]
     alone = said(cell(DEFAULT, None, "mismatch", MADE, sets=(2,)), made)
-    assert alone.verdict == ("Right for the inputs given, wrong values for others: flags of which none is set (mask).")
+    assert alone.verdict == ("Right for your inputs, wrong values for others: flags of which none is set (mask).")
     assert alone.outcome.exit_code == 1
 
 
 @pytest.mark.parametrize(
     ("warnings", "notes", "fixed"),
     [
-        (BRANCH, {"reads": True}, "an `if` on a value"),
+        (BRANCH, {"reads_values": True}, "an `if` on a value"),
         (BRANCH, {}, "an `if` on a size"),
         (BRANCH, {"axes": {}}, ""),
-        (NUMBER, {"reads": True}, "a tensor's value"),
+        (NUMBER, {"reads_values": True}, "a tensor's value"),
         (NUMBER, {}, ""),
     ],
 )
@@ -130,12 +130,12 @@ def test_a_trace_that_fixes_what_its_inputs_decide_is_no_all_clear(said, warning
     traced = cell(DEFAULT, None, torch="2.8.0", warnings=warnings)
     found = said(traced, notes=replace(NOTES, **notes))
     assert found.verdict == (
-        f"Works on the inputs tried, but the trace fixes {fixed}: try others."
+        f"Works on the inputs tried, but {fixed} is constant in the trace: try others."
         if fixed
         else "Works with the default call (dynamo=False, opset 20) on 3 sets of inputs."
     )
     other = said(cell(DEFAULT, None, "fail", ZEROS), cell(TRACE, 18, warnings=warnings), notes=replace(NOTES, **notes))
-    assert other.verdict.endswith(f"opset_version=18{f', but it fixes {fixed}' if fixed else ''}.")
+    assert other.verdict.endswith(f"opset_version=18{f', but {fixed} is constant' if fixed else ''}.")
 
 
 def test_an_opset_that_dynamo_replaces_without_an_error_is_not_as_asked(said):
@@ -149,20 +149,20 @@ def test_an_opset_that_dynamo_replaces_without_an_error_is_not_as_asked(said):
 
 def test_an_exporter_that_was_named_and_does_not_work_is_a_finding(said):
     found = said(*cells(TRACE, (18, 20)), *cells(DYNAMO, (18, 20), "fail", ZEROS), asked=Asked((TRACE, DYNAMO), ()))
-    assert found.verdict == "Works with dynamo=False, opset 18, 20, not with all that was named."
+    assert found.verdict == "Works with dynamo=False, opset 18, 20, but not with every exporter and opset named."
     assert found.outcome.exit_code == 1
 
 
 def test_where_nothing_works_and_time_was_short_it_is_not_said_that_nothing_does(said):
     found = said(cell(DEFAULT, None, "fail", ZEROS), left=(TRACE,))
-    assert found.verdict == "No measured call works, and there was no time for dynamo=False (--seconds)."
+    assert found.verdict == "No measured call works, and time ran out for dynamo=False (--seconds)."
 
 
 def test_a_model_that_does_not_run_in_eager_is_told_so(said):
     raised = cell(DEFAULT, None, "fail", "ModuleNotFoundError: No module named 'x'\nmore", stage=Stage.EAGER)
     found = said(raised)
     assert found.verdict == "The model does not run in eager here: ModuleNotFoundError: No module named 'x'"
-    assert "--with PACKAGE makes an environment that has what this one lacks." in found.notes
+    assert "--with PACKAGE adds a missing package to the environment." in found.notes
 
 
 def test_several_releases_are_told_apart_the_newest_first(said):
@@ -175,21 +175,23 @@ def test_several_releases_are_told_apart_the_newest_first(said):
 def test_a_release_that_could_not_be_measured_is_no_all_clear(tmp_path):
     lost = MeasuredRelease("1.10.2", problem="needs Python 3.8: none found")
     works = MeasuredRelease(TORCH, (cell(DEFAULT, None),), {"python": "3.12.1"}, NOTES)
-    found = answer([works, lost], Asked(), Dataset.open(None, tmp_path))
+    found = write_answer([works, lost], Asked(), Dataset.open(None, tmp_path))
     assert (found.outcome.exit_code, found.notes[0]) == (1, "torch 1.10.2: needs Python 3.8: none found")
-    assert answer([lost], Asked(), Dataset.open(None, tmp_path)).verdict.startswith("Not measured: torch 1.10.2: needs")
+    assert write_answer([lost], Asked(), Dataset.open(None, tmp_path)).verdict.startswith(
+        "Not measured: torch 1.10.2: needs"
+    )
 
 
 def test_the_environment_and_the_inputs_are_named(said):
     found = said(
-        cell(DEFAULT, None, unused=("mask",)), notes=replace(NOTES, refused=("zeros (infinite)",), goes_on=True)
+        cell(DEFAULT, None, unused=("mask",)), notes=replace(NOTES, refused=("zeros (infinite)",), keeps_state=True)
     )
     assert found.notes[:2] == (
         "Measured with python 3.12.1.",
-        "3 sets of inputs, 1 of them made by this check; the model itself does not take 1 more.",
+        "3 sets of inputs, 1 of them made by this check; the model does not accept 1 more.",
     )
-    assert any(note.startswith("A second call on the same inputs gives other values") for note in found.notes)
-    assert any(note.startswith("A file that works ignores mask: ") for note in found.notes)
+    assert any(note.startswith("In eager, a second call on the same inputs gives other values") for note in found.notes)
+    assert any(note.startswith("A working file ignores mask: ") for note in found.notes)
 
 
 # what rows and the facts of their files come to
@@ -256,18 +258,16 @@ def explained(results):
 
     def answered(*found, notes=NOTES):
         release = MeasuredRelease(found[0].torch, found, {"python": "3.12.1"}, notes)
-        told = as_json(answer([release], Asked(), results))
+        told = as_json(write_answer([release], Asked(), results))
         facts = told["tables"][1]["rows"]
-        return told["verdict"], [str(line["value"]) for line in facts if line["fact"] in ("cases alike", "to try")]
+        return told["verdict"], [str(line["value"]) for line in facts if line["fact"] in ("similar cases", "to try")]
 
     return answered
 
 
 def test_the_same_error_finds_its_case_and_a_workaround_that_works_there(explained):
     verdict, facts = explained(cell(TRACE, 15, "fail", GRID, torch="1.13.1"))
-    assert verdict == (
-        "Every call fails as grid-sampler-unsupported-opset-11 does: see whether its workarounds fit yours."
-    )
+    assert verdict == ("Every call fails, as grid-sampler-unsupported-opset-11 does: try its workarounds.")
     assert "gather_rewrite" in facts[-1] or "opset_16" in facts[-1]
 
 
@@ -275,8 +275,10 @@ def test_a_workaround_that_is_another_call_is_none_where_the_model_does_not_work
     fails = cell(DYNAMO, 18, "fail", SDPA)
 
     def named(*others):
-        (known,) = [item for item in alike(results, fails, others, is_given=True) if item.case == "sdpa-three-dims"]
-        return {fix.variant for fix in known.helps}
+        (known,) = [
+            item for item in find_similar(results, fails, others, is_given=True) if item.case == "sdpa-three-dims"
+        ]
+        return {fix.variant for fix in known.workarounds}
 
     assert named() - named(cell(TRACE, 18, "fail", "RuntimeError: another")) == {"trace"}
     assert named(cell(TRACE, 18)) == named()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from caniexport.check.check import with_lower
+from caniexport.check.check import allow_lower_opsets
 from caniexport.check.widen import ReleaseQuestion
 from caniexport.model import releases
 from caniexport.model.status import Status
@@ -94,5 +94,5 @@ def test_a_trace_that_works_as_its_first_inputs_decide_is_held_against_the_scrip
     ],
 )
 def test_dynamo_is_asked_for_an_opset_that_it_silently_replaces_where_that_is_named(torch, exporters, asked):
-    release = with_lower(releases.find(torch), (12,))
+    release = allow_lower_opsets(releases.find(torch), (12,))
     assert measured(ReleaseQuestion(release, exporters, (12,)), lambda *_: PASS) == asked

@@ -19,7 +19,6 @@ from click.testing import CliRunner
 from caniexport import home as homes
 from caniexport.cli import COMMANDS, main
 from caniexport.cli.dashboard import streamlit_command
-from caniexport.model.errors import CaniexportError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -264,15 +263,6 @@ def test_the_home_is_the_checkout_around_the_working_folder(home):
     below = home / "cases"
     found = homes.find(cwd=below, environ={})
     assert (found.root, found.published, found.local) == (home, home / "results", home / "results-local")
-
-
-def test_elsewhere_the_home_is_the_checkout_that_this_package_is_in(tmp_path):
-    assert homes.find(cwd=tmp_path, environ={}).root == ROOT
-
-
-def test_a_home_that_is_named_and_is_none_is_refused(tmp_path):
-    with pytest.raises(CaniexportError, match="no folder cases"):
-        homes.find(cwd=tmp_path, environ={homes.VARIABLE: str(tmp_path)})
 
 
 def test_a_file_of_cells_that_is_no_text_is_wrong_use(run, tmp_path):

@@ -107,14 +107,6 @@ def test_what_was_not_measured_has_its_own_sign_and_is_never_blank(draw):
     ]
 
 
-def test_a_place_that_passes_at_some_opsets_only_says_which_and_what_else_happens_there(draw):
-    app = draw("matrix", exporter="torchscript-trace", fixes="1")
-    fixed = [text for _, text, link in cells(app, "item-baked") if "variant=index_rewrite" in link]
-
-    assert fixed[-1] == "✓ 11+"
-    assert 'title="pass: 11-14; refused: 15; fail: 9-10"' in markup(app)
-
-
 def test_the_signs_below_the_matrix_are_those_that_stand_in_it(draw):
     def told(**asked):
         signs = re.search(r'<details class="signs">.*?</summary>', markup(draw("matrix", **asked)), re.DOTALL)[0]
@@ -151,14 +143,6 @@ def test_choosing_in_a_widget_writes_the_url(draw):
     assert "x[0].item()" in words(app)
 
 
-def test_a_status_filter_keeps_whole_lines(draw):
-    shown = draw("matrix", status="crash")
-
-    assert "torch.roll" in words(shown)
-    assert "torch.cross" not in words(shown)
-    assert [text for _, text, _ in cells(shown, "roll-negative")][:4] == ["!", "!", "!", "✓ 9+"]
-
-
 def test_the_columns_may_be_opsets_at_one_release_and_a_cell_leads_to_that_place(draw):
     shown = cells(draw("matrix", by="opset", torch="1.10.2", exporter="torchscript-trace"), "item-baked")
 
@@ -171,29 +155,6 @@ def test_the_columns_may_be_opsets_at_one_release_and_a_cell_leads_to_that_place
         "my_torch": "1.10.2",
         "my_exporter": "torchscript-trace",
     }
-
-
-def test_the_columns_may_be_exporters(draw):
-    shown = cells(draw("matrix", by="exporter"), "cross-no-symbolic")
-
-    assert [text for _, text, _ in shown] == ["✓ 9+", "✓ 18+", "✓ 18"]
-    for (_, _, link), call in zip(shown, ("dynamo=False", "dynamo=True", "default"), strict=True):
-        said = words(draw("case", **dict(parse_qsl(link.partition("?")[2]))))
-        assert f"(torch 2.15.0, {call}" in said.replace("\xa0", " ")
-
-
-def test_operators_say_how_many_of_their_cases_work(draw):
-    app = draw("matrix", rows="operators", exporter="torchscript-trace")
-    row = next(part for part in markup(app).split("<tr>") if ">aten::roll<" in part)
-
-    # one case is wrong, one crashes since 2.0.1, one fails; the fourth was measured at 2.8.0 alone
-    assert re.findall(r">([^<>]*/\d)</a>", row) == ["0/3", "1/4", "0/3", "1/3"]
-
-
-def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_none(draw):
-    assert "torch.cross" in words(draw("matrix", q="aten::cross"))
-    assert "torch.cross" in words(draw("matrix", q="Slice products"))
-    assert "No case has all of these words: no-such-thing" in words(draw("matrix", q="no-such-thing"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from onnx_bytes import MODEL, bundled, model, node
 
 from caniexport.model.errors import StoreError
-from caniexport.pages.graph import drawing
+from caniexport.pages.graph import draw_graph
 from caniexport.store import graphs
 from caniexport.store.onnx_graph import MOST_NODES, Graph, parse_model
 from caniexport.worker import onnx_file
@@ -78,12 +78,12 @@ def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():
     hostile = model([node("<script>", ["x"], ["m"]), node("Relu", ["m"], ["y"])])
 
     graph = parse_model(hostile)
-    made = drawing(graph)
+    made = draw_graph(graph)
     drawn = made.svg
 
     ElementTree.fromstring(drawn)
     assert "<script>" not in drawn
     tops = {name: float(top) for top, name in re.findall(r'<text x="[\d.]+" y="([\d.]+)">([^<]*)</text>', drawn)}
     assert tops["x"] < tops["&lt;script&gt;"] < tops["Relu"] < tops["y"]
-    assert made.told == "2 operators: <script>, Relu"
+    assert made.description == "2 operators: <script>, Relu"
     assert drawn.count("<path") == 3

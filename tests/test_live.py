@@ -9,7 +9,7 @@ from caniexport import home as homes
 from caniexport.home import VARIABLE
 from caniexport.measure.progress import RowCount, count_cells, write_plan
 from caniexport.pages import live
-from caniexport.pages.answered import answered
+from caniexport.pages.answered import render_answer
 from caniexport.pages.views import runs
 
 NOW = datetime(2026, 11, 22, 1, 10, 0, tzinfo=UTC).timestamp()
@@ -17,7 +17,7 @@ RUN = "20261122T010000-ab12"
 
 
 def said(run):
-    return " ".join(runs.told_progress([run]).split())
+    return " ".join(runs.render_progress([run]).split())
 
 
 def journal(local, name, cells, age):
@@ -32,19 +32,19 @@ def test_a_run_is_told_with_its_cells_its_rate_and_the_time_left(tmp_path):
     journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 400, 30)
     journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-12.jsonl", 200, 2)
 
-    (run,) = live.going(tmp_path, NOW, {"2.8.0": 1200})
+    (run,) = live.find_running(tmp_path, NOW, {"2.8.0": 1200})
 
     assert (run.torch, run.provider, run.run_id, run.cells) == ("2.8.0", "cpu", RUN, 600)
     assert (run.seconds, run.quiet, run.rate, run.left) == (600, 2, 1.0, 600)
     assert "600 of about 1,200 cells for 10 min, 1 a second, about 10 min left" in " ".join(
-        runs.told_progress([run]).split()
+        runs.render_progress([run]).split()
     )
 
 
 def test_without_an_earlier_run_no_time_is_guessed(tmp_path):
     journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 60, 1)
 
-    (run,) = live.going(tmp_path, NOW, {})
+    (run,) = live.find_running(tmp_path, NOW, {})
 
     assert run.left is None
     assert "left" not in said(run)
@@ -54,11 +54,11 @@ def test_a_run_that_noted_its_plan_is_held_against_it_and_not_against_an_earlier
     journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 600, 1)
     write_plan(tmp_path, "torch2.8.0-cpu", RUN, 2400)
 
-    (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
+    (run,) = live.find_running(tmp_path, NOW, {"2.8.0": 500})
     assert (run.expected, run.left) == (2400, 1800)
 
     write_plan(tmp_path, "torch2.8.0-cpu", "20261121T000000-0000", 9)
-    (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
+    (run,) = live.find_running(tmp_path, NOW, {"2.8.0": 500})
     told = said(run)
     assert "600 cells for 10 min" in told
     assert "500" not in told
@@ -88,11 +88,11 @@ def test_the_second_measurement_of_a_sample_is_told_as_such(tmp_path):
     again.with_name("torch2.8.0-cpu.txt").write_text("\n".join(map(str, range(500))), encoding="utf-8")
     journal(again, f"torch-2.8.0-cpu-{RUN}-again-12.jsonl", 40, 3)
 
-    (run,) = live.going(tmp_path, NOW, {"2.8.0": 600})
+    (run,) = live.find_running(tmp_path, NOW, {"2.8.0": 600})
 
     assert run.quiet == 3
     assert "a sample is measured a second time: 40 of 500; the last row 3 s ago" in " ".join(
-        runs.told_progress([run]).split()
+        runs.render_progress([run]).split()
     )
 
 
@@ -128,8 +128,8 @@ def test_a_run_that_was_ended_and_files_of_others_are_not_going_on(tmp_path):
     journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 10, 4000)
     journal(tmp_path, "notes.jsonl", 10, 1)
 
-    assert live.going(tmp_path, NOW, {}) == []
-    assert live.going(tmp_path / "nowhere", NOW, {}) == []
+    assert live.find_running(tmp_path, NOW, {}) == []
+    assert live.find_running(tmp_path / "nowhere", NOW, {}) == []
 
 
 def environment(torch, **more):
@@ -154,7 +154,7 @@ def test_the_false_alarm_rate_counts_over_the_runs_that_were_measured_twice():
 
 
 def test_a_quarantined_run_is_named_with_its_reason():
-    said = answered(shown(environment("2.0.1", quarantined=True) | {"gate": "canary <failed>"}))
+    said = render_answer(shown(environment("2.0.1", quarantined=True) | {"gate": "canary <failed>"}))
 
     assert "canary &lt;failed&gt;" in said
     assert "2.0.1" in said

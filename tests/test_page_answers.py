@@ -213,7 +213,7 @@ def test_a_case_takes_the_short_names_of_exporters(small):
 def test_a_table_on_a_chosen_runtime_says_of_no_release_that_it_ran_on_its_own(small):
     for runtime, is_own in (({}, True), ({"runtime": "ort1.20"}, False)):
         found = page("matrix", {"rows": "cases", **runtime}, small)
-        assert ("run by the onnxruntime beside it" in found.lead) is is_own
+        assert ("run by the installed onnxruntime" in found.lead) is is_own
         assert ("runtime onnxruntime==1.20.1" in found.chosen) is not is_own
 
 

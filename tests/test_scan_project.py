@@ -63,7 +63,7 @@ _LOCK = '[[package]]\nname = "torch"\nversion = "{}"\n'
 def test_a_lock_beside_the_code_says_what_is_installed_where_nothing_else_does(tmp_path, name, version):
     (tmp_path / name).write_text(_LOCK.format(version), encoding="utf-8")
     found = pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1"))
-    assert (found.torch, f"({name})" in found.said, found.problems) == (("1.13.1",), True, ())
+    assert (found.torch, f"({name})" in found.text, found.problems) == (("1.13.1",), True, ())
     (tmp_path / "requirements.txt").write_text("torch>=2.0\n", encoding="utf-8")
     assert pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("2.0.1",)
 
@@ -74,21 +74,21 @@ def test_a_lock_that_has_no_torch_or_cannot_be_read_is_none(tmp_path):
     (tmp_path / "poetry.lock").write_text("[[package]]\nname = \n", encoding="utf-8")
     os.mkfifo(tmp_path / "pdm.lock")
     found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
-    assert (found.torch, found.said) == (("2.0.1",), "the newest measured: the project names no torch")
+    assert (found.torch, found.text) == (("2.0.1",), "the newest measured: the project names no torch")
     assert [problem.partition(":")[0] for problem in found.problems] == ["poetry.lock"]
 
 
 def test_a_project_that_says_nothing_gets_the_newest_and_is_told(tmp_path):
     (tmp_path / ".git").mkdir()
     found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
-    assert (found.torch, found.said) == (("2.0.1",), "the newest measured: the project names no torch")
+    assert (found.torch, found.text) == (("2.0.1",), "the newest measured: the project names no torch")
 
 
 def test_a_pin_that_no_measured_release_meets_is_told(tmp_path):
     (tmp_path / "requirements.txt").write_text("torch==0.4\n", encoding="utf-8")
     found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
     assert found.torch == ("2.0.1",)
-    assert "no measured release is within torch==0.4" in found.said
+    assert "no measured release is within torch==0.4" in found.text
 
 
 def test_a_file_of_pins_that_cannot_be_read_is_named(tmp_path):

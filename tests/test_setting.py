@@ -52,7 +52,7 @@ def test_releases_are_one_a_series_a_range_or_several(rows, asked, meant):
 def test_packages_say_which_releases_are_known(rows):
     mine, said = read(rows, profile="period", torch="2.8..2.15")
     assert (mine.profile, mine.of("torch")) == ("period", ("2.8.0",))
-    assert mine.told == "torch 2.8..2.15; packages of the release's time"
+    assert mine.text == "torch 2.8..2.15; packages of the release's time"
     assert said == []
 
     mine, said = read(rows, profile="perod,newest", torch="2.15")
@@ -70,7 +70,7 @@ def test_opsets_exporters_and_the_runtime_take_what_the_commands_take(rows):
     assert mine.of("exporter") == (TRACE, SCRIPT)
     assert said == []
     assert mine.of("runtime") == ("onnxruntime==1.20.1",)
-    assert mine.told == "opset 14..16, default; exporter TorchScript; runtime ort1.20"
+    assert mine.text == "opset 14..16, default; exporter TorchScript; runtime ort1.20"
 
 
 def test_what_nobody_knows_is_named_and_counts_as_not_given(rows):

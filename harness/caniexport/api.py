@@ -249,11 +249,11 @@ def check_model(
     """What ``caniexport check`` says of ``MODULE:FACTORY``: measures it, which takes about ten seconds for a release
     that is installed.
 
-    ``dynamic`` is ``{argument: {axis: name}}``. Raises :class:`caniexport.check.subject.UnusableModel` for a model that
+    ``dynamic`` is ``{argument: {axis: name}}``. Raises :class:`caniexport.check.target.UnusableModel` for a model that
     no release could take.
     """
     from caniexport.check.check import CheckRequest, check
-    from caniexport.check.subject import Options
+    from caniexport.check.target import Options
 
     opsets = (opset,) if isinstance(opset, int) else tuple(opset)
     request = CheckRequest(_texts(torch), exporter_names(_texts(exporter)), opsets, tuple(packages))

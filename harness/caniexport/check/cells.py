@@ -1,4 +1,4 @@
-"""A measured cell of a user's model: what its row says, and what the facts of its file say beside that."""
+"""A measured cell of a user's model: its row, corrected by the facts of its file."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _SET = re.compile(r"input set (\d+)")
 #: wrong values of one output of a set
 _OF_OUTPUT = re.compile(r"input set \d+, output (\d+): \d+ of \d+ values differ")
 _TWICE = re.compile(r"Duplicate definition of name \((.*?)\)")
-#: errors that come of how the check calls or feeds, and say nothing about the model
+#: errors that the check itself causes
 _LIMITS = {
     "does not require grad and does not have a grad_fn": "the check calls it without gradients",
     "official released onnx opset": "the onnxruntime here does not take this opset",
-    "and it is not certain which": "which input of the file is which argument is not certain",
+    "and it is not certain which": "the inputs of the file cannot be matched to the arguments",
     "Actual: (tensor(float)) , expected: (tensor(double))": "a Python number became an input of double precision",
 }
 
 
 @dataclass(frozen=True)
 class CheckedCell:
-    """One export of a user's model, and how it ended.
+    """One export of a user's model, and its outcome.
 
-    ``message`` is the error or what differs, ``warnings`` the exporter's; ``sets`` the numbers of the sets of inputs
-    that the message names. ``ignores`` are inputs that the file lacks and on which the model's values depend,
-    ``unused`` those on which nothing shows that they do. ``limit`` says why the cell tells nothing about the model,
-    empty where it does. ``bundle`` names the archive of its file.
+    ``message`` is the error or the difference, ``warnings`` the exporter's; ``sets`` the numbers of the sets of inputs
+    in the message. ``ignores`` are inputs that the file lacks although the model's values depend on them, ``unused``
+    are other inputs that it lacks. ``limit`` is the reason why the check cannot judge the cell, or empty. ``bundle``
+    names the archive of its file.
     """
 
     torch: str
@@ -56,8 +56,8 @@ class CheckedCell:
     bundle: str = ""
 
     @property
-    def form(self) -> tuple[str, str]:
-        """Case and variant: a factory's model is one form, a case file may have several."""
+    def variant_key(self) -> tuple[str, str]:
+        """The case and the variant."""
         return self.case, self.variant
 
     @property
@@ -80,15 +80,14 @@ class CheckedCell:
 
 
 def read_cell(row: Mapping[str, Any], texts: Mapping[str, str]) -> CheckedCell:
-    """A cell from its row and texts.
+    """Return the cell of a row and its texts.
 
-    A run that ended at inputs which nobody gave says nothing of others, whose values may be wrong; a file without an
-    input that the module's values depend on is wrong, whatever it was run on; and what is drawn at random cannot be
-    compared.
+    A run that fails on made inputs may still be wrong on others; a file without an input that the values depend on is
+    wrong; random outputs are not compared.
     """
     facts = json.loads(row.get("facts") or "{}")
     ignored = dict(facts.get("ignores", {}))
-    told = tuple(name for name, number in ignored.items() if number is not None)
+    needed = tuple(name for name, number in ignored.items() if number is not None)
     cell = CheckedCell(
         row["torch"],
         row["case"],
@@ -100,16 +99,16 @@ def read_cell(row: Mapping[str, Any], texts: Mapping[str, str]) -> CheckedCell:
         Status(row["status"]),
         texts.get(row.get("message_id") or "", ""),
         texts.get(row.get("warning_id") or "", ""),
-        ignores=told,
-        unused=tuple(name for name in ignored if name not in told),
+        ignores=needed,
+        unused=tuple(name for name in ignored if name not in needed),
         bundle=row.get("bundle") or "",
     )
     if cell.status is Status.FAIL and cell.stage is Stage.RUN and "wrong" in facts:
         cell = _as_wrong(cell, facts["wrong"])
-    elif cell.works and told:
+    elif cell.works and needed:
         lines = [
-            f"input set {ignored[name]}: the file has no input {name}, and eager's values change with it"
-            for name in told
+            f"input set {ignored[name]}: the file has no input {name}, but the eager values depend on it"
+            for name in needed
         ]
         cell = _as_wrong(cell, "\n".join(lines))
     if cell.is_wrong and facts.get("drawn"):
@@ -124,18 +123,18 @@ def _as_wrong(cell: CheckedCell, message: str) -> CheckedCell:
 
 
 def _without_drawn(cell: CheckedCell, drawn: frozenset[int]) -> CheckedCell:
-    """Wrong values without those of outputs that random numbers decide."""
-    places = {line: _OF_OUTPUT.search(line) for line in cell.message.splitlines()}
-    others = [line for line, place in places.items() if not (place and int(place[1]) in drawn)]
+    """Remove the differences of random outputs."""
+    outputs = {line: _OF_OUTPUT.search(line) for line in cell.message.splitlines()}
+    others = [line for line, output in outputs.items() if not (output and int(output[1]) in drawn)]
     if any(_SET.search(line) for line in others):
         return replace(cell, message="\n".join(others))
-    return replace(cell, limit="the file runs, but what is drawn at random cannot be compared")
+    return replace(cell, limit="the file runs, but random outputs cannot be compared")
 
 
 def _limit(message: str, twice: frozenset[str]) -> str:
     named = _TWICE.search(message)
     if named and named[1] in twice:
-        return "the check names the file's inputs, and one that is an output as well has its name twice"
+        return "the check names the inputs, and an input that is also an output gets its name twice"
     return next((why for text, why in _LIMITS.items() if text in message), "")
 
 

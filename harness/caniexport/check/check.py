@@ -1,4 +1,4 @@
-"""A check from a user's words to the answer."""
+"""Check a user's model: read the target, measure each release, write the answer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from caniexport import versions
 from caniexport.answers.answer import Answer
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check import environments
-from caniexport.check.answer import answer
-from caniexport.check.environments import Environment, NoEnvironment
+from caniexport.check.answer import write_answer
+from caniexport.check.environments import Environment, InstallationFailed
 from caniexport.check.measure import MeasuredRelease, measure_release
-from caniexport.check.session import WorkPlace
-from caniexport.check.standing import Asked
-from caniexport.check.subject import Options, UnusableModel, subject
+from caniexport.check.session import MeasurementSetup
+from caniexport.check.target import Options, UnusableModel, read_target
+from caniexport.check.verdict import Asked
 from caniexport.check.widen import ReleaseQuestion
 from caniexport.home import Home
 from caniexport.measure.tox_calls import make_code_folder
@@ -37,9 +37,9 @@ _WRONG, _RAISED = "WrongFactory: ", "FactoryRaised: "
 @dataclass(frozen=True)
 class CheckRequest:
     """Where to look: ``releases`` (empty: the torch that is installed, else the newest of the table), exporters and
-    opsets (empty: all); ``packages`` are installed beside.
+    opsets (empty: all); ``packages`` are installed too.
 
-    ``memory`` is MiB and ``timeout`` seconds for a cell. After ``seconds`` nothing more is begun that was not named.
+    ``memory`` is MiB and ``timeout`` seconds for a cell. After ``seconds`` only what was named is still measured.
     ``rolling`` deletes each environment that was made, once it has been measured; the exported files go to ``keep``.
     """
 
@@ -70,11 +70,11 @@ def check(
     Raises :class:`~caniexport.model.errors.UnknownName` for a name that is not there, :class:`UnusableModel` for what
     cannot be checked on any release, :class:`~caniexport.model.errors.CorpusError` for a case file that cannot be used.
     """
-    asked = subject(target, cwd, options)
+    asked = read_target(target, cwd, options)
     for text in request.packages:
         environments.requirement(text)
     chosen, own = _chosen(request, cwd, say)
-    wanted = [with_lower(release, request.opsets) for release in chosen]
+    wanted = [allow_lower_opsets(release, request.opsets) for release in chosen]
     _require_opsets(request, wanted)
     with tempfile.TemporaryDirectory(prefix="caniexport-check-", ignore_cleanup_errors=True) as name:
         work = Path(name)
@@ -88,12 +88,12 @@ def check(
             measured.append(_measure(release, python, request, home, work, cwd, cases, say))
             _refuse_wrong(measured)
         _refuse_raised(measured)
-    return answer(measured, Asked(request.exporters, request.opsets), corpus)
+    return write_answer(measured, Asked(request.exporters, request.opsets), corpus)
 
 
 def _chosen(request: CheckRequest, cwd: Path, say: Callable[[str], None]) -> tuple[list[Release], Environment | None]:
     """The releases asked for, newest first, and the user's own environment where it is one of them."""
-    own = None if request.packages else environments.own_environment(cwd, say)
+    own = None if request.packages else environments.find_own_environment(cwd, say)
     if "all" in request.releases:
         return list(reversed(releases.read_table())), own
     named = {}
@@ -107,7 +107,7 @@ def _chosen(request: CheckRequest, cwd: Path, say: Callable[[str], None]) -> tup
     return [named[torch] for torch in reversed(versions.ordered(named))], own
 
 
-def with_lower(release: Release, opsets: Sequence[int]) -> Release:
+def allow_lower_opsets(release: Release, opsets: Sequence[int]) -> Release:
     """The release with these opsets for dynamo too: it takes any lower one without an error, and writes another."""
     low, high = release.dynamo or (0, 0)
     # dynamo_export of 2.1 to 2.4 takes no opset at all
@@ -120,15 +120,15 @@ def _require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
     taken = {opset for release in wanted for name in exporters for opset in release.opsets(name) if opset is not None}
     if request.opsets and not taken & set(request.opsets):
         asked = ", ".join(map(str, request.opsets))
-        known = f"{min(taken)} to {max(taken)}" if taken else "none: the default exporter asks for no opset"
-        raise UnknownName(f"opset {asked}: these releases and exporters are asked for {known}")
+        known = f"{min(taken)} to {max(taken)}" if taken else "none, because the default call names no opset"
+        raise UnknownName(f"opset {asked} is not measured here (measured: {known})")
 
 
 def read_cases(folder: Path) -> Mapping[str, LoadedCase]:
     """The cases of a folder. Raises :class:`~caniexport.model.errors.CorpusError`, and for none."""
     found = {name: item for name, item in case_files.load([folder], stand_in=True).items() if not item.is_environment}
     if not found:
-        raise UnusableModel("no case in these files: a class derived from Case, or MODULE:FACTORY, is wanted")
+        raise UnusableModel("no case in these files: give a class derived from Case, or MODULE:FACTORY")
     return found
 
 
@@ -142,16 +142,18 @@ def _measure(
     cases: Mapping[str, LoadedCase],
     say: Callable[[str], None],
 ) -> MeasuredRelease:
-    wanted = release if own else environments.fitting(release, request.packages)
+    wanted = release if own else environments.fit_release(release, request.packages)
     try:
-        python = own or environments.made_environment(wanted, request.packages, home, say)
-    except NoEnvironment as error:
+        python = own or environments.make_environment_for(wanted, request.packages, home, say)
+    except InstallationFailed as error:
         return MeasuredRelease(release.torch, problem=str(error))
     say(f"torch {release.torch}: measuring with {python.python}")
     code = make_code_folder(replace(home, local=work))
-    place = WorkPlace(python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None)
+    setup = MeasurementSetup(
+        python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None
+    )
     question = ReleaseQuestion(wanted, request.exporters, request.opsets)
-    found = measure_release(place, cases, question, request.seconds, request.workers, say)
+    found = measure_release(setup, cases, question, request.seconds, request.workers, say)
     if request.keep:
         _keep_files(found, work / "bundles", cwd / request.keep)
     if request.rolling and not own:
@@ -165,10 +167,10 @@ def _keep_files(measured: MeasuredRelease, bundles: Path, folder: Path) -> None:
     for cell in measured.cells:
         archive = bundles / cell.bundle[:2] / f"{cell.bundle}.zip"
         if cell.bundle and archive.is_file():
-            form = cell.case if cell.variant == PLAIN else f"{cell.case}-{cell.variant}"
+            variant = cell.case if cell.variant == PLAIN else f"{cell.case}-{cell.variant}"
             call = f"{EXPORTER_SHORT[cell.exporter]}-{cell.opset_effective if cell.opset is None else cell.opset}"
             content = zipfile.ZipFile(archive).read("model.onnx")
-            (folder / f"{form}-torch{cell.torch}-{call}.onnx").write_bytes(content)
+            (folder / f"{variant}-torch{cell.torch}-{call}.onnx").write_bytes(content)
 
 
 def _eager_texts(measured: MeasuredRelease) -> list[str]:
@@ -176,15 +178,15 @@ def _eager_texts(measured: MeasuredRelease) -> list[str]:
 
 
 def _refuse_wrong(measured: Sequence[MeasuredRelease]) -> None:
-    """What a factory returned is wrong on every release: the first that says so ends the check."""
+    """Raise if the factory returned something that no release can export."""
     for text in _eager_texts(measured[-1]):
         if text.startswith(_WRONG):
             raise UnusableModel(text.splitlines()[0].removeprefix(_WRONG))
 
 
 def _refuse_raised(measured: Sequence[MeasuredRelease]) -> None:
-    """A factory that raises on some releases is a finding there; one that raises on all is wrong use."""
-    said = [_eager_texts(item) for item in measured if item.cells]
-    if said and all(said):
-        reason = said[0][0].removeprefix(_RAISED).replace("\ncaused by ", ": ").splitlines()[0]
+    """Raise if the factory raised on every release."""
+    texts = [_eager_texts(item) for item in measured if item.cells]
+    if texts and all(texts):
+        reason = texts[0][0].removeprefix(_RAISED).replace("\ncaused by ", ": ").splitlines()[0]
         raise UnusableModel(f"{reason} (torch {measured[0].torch})")

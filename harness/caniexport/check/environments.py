@@ -1,4 +1,4 @@
-"""The Python that measures a release: the user's own where it has that torch, else one that tox makes once."""
+"""The Python that measures a release: the user's own if it has that torch, else one that tox installs once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from caniexport import versions
-from caniexport.check.subject import UnusableModel
+from caniexport.check.target import UnusableModel
 from caniexport.home import Home
 from caniexport.machine import interpreters
 from caniexport.machine.turns import wait_for_turn
@@ -37,8 +37,8 @@ print(json.dumps({"missing": missing, "torch": None if "torch" in missing else m
 """
 
 
-class NoEnvironment(Exception):
-    """The environment cannot be made; the words say why."""
+class InstallationFailed(Exception):
+    """The environment cannot be installed; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Environment:
     is_own: bool = False
 
 
-def own_environment(cwd: Path, say: Callable[[str], None]) -> Environment | None:
-    """The Python that a user works with, where it has what measuring takes: the activated environment's, ``.venv`` of
-    the working directory, the one that runs this. ``None`` where none has a torch.
+def find_own_environment(cwd: Path, say: Callable[[str], None]) -> Environment | None:
+    """The Python that a user works with, if it has the packages to measure: the activated environment's, the one of
+    ``.venv`` in the working directory, or this one. ``None`` if none has a torch.
     """
     for python in dict.fromkeys(_pythons(cwd)):
         found = _probe(python)
@@ -62,7 +62,7 @@ def own_environment(cwd: Path, say: Callable[[str], None]) -> Environment | None
         missing = found["missing"]
         if not missing:
             return Environment(python, _like(str(torch)), is_own=True)
-        say(f"{python} has torch {torch}, but not {', '.join(missing)}: with it, check would measure there")
+        say(f"{python} has torch {torch}, but lacks {', '.join(missing)}: install it to measure there")
     return None
 
 
@@ -90,33 +90,35 @@ def _like(torch: str) -> Release:
     return (older or releases.read_table())[-1 if older else 0]._replace(torch=public)
 
 
-def fitting(release: Release, packages: Sequence[str]) -> Release:
+def fit_release(release: Release, packages: Sequence[str]) -> Release:
     """A release of the table with further packages, on a Python that this machine has."""
-    wanted = with_packages(release, packages)
+    wanted = add_packages(release, packages)
     return interpreters.find_fitting(wanted) or wanted
 
 
-def made_environment(release: Release, packages: Sequence[str], home: Home, say: Callable[[str], None]) -> Environment:
-    """The environment of a :func:`fitting` release, made by tox where it is not there yet. Those that ``measure`` has
-    made in a checkout are used; beside an installed package they lie in the user's cache folder.
+def make_environment_for(
+    release: Release, packages: Sequence[str], home: Home, say: Callable[[str], None]
+) -> Environment:
+    """The environment of a release, installed by tox if it is missing. Those that ``measure`` has made in a checkout
+    are reused; an installed package has them in the user's cache folder.
 
-    Raises :class:`NoEnvironment`.
+    Raises :class:`InstallationFailed`.
     """
     if interpreters.find_python(release.python) is None:
         why = f"uv could not download it ({interpreters.explain_missing(release.python)})"
-        raise NoEnvironment(f"needs Python {release.python}: none found, {why}")
-    home = replace(home, root=environments_root(home, packages), own_results=None)
+        raise InstallationFailed(f"needs Python {release.python}: none found, {why}")
+    home = replace(home, root=find_environments_root(home, packages), own_results=None)
     folder, name = home.environments, make_environment_name(release.torch, "newest", _PROVIDER)
     log = folder / f"{name}.log"
     with wait_for_turn(folder, name, say):
         if not (folder / name).is_dir():
             say(f"torch {release.torch}: installing its environment into {folder}, once (up to 6 GB)")
         if make_environment(home, name, log, release):
-            raise NoEnvironment(f"could not be installed: {read_failure(log).splitlines()[0]}")
+            raise InstallationFailed(f"could not be installed: {read_failure(log).splitlines()[0]}")
     return Environment(folder / name / "bin" / "python", release)
 
 
-def environments_root(home: Home, packages: Sequence[str]) -> Path:
+def find_environments_root(home: Home, packages: Sequence[str]) -> Path:
     """The folder that has the environments, below ``.tox``; those with further packages have one of their own."""
     cache_folder = summary.cache_folder()
     root = home.root if home.own_results is None or cache_folder is None else cache_folder / "check"
@@ -126,11 +128,11 @@ def environments_root(home: Home, packages: Sequence[str]) -> Path:
     return root / ".tox" / f"with-{digest}"
 
 
-def with_packages(release: Release, packages: Sequence[str]) -> Release:
-    """The release with further requirements; one of a package that it pins takes that pin's place."""
+def add_packages(release: Release, packages: Sequence[str]) -> Release:
+    """The release with further requirements, which replace its pins of the same packages."""
     named = {canonicalize_name(requirement(text).name) for text in packages}
     if "torch" in named:
-        raise UnusableModel("--with torch: --release says which torch")
+        raise UnusableModel("--with torch: use --release to choose the torch release")
     pins = [pin for pin in release.pins if canonicalize_name(requirement(pin).name) not in named]
     return release._replace(pins=(*pins, *packages))
 

@@ -1,4 +1,4 @@
-"""The ways in which a user's model fails, and what the corpus knows of each."""
+"""The failures of a user's model, and similar cases of the corpus."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from collections.abc import Sequence
 from caniexport import versions
 from caniexport.answers.answer import Cell, Code, Link, Message, Table
 from caniexport.answers.outcomes import short_cause
-from caniexport.check.alike import AlikeCase, alike
 from caniexport.check.cells import CheckedCell, calls_text
 from caniexport.check.measure import MeasuredRelease
+from caniexport.check.similar import SimilarCase, find_similar
 from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.match.parse import read_error
 from caniexport.model.status import EXPORTERS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
 _STAGES = list(Stage)
-_ENDS = {Status.CRASH: "the process dies", Status.TIMEOUT: "takes too long", Status.OOM: "takes too much memory"}
+_STATUS_TEXTS = {
+    Status.CRASH: "the process dies",
+    Status.TIMEOUT: "takes too long",
+    Status.OOM: "takes too much memory",
+}
 #: sets of inputs that are named on one line
 _MOST_SETS = 3
 
 
 class Failure:
-    """Cells of a model that end alike; ``shown`` is the most telling of them."""
+    """Cells of a model that fail in the same way; ``shown`` stands for all of them."""
 
     def __init__(self, cells: Sequence[CheckedCell], release: MeasuredRelease, corpus: Dataset) -> None:
         self.cells = cells
-        self.shown = max(cells, key=_telling)
+        self.shown = max(cells, key=_preference)
         sets = release.notes.sets
-        #: the sets of inputs that show it, in words
+        #: descriptions of the sets of inputs that show it
         self.sets = [sets[number] for number in self.shown.sets if number < len(sets)]
         #: whether inputs that the user gave show it; those of a case file are all the user's
         self.is_given = not sets or any(number < release.notes.given for number in self.shown.sets)
-        forms = {cell.form for cell in release.cells}
-        self._form = f"{'/'.join(self.shown.form)}: " if len(forms) > 1 else ""
-        own = [cell for cell in release.cells if cell.form == self.shown.form]
-        self.alike: list[AlikeCase] = alike(corpus, self.shown, own, is_given=self.is_given)
+        variants = {cell.variant_key for cell in release.cells}
+        self._prefix = f"{'/'.join(self.shown.variant_key)}: " if len(variants) > 1 else ""
+        own = [cell for cell in release.cells if cell.variant_key == self.shown.variant_key]
+        self.similar: list[SimilarCase] = find_similar(corpus, self.shown, own, is_given=self.is_given)
 
     @property
     def rank(self) -> tuple[object, ...]:
@@ -49,36 +53,37 @@ class Failure:
         cell, message = self.shown, self.shown.message
         warned = cell.warnings.strip() if cell.is_wrong else ""
         names_sets = cell.is_wrong or not self.is_given
-        named = [Link(item.case, "case", {"case": item.case}) for item in self.alike]
-        fixes = [(item.case, fix) for item in self.alike for fix in item.helps[:1]]
+        named = [Link(item.case, "case", {"case": item.case}) for item in self.similar]
+        found = [(item.case, fix) for item in self.similar for fix in item.workarounds[:1]]
         facts: list[tuple[str, Cell]] = [
             ("where", Code("; ".join(f"torch {torch}: {calls}" for torch, calls in calls_text(self.cells).items()))),
             ("why", cell.limit or Message(short_cause(message), message)),
             ("inputs", "; ".join(self.sets[:_MOST_SETS]) if names_sets else ""),
             ("ignores", ", ".join(cell.ignores)),
             ("warned", Message(warned.partition("\n")[0], warned) if warned else None),
-            ("cases alike", tuple(named)),
+            ("similar cases", tuple(named)),
             *(
                 ("to try", (Link(f"{case}/{fix.variant}", "case", {"case": case, "variant": fix.variant}), fix.note))
-                for case, fix in fixes
+                for case, fix in found
             ),
-            ("to try", "no workaround works there" if named and not fixes else None),
+            ("to try", "no known workaround works there" if named and not found else None),
         ]
         rows = tuple((name, value) for name, value in facts if value not in ("", None, ()))
-        return Table(f"{self._form}{self._how}", ("fact", "value"), rows, shown=shown)
+        return Table(f"{self._prefix}{self._title}", ("fact", "value"), rows, shown=shown)
 
     @property
-    def _how(self) -> str:
+    def _title(self) -> str:
         if self.shown.limit:
             return "not judged"
         if self.shown.is_wrong:
             return "wrong values" if self.is_given else "wrong values for inputs that this check made"
-        return f"{_ENDS.get(self.shown.status, 'fails')} at {self.shown.stage.value}"
+        return f"{_STATUS_TEXTS.get(self.shown.status, 'fails')} at {self.shown.stage.value}"
 
 
 def find_failures(releases: Sequence[MeasuredRelease], corpus: Dataset) -> list[Failure]:
-    """Every way of failing, wrong values first: at one stage, of one kind of exporter, with the same operator or
-    words. A refused opset is none.
+    """The failures, wrong values first: cells with one stage, kind of exporter and operator or message are one failure.
+
+    A refused opset is no failure.
     """
     grouped: dict[tuple[object, ...], list[CheckedCell]] = defaultdict(list)
     for release in releases:
@@ -86,16 +91,16 @@ def find_failures(releases: Sequence[MeasuredRelease], corpus: Dataset) -> list[
             if cell.works or cell.status is Status.UNSUPPORTED:
                 continue
             by = default_exporter(cell.torch) if cell.exporter == Exporter.DEFAULT.value else cell.exporter
-            words: object = cell.limit or read_error(cell.message).operator or short_cause(cell.message, 40)
+            cause: object = cell.limit or read_error(cell.message).operator or short_cause(cell.message, 40)
             if cell.is_wrong:
-                words = not release.notes.sets or any(number < release.notes.given for number in cell.sets)
-            grouped[cell.form, cell.stage, cell.status, by == Exporter.DYNAMO.value, words].append(cell)
+                cause = not release.notes.sets or any(number < release.notes.given for number in cell.sets)
+            grouped[cell.variant_key, cell.stage, cell.status, by == Exporter.DYNAMO.value, cause].append(cell)
     by_torch = {release.torch: release for release in releases}
-    found = [Failure(cells, by_torch[max(cells, key=_telling).torch], corpus) for cells in grouped.values()]
+    found = [Failure(cells, by_torch[max(cells, key=_preference).torch], corpus) for cells in grouped.values()]
     return sorted(found, key=lambda item: item.rank)
 
 
-def _telling(cell: CheckedCell) -> tuple[object, ...]:
-    """The newest release, then the opset nearest to the usual one: at the ends much fails for itself."""
+def _preference(cell: CheckedCell) -> tuple[object, ...]:
+    """The newest release first, then the opset nearest to the usual one."""
     opset = cell.opset or USUAL_OPSET
     return versions.parse(cell.torch), -EXPORTERS.index(cell.exporter), -abs(opset - USUAL_OPSET), opset

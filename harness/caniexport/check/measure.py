@@ -1,4 +1,4 @@
-"""Measuring a user's model with one release: little at first, then what can still change the answer."""
+"""Measure a user's model with one release: few cells first, then those that can still change the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from caniexport.answers.point import call_text
 from caniexport.check.cells import CheckedCell, read_cell
-from caniexport.check.session import CheckSession, WorkPlace
+from caniexport.check.session import CheckSession, MeasurementSetup
 from caniexport.check.widen import Point, ReleaseQuestion
 from caniexport.measure.job import make_run_id
 from caniexport.model import plan
@@ -25,9 +25,9 @@ _PROVIDER = "cpu"
 _TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 #: before the exporter has seen the model, no other opset or exporter can change anything
 BEFORE_EXPORT = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER)
-#: how an error of dynamo begins that has not come as far as an opset
+#: first words of dynamo's errors that do not depend on the opset
 _CAPTURE_FAILS = "Failed to export the model with torch.export"
-#: how the tracer's warnings of values that it fixes begin
+#: first words of the tracer's warnings about values that become constants
 CONVERTED = "Converting a tensor to a Python"
 
 
@@ -44,8 +44,8 @@ class ModelNotes:
     refused: tuple[str, ...] = ()
     axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_rough: bool = False
-    goes_on: bool = False
-    reads: bool = False
+    keeps_state: bool = False
+    reads_values: bool = False
     asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -54,7 +54,7 @@ class MeasuredRelease:
     """What was measured of a release.
 
     ``packages`` are those of its environment, with ``python``; ``left`` the exporters for which there was no more time;
-    ``problem`` says why nothing was measured, or not all.
+    ``problem`` is the reason why cells are missing.
     """
 
     torch: str
@@ -66,45 +66,45 @@ class MeasuredRelease:
 
 
 def measure_release(
-    place: WorkPlace,
+    setup: MeasurementSetup,
     cases: Mapping[str, LoadedCase],
     question: ReleaseQuestion,
     seconds: float,
     workers: int,
     say: Callable[[str], None],
 ) -> MeasuredRelease:
-    """Measure until nothing can change the answer; after ``seconds`` nothing more is begun that was not named.
+    """Measure until nothing can change the answer; after ``seconds`` only named exporters and opsets are measured.
 
-    ``workers`` exporters are measured side by side; ``say`` hears of each cell.
+    ``workers`` exporters are measured at once; ``say`` is called with a line for each cell.
     """
-    run = _Measurement(place, cases, question, seconds, say)
+    run = _Measurement(setup, cases, question, seconds, say)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run.measure_lane, lane) for lane in question.lanes]
         try:
             for job in jobs:
                 job.result()
         except BaseException:
-            run.end()
+            run.stop()
             raise
     packages = json.loads(run.environment.get("packages", "{}")) | {"python": str(run.environment.get("python", ""))}
     torch = question.release.torch
-    return MeasuredRelease(torch, tuple(run.cells), packages, _read_notes(place), tuple(run.left), run.problem)
+    return MeasuredRelease(torch, tuple(run.cells), packages, _read_notes(setup), tuple(run.left), run.problem)
 
 
-def _read_notes(place: WorkPlace) -> ModelNotes:
+def _read_notes(setup: MeasurementSetup) -> ModelNotes:
     try:
-        found = json.loads(place.notes.read_text(encoding="utf-8"))
+        found = json.loads(setup.notes.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ModelNotes()
     return ModelNotes(**{**found, "sets": tuple(found["sets"]), "refused": tuple(found["refused"])})
 
 
 class _Measurement:
-    """Cells as they come, and what of the question is still to be asked."""
+    """The cells measured so far, and the points still to measure."""
 
     def __init__(
         self,
-        place: WorkPlace,
+        setup: MeasurementSetup,
         cases: Mapping[str, LoadedCase],
         question: ReleaseQuestion,
         seconds: float,
@@ -114,7 +114,7 @@ class _Measurement:
         self.left: list[str] = []
         self.problem = ""
         self.environment: Mapping[str, Any] = {}
-        self._place, self._question, self._seconds, self._say = place, question, seconds, say
+        self._setup, self._question, self._seconds, self._say = setup, question, seconds, say
         self._planned: dict[Point, list[Cell]] = defaultdict(list)
         for cell in plan.cells(dict(cases), question.release, _PROVIDER):
             self._planned[cell.exporter, cell.opset].append(cell)
@@ -127,8 +127,8 @@ class _Measurement:
         self._is_ended = False
         self._began = time.monotonic()
 
-    def end(self) -> None:
-        """Begin nothing more, and end what measures."""
+    def stop(self) -> None:
+        """Start nothing more, and stop the measuring processes."""
         self._is_ended = True
         for session in self._sessions:
             session.kill()
@@ -140,10 +140,10 @@ class _Measurement:
             groups = plan.group_cells([cell for point in points for cell in self._planned[point]])
             for group in groups.values():
                 session = session or self._begin(lane)
-                count = sum(self._take(*told) for told in self._measured(session, lane, group))
+                count = sum(self._add(*result) for result in self._measured(session, lane, group))
                 if count < len(group) and not self._is_pointless:
-                    log = self._place.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                    self.problem = f"the measuring process ended early: {log[-1] if log else 'it said nothing'}"
+                    log = self._setup.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                    self.problem = f"the measuring process ended early: {log[-1] if log else 'its log is empty'}"
         if session is not None:
             session.close()
 
@@ -160,7 +160,7 @@ class _Measurement:
             return points
 
     def _seen(self) -> dict[Point, tuple[Status, ...]]:
-        """By point that was asked: what its cells came out with, in one order."""
+        """The statuses of the cells of each requested point, in a fixed order."""
         found: dict[Point, tuple[Status, ...]] = dict.fromkeys(self._asked, ())
         for cell in sorted(self.cells, key=lambda item: (item.case, item.variant)):
             found[cell.exporter, cell.opset] += (Status.SKIP if cell.limit else cell.status,)
@@ -168,18 +168,18 @@ class _Measurement:
 
     @property
     def _is_pointless(self) -> bool:
-        """Whether the only model there is fails before any exporter has seen it."""
+        """Whether the only model fails before the export."""
         return self._is_one and any(cell.stage in BEFORE_EXPORT and not cell.works for cell in self.cells)
 
     @property
     def _is_fixed(self) -> bool:
-        """Whether a trace that works may be wrong for other values: then the script is asked too."""
+        """Whether a working trace may be wrong for other values, so that the script is measured too."""
         traces = [cell for cell in self.cells if cell.exporter == Exporter.TRACE.value and cell.works]
         return any(CONVERTED in cell.warnings for cell in traces)
 
     def _begin(self, lane: Sequence[str]) -> CheckSession:
         warms_dynamo = any(name not in _TORCHSCRIPT for name in lane) and bool(self._question.release.dynamo)
-        session = CheckSession(self._place, self._run_id, dynamo=warms_dynamo)
+        session = CheckSession(self._setup, self._run_id, dynamo=warms_dynamo)
         with self._lock:
             self._sessions.append(session)
             self.environment = self.environment or session.environment
@@ -191,25 +191,25 @@ class _Measurement:
         """The rows of a group. Capturing a module does not depend on the opset, and torch 2.13 captures an RNN with
         dynamic axes once in a process: where capturing fails after it did not, it is done again in another process.
         """
-        for cell, told in zip(group, session.measure(group), strict=False):
-            row, texts = told
+        for cell, result in zip(group, session.measure(group), strict=False):
+            row, texts = result
             model = (session, cell.case, cell.variant, cell.exporter)
             if Stage(row["stage"]) not in (*BEFORE_EXPORT, Stage.EXPORT):
                 self._captured.add(model)
             if model in self._captured and _CAPTURE_FAILS in texts.get(row.get("message_id") or "", ""):
                 other = self._begin(lane)
-                told = next(other.measure([cell]), told)
+                result = next(other.measure([cell]), result)
                 other.close()
-            yield told
+            yield result
 
-    def _take(self, row: Mapping[str, Any], texts: Mapping[str, str]) -> bool:
+    def _add(self, row: Mapping[str, Any], texts: Mapping[str, str]) -> bool:
         cell = read_cell(row, texts)
         with self._lock:
             self.cells.append(cell)
         call = call_text(cell.torch, cell.exporter)
         where = "the default call" if cell.exporter == Exporter.DEFAULT.value else f"{call}, opset {cell.opset}"
-        word = "not judged" if cell.limit else cell.status.value
-        end = word if cell.works else f"{word} at {cell.stage.value}"
+        status = "not judged" if cell.limit else cell.status.value
+        outcome = status if cell.works else f"{status} at {cell.stage.value}"
         variant = "" if self._is_one else f"{cell.case}/{cell.variant}, "
-        self._say(f"torch {cell.torch}: {variant}{where}: {end} ({time.monotonic() - self._began:.1f} s)")
+        self._say(f"torch {cell.torch}: {variant}{where}: {outcome} ({time.monotonic() - self._began:.1f} s)")
         return True

@@ -16,15 +16,15 @@ from caniexport.check.inside.factory import NOTES
 from caniexport.measure.tox_calls import write_release
 from caniexport.model.plan import Cell
 
-#: seconds in which it ends what it has started
+#: seconds to wait until the process ends
 _PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
-class WorkPlace:
-    """Where and how cells are measured: the environment, the folder of the code, one for all that is written (with the
-    case files in ``cases``). ``timeout`` is seconds and ``memory`` MiB for a cell; the exported files go to
-    ``bundles``, where that is given.
+class MeasurementSetup:
+    """The environment, the code folder and a work folder (with the case files in ``cases``) of a measurement.
+
+    ``timeout`` is seconds and ``memory`` MiB for a cell; the exported files go to ``bundles``, if it is given.
     """
 
     environment: Environment
@@ -41,16 +41,16 @@ class WorkPlace:
 
     @property
     def notes(self) -> Path:
-        """What was made of the user's factory."""
+        """The file with the notes about the user's factory."""
         return self.folder / f"notes-{self.environment.release.torch}.json"
 
     @property
     def log(self) -> Path:
-        """What the processes wrote beside rows."""
+        """The log of the processes."""
         return self.folder / f"session-{self.environment.release.torch}.log"
 
     def command(self, run_id: str, *, dynamo: bool) -> list[str]:
-        """The line that begins a session; ``dynamo`` warms that exporter too."""
+        """The command line of a session; ``dynamo`` warms that exporter too."""
         line = [str(self.environment.python), "-m", "caniexport.worker.session"]
         line += ["--release", self.environment.release.torch, "--run-id", run_id]
         line += ["--timeout", str(self.timeout), "--memory", str(self.memory)]
@@ -59,7 +59,7 @@ class WorkPlace:
         return [*line, str(self.cases)]
 
     def environ(self) -> dict[str, str]:
-        """Its variables: nothing of the Python that asks, but for the path of a user's own."""
+        """Its environment variables, without those of this Python, except the path for a user's own Python."""
         kept = {
             name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "TOX", "VIRTUAL_ENV"))
         }
@@ -70,26 +70,26 @@ class WorkPlace:
 
 
 class CheckSession:
-    """One such process; it ends with this one, however that ends."""
+    """A measuring process; it ends when this one does."""
 
-    def __init__(self, place: WorkPlace, run_id: str, *, dynamo: bool) -> None:
-        scratch = place.folder / "scratch"  # some releases write reports where they are
+    def __init__(self, setup: MeasurementSetup, run_id: str, *, dynamo: bool) -> None:
+        scratch = setup.folder / "scratch"  # some releases write reports into the working directory
         scratch.mkdir(exist_ok=True)
-        self._log = place.log.open("ab")
+        self._log = setup.log.open("ab")
         self._process = subprocess.Popen(
-            place.command(run_id, dynamo=dynamo),
+            setup.command(run_id, dynamo=dynamo),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             cwd=scratch,
-            env=place.environ(),
+            env=setup.environ(),
         )
         self.environment: Mapping[str, Any] = self._read().get("environment", {})
 
     def close(self) -> None:
-        """Let the process end in order."""
+        """Close the pipes and wait until the process ends."""
         for pipe in (self._process.stdin, self._process.stdout):
-            # what could not be written before is not to be written now
+            # a broken pipe has nothing to flush
             with suppress(OSError):
                 _pipe(pipe).close()
         try:
@@ -99,7 +99,7 @@ class CheckSession:
         self._log.close()
 
     def kill(self) -> None:
-        """End the process wherever it is, with what it has started."""
+        """Stop the process and its children."""
         self._process.terminate()
         try:
             self._process.wait(_PATIENCE)
@@ -108,13 +108,13 @@ class CheckSession:
             self._process.wait()
 
     def measure(self, cells: Sequence[Cell]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
-        """Row and texts of each of the cells of one variant and exporter, as soon as it is there."""
+        """Yield row and texts of each cell of one variant and exporter as it is measured."""
         requests = _pipe(self._process.stdin)
         try:
             requests.write((json.dumps(cells) + "\n").encode("utf-8"))
             requests.flush()
         except OSError:
-            return  # it is gone; what it said is in its log
+            return  # the process ended; its log has the reason
         for _ in cells:
             message = self._read()
             if not message:

@@ -1,4 +1,4 @@
-"""What is known to fail of a model that is in memory: it is exported here, and held against the corpus."""
+"""Export a model that is in memory, and find the known failures of its operators."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.store import Dataset
 
-#: known failures that are told of one error
+#: known failures listed for one error
 _MOST = 3
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
 class KnownFailures:
-    """What is known of a model at a point.
+    """The known failures of a model at a point.
 
-    ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` names those that
-    may, ``unseen`` operators of which nothing is known, ``written_by`` the exporter of its file where the point has
-    another one; ``may_be_wrong`` names cases that give wrong values and whose operators it has. ``error`` is what its
-    export raised here, empty where it wrote a file. ``place`` is the point, ``notes`` say what was assumed.
+    ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` are cases that may
+    touch it, ``unseen`` operators that no case covers, ``written_by`` the exporter of its file if the point has
+    another one; ``may_be_wrong`` are cases with its operators and wrong values. ``error`` is the error of its export
+    here, or empty. ``place`` is the point, ``notes`` are the assumptions.
     """
 
     word: TouchWord
@@ -52,7 +52,7 @@ class KnownFailures:
 
     @property
     def is_touched(self) -> bool | None:
-        """Whether a known failure touches it; ``None`` where nobody knows, which is no word for the model."""
+        """Whether a known failure touches it; ``None`` if it is unknown."""
         if self.cases or self.word is TouchWord.NOTHING_WORKS:
             return True
         is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not (
@@ -62,40 +62,40 @@ class KnownFailures:
 
     @property
     def reason(self) -> str:
-        """One line: the word, the cases with their links, the error."""
-        said = [f"{self.word.value} at {self.place}", self.error, *(case.reason for case in self.cases)]
-        said += [f"may touch it: {', '.join(self.may_touch)}"] if self.may_touch else []
-        said += [f"its values may be wrong, as in {', '.join(self.may_be_wrong)}"] if self.may_be_wrong else []
-        said += [f"nothing is known of {', '.join(self.unseen)}"] if self.unseen else []
-        said += [f"its file is by {self.written_by}, which does not show all of it"] if self.written_by else []
-        return "; ".join(filter(None, said))
+        """One line: the outcome, the cases with their links, the error."""
+        parts = [f"{self.word.value} at {self.place}", self.error, *(case.reason for case in self.cases)]
+        parts += [f"may touch it: {', '.join(self.may_touch)}"] if self.may_touch else []
+        parts += [f"its values may be wrong, as in {', '.join(self.may_be_wrong)}"] if self.may_be_wrong else []
+        parts += [f"no case covers {', '.join(self.unseen)}"] if self.unseen else []
+        parts += (
+            [f"its file is written by {self.written_by}, which does not show every operator"] if self.written_by else []
+        )
+        return "; ".join(filter(None, parts))
 
 
 def known_failures(
     dataset: Dataset, model: object, args: Sequence[Any], installed: Mapping[str, str], asked: Mapping[str, str]
 ) -> KnownFailures:
-    """What is known of a module with its arguments, or of an ONNX file, at the packages ``installed``.
+    """Find the known failures of a module with its arguments, or of an ONNX file, with the packages ``installed``.
 
-    ``asked`` names exporter and opset, and with ``torch`` another release to go to. Raises :class:`UnknownName` for a
-    name that nobody knows, and whatever torch raises where it is missing; what an export raises is an answer.
+    ``asked`` has exporter and opset, and with ``torch`` another target release. Raises :class:`UnknownName` for an
+    unknown name, and ImportError without torch; an error of the export is an answer.
     """
     if asked.get("exporter"):
         require_exporter(asked["exporter"])
     if isinstance(model, str | Path):
-        return _of_file(dataset, read_model(Path(model), Points(dataset).releases), {}, asked)
+        return _judge_file(dataset, read_model(Path(model), Points(dataset).releases), {}, asked)
     with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
         path = Path(folder) / "model.onnx"
         try:
             _export(model, tuple(args), path, asked)
         except Exception as error:
-            return _of_error(dataset, error, installed, asked)
-        return _of_file(dataset, read_model(path, Points(dataset).releases), installed, asked)
+            return _explain_error(dataset, error, installed, asked)
+        return _judge_file(dataset, read_model(path, Points(dataset).releases), installed, asked)
 
 
 def _export(model: object, args: tuple[Any, ...], path: Path, asked: Mapping[str, str]) -> None:
-    """The export call of a user, with exporter and opset as far as they are named; what torch warns of is not theirs to
-    read, nor an error where their tests make one of every warning.
-    """
+    """Export with the exporter and opset that are named, without torch's warnings."""
     import torch
 
     options: dict[str, Any] = {"opset_version": int(asked["opset"])} if asked.get("opset") else {}
@@ -106,7 +106,7 @@ def _export(model: object, args: tuple[Any, ...], path: Path, asked: Mapping[str
         torch.onnx.export(model, args, str(path), **options)
 
 
-def _of_error(
+def _explain_error(
     dataset: Dataset, error: Exception, installed: Mapping[str, str], asked: Mapping[str, str]
 ) -> KnownFailures:
     text = "".join(traceback.format_exception(error))
@@ -124,30 +124,30 @@ def _of_error(
 
 
 def _first_line(error: BaseException) -> str:
-    """The first line of the innermost cause, without colours: what wraps it says no more than that it failed."""
+    """The first line of the innermost cause, without colors."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return _COLOUR.sub("", f"{type(error).__name__}: {error}".splitlines()[0])
+    return _COLOR.sub("", f"{type(error).__name__}: {error}".splitlines()[0])
 
 
-def _of_file(
+def _judge_file(
     dataset: Dataset, file: ModelFile, installed: Mapping[str, str], asked: Mapping[str, str]
 ) -> KnownFailures:
     points, named = Points(dataset), {axis: value for axis, value in asked.items() if axis != "torch"}
     try:
-        # what wrote the file is in it, whatever is asked of the target
+        # the source is what wrote the file
         source, notes = points.find({**named, **file.point, **installed})
         target, more = points.find({**named, "torch": asked["torch"]}) if asked.get("torch") else (source, [])
     except UnknownName as unknown:
         return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
-    standing = model_judge(dataset, file, source, [target]).at(target)
-    equal = [name.partition("/")[0] for name, status in standing.equal.items() if not is_working(status)]
-    breaks = dict.fromkeys([*equal, *(touch.case for touch in standing.touches)])
+    judged = model_judge(dataset, file, source, [target]).at(target)
+    equal = [name.partition("/")[0] for name, status in judged.equal.items() if not is_working(status)]
+    breaks = dict.fromkeys([*equal, *(touch.case for touch in judged.touches)])
     packages = installed if target == source else {}
     point = {**packages, "torch": target.torch, "exporter": target.exporter, "opset": str(target.opset or "")}
     cases = tuple(known_case(dataset, case, point) for case in breaks)
-    word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
-    may = tuple(touch.case for touch in standing.may_touch)
-    said = tuple(filter(None, (standing.refused, *file.notes, *notes, *more)))
-    left = standing.unseen, standing.written_by, tuple(touch.case for touch in standing.may_be_wrong)
-    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(said)), *left)
+    word = TouchWord.TOUCHED if cases and judged.word is not TouchWord.FAILS else judged.word
+    may = tuple(touch.case for touch in judged.may_touch)
+    parts = tuple(filter(None, (judged.refused, *file.notes, *notes, *more)))
+    left = judged.unseen, judged.written_by, tuple(touch.case for touch in judged.may_be_wrong)
+    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(parts)), *left)

@@ -1,7 +1,6 @@
-"""What to measure next: the call that a user would write first, then what can still change the answer. Pure.
+"""Choose the next points to measure: the default call first, then points that can still change the answer.
 
-Of an exporter an opset in the middle of what it takes comes first, with the lowest and the highest; then, where two
-neighbours of those measured came out differently, the one between them.
+An exporter's usual, lowest and highest opsets come first, then opsets between two measured neighbors that differ.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from caniexport import versions
 from caniexport.model.releases import Release
 from caniexport.model.status import EXPORTERS, WORKS, Exporter, Status
 
-#: the release from which the bare call is dynamo's
+#: the first release whose default call uses dynamo
 _DYNAMO_SINCE = "2.9"
-#: what dynamo writes before it converts, and what the other exporter writes where nobody asks
+#: the opset that dynamo writes before conversion, and that TorchScript writes by default
 USUAL_OPSET = 18
 
-#: exporter and opset, ``None`` for the bare call
+#: exporter and opset, ``None`` for the default call
 Point = tuple[str, int | None]
-#: by point: what each variant came out with, in one order
+#: by point, the status of each variant in a fixed order
 Seen = Mapping[Point, tuple[Status, ...]]
 
 
 @dataclass(frozen=True)
 class ReleaseQuestion:
-    """What is asked of a release: exporters and opsets that were named, empty for none."""
+    """The release to measure, and the exporters and opsets that the user named (empty: all)."""
 
     release: Release
     exporters: tuple[str, ...] = ()
@@ -35,7 +34,7 @@ class ReleaseQuestion:
 
     @property
     def lanes(self) -> list[tuple[str, ...]]:
-        """Exporters that one process measures in turn; those with the bare call come first."""
+        """Groups of exporters, one process each; the group with the default call comes first."""
         wanted = self.exporters or tuple(
             name for name in EXPORTERS if not self.opsets or name != Exporter.DEFAULT.value
         )
@@ -47,9 +46,9 @@ class ReleaseQuestion:
         return [lane for lane in taken if lane]
 
     def next_points(self, lane: Sequence[str], seen: Seen, *, is_fixed: bool = False) -> list[Point]:
-        """The points to measure now, of one exporter; none where nothing can change the answer any more.
+        """The next points of one exporter; empty if nothing can change the answer.
 
-        ``is_fixed`` says that a trace which works may be wrong for other values.
+        ``is_fixed``: a working trace may be wrong for other values.
         """
         if self.opsets:
             return self._named(lane, seen)
@@ -78,20 +77,20 @@ class ReleaseQuestion:
         return [(exporter, opset) for opset in dict.fromkeys((usual, *ends))]
 
     def _between(self, exporter: str, seen: Seen) -> list[Point]:
-        """One opset between each two neighbours that differ and have one between them."""
+        """One opset between each two measured neighbors that differ."""
         opsets = self._accepted(exporter)
         measured = [opset for opset in opsets if (exporter, opset) in seen]
         found: list[Point] = []
         for low, high in pairwise(measured):
             inner = opsets[opsets.index(low) + 1 : opsets.index(high)]
             before, after = _outcome(seen[exporter, low]), _outcome(seen[exporter, high])
-            # what could not be judged tells nothing of its neighbors
+            # unjudged cells do not bound a search
             if inner and before != after and Status.SKIP not in (*before, *after):
                 found.append((exporter, inner[len(inner) // 2]))
         return found
 
     def _accepted(self, exporter: str) -> list[int]:
-        """All that the exporter takes: the table has the next opset too, of dynamo the one before it as well."""
+        """The accepted opsets: the table also has one that is refused above, and for dynamo one below."""
         opsets = [opset for opset in self.release.opsets(exporter) if opset is not None]
         if exporter == Exporter.DYNAMO.value:
             taken = opsets[1:-1] or opsets
@@ -101,13 +100,13 @@ class ReleaseQuestion:
 
 
 def default_exporter(torch: str) -> str:
-    """The exporter that a release's bare call is."""
+    """The exporter of a release's default call."""
     is_dynamo = versions.parse(torch) >= versions.parse(_DYNAMO_SINCE)
     return Exporter.DYNAMO.value if is_dynamo else Exporter.TRACE.value
 
 
 def _outcome(statuses: Sequence[Status]) -> tuple[Status, ...]:
-    """What is told apart: files that work are alike."""
+    """The statuses, with every working status as pass."""
     return tuple(Status.PASS if status in WORKS else status for status in statuses)
 
 

@@ -21,8 +21,8 @@ AXES = ("torch", "onnxscript", "onnxruntime")
 
 @click.command("bisect")
 @click.argument("case", metavar="CASE[/VARIANT]")
-@click.option("--good", required=True, metavar="VERSION", help="The end that is taken as good: 2.8.0, torch=2.8.0.")
-@click.option("--bad", required=True, metavar="VERSION", help="The other end, newer than the good one.")
+@click.option("--good", required=True, metavar="VERSION", help="The older, good version: 2.8.0, torch=2.8.0.")
+@click.option("--bad", required=True, metavar="VERSION", help="The newer, bad version.")
 @click.option("--axis", type=click.Choice(AXES), help="The package whose releases are searched.  [default: torch]")
 @click.option("--torch", metavar="VERSION", help="The release held fixed, with another axis.  [default: the newest]")
 @click.option(

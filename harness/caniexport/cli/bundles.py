@@ -11,12 +11,12 @@ from caniexport import home
 from caniexport.cli import WholeSentences
 from caniexport.cli import output as out
 from caniexport.cli.options import (
-    case_names,
-    exporters_named,
+    expand_cases,
+    expand_releases,
     json_option,
     open_dataset,
-    opset_numbers,
-    release_names,
+    parse_exporters,
+    parse_opsets,
     releases_option,
     several,
     workers_option,
@@ -44,8 +44,8 @@ def command() -> None:
 @command.command("pack")
 @releases_option("Bundles of this torch release, or all.")
 @several("--case", "cases", metavar="CASE[/VARIANT]", text="Only of this case; globs work.")
-@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.", read=exporters_named)
-@several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.", read=opset_numbers)
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.", read=parse_exporters)
+@several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.", read=parse_opsets)
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
 @click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="A release of onnx, or weekly.")
 @click.option("--per-opset", is_flag=True, help="An archive for each opset of the files: FILE-opset17.zip.")
@@ -79,8 +79,8 @@ def pack(
 
     place = home.find()
     dataset = open_dataset(place)
-    torch = release_names(dataset, releases)
-    wanted = select_bundles(dataset, place, torch, case_names(place, cases), exporters, opsets)
+    torch = expand_releases(dataset, releases)
+    wanted = select_bundles(dataset, place, torch, expand_cases(place, cases), exporters, opsets)
     report = bundles.pack_bundles(output, wanted, place.local / "bundles", per_opset=per_opset)
     missing = [describe_missing(report.missing).removeprefix("; ")] if report.missing else []
     out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
@@ -160,7 +160,7 @@ def run(
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
 @click.option("--ours", is_flag=True, help="They were measured by whom this dataset is of, on another machine.")
 @click.option("--by", default="", metavar="NAME", help="Who measured them, where the rows do not say it.")
-@click.option("--at", default="", metavar="WORDS", help="Where: a board, a CI job.")
+@click.option("--at", default="", metavar="WORDS", help="Where it was measured: a board, a CI job.")
 @json_option
 def bring_in(folder: Path, ours: bool, by: str, at: str, as_json: bool) -> None:
     """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them.

@@ -10,14 +10,14 @@ import click
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.cli.cases import lint_cases, new_case
 from caniexport.cli.options import (
+    add_note,
     answer_options,
-    exporters_named,
     install_options,
     open_dataset,
+    parse_exporters,
     print_answer,
     read_install,
     refuse_unused,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
     asked = dict(install.point) if install else {}
     asked |= {key: point[key] for key in _POINT if point[key]}
     if install:
-        tell(f"read: {install.text}")
+        add_note(f"read: {install.text}")
     show_case(open_dataset(), name, asked, along=along, whole=whole, as_json=as_json)
 
 
@@ -88,7 +88,7 @@ def show_case(
     from caniexport.answers.changes import changes
 
     if along:
-        exporters = exporters_named([*filter(None, [asked.get("exporter", "")])])
+        exporters = parse_exporters([*filter(None, [asked.get("exporter", "")])])
         answer = changes(dataset, name, along, asked.get("torch", ""), exporters, asked.get("opset", ""))
     else:
         answer = case(dataset, name, asked)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def lint_cases(patterns: Sequence[str], *, as_json: bool) -> None:
-    """Name what is to be mended in case files: sources, claims, inputs, workarounds, names, cases that are the same."""
+    """List the problems of case files: sources, claims, inputs, workarounds, names, cases that are the same."""
     from caniexport.corpus.claim_files import read_documents
     from caniexport.corpus.lint import lint
 
@@ -27,10 +27,12 @@ def lint_cases(patterns: Sequence[str], *, as_json: bool) -> None:
     chosen = names.require_all("case", patterns, corpus) if patterns else frozenset(corpus)
     every = lint(corpus, read_documents(corpus), _known(home), _graphs(home))
     found = [item for item in every if item.case in chosen or not patterns]
-    fixes = sum(len(corpus[case].variant_names) - 1 for case in chosen)
+    workarounds = sum(len(corpus[case].variant_names) - 1 for case in chosen)
     cases = f"{len(chosen)} case{'' if len(chosen) == 1 else 's'}"
     lines = [f"{item.case}: {item.rule}: {item.text}" for item in found]
-    lines.append(f"{cases} with {fixes} fixes: {len(found) or 'no'} finding{'' if len(found) == 1 else 's'}")
+    lines.append(
+        f"{cases} with {workarounds} workarounds: {len(found) or 'no'} finding{'' if len(found) == 1 else 's'}"
+    )
     output.report({"cases": len(chosen), "findings": found}, lines, as_json)
     if found:
         raise click.exceptions.Exit(1)
@@ -68,7 +70,7 @@ def _known(home: Home) -> KnownNames:
 
 
 def _graphs(home: Home) -> dict[str, Graphs]:
-    """The exported files of every case's failing form at the newest release that has rows."""
+    """The exported files of every case's plain variant at the newest release that has rows."""
     from caniexport.store import Dataset
 
     dataset = Dataset.open(home.published, home.local)

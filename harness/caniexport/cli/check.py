@@ -73,7 +73,7 @@ def command(
     does not work.
     """
     from caniexport.check.check import CheckRequest, check
-    from caniexport.check.subject import Options
+    from caniexport.check.target import Options
 
     home = homes.find()
     options = Options(axes(dynamic), rtol, atol, not only_given)
@@ -88,7 +88,7 @@ def axes(texts: Iterable[str]) -> dict[str, dict[int, str]]:
     for text in texts:
         match = _AXIS.match(text)
         if match is None:
-            raise click.UsageError(f"--dynamic {text!r}: NAME:AXIS or NAME:AXIS=LABEL is wanted, such as x:0=batch")
+            raise click.UsageError(f"--dynamic {text!r}: give NAME:AXIS or NAME:AXIS=LABEL, such as x:0=batch")
         name, axis = match["name"], int(match["axis"])
         found.setdefault(name, {})[axis] = match["label"] or f"{name}_{axis}"
     return found

@@ -35,12 +35,12 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
         output.print_json({"url": f"http://{address}:{port}", "home": home.root, "command": line})
         return
     extras.require("streamlit", "jinja2")
-    output.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
+    output.echo(f"http://{address}:{port}  (press Ctrl+C to stop)")
     # a plain installation has no home to name: the app finds what this command found
     named = {homes.VARIABLE: str(home.root)} if home.cases.parent == home.root else {}
     environ = {**os.environ, **named}
     if os.name == "posix":
-        # this process becomes the server: whatever ends it ends all there is
+        # this process becomes the server: so a signal stops everything
         sys.stdout.flush()
         os.execve(line[0], line, environ)
     try:

@@ -15,15 +15,15 @@ from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.cli import extras, output
 from caniexport.cli.options import (
-    case_names,
     cells_options,
     corpus_option,
     disk_option,
+    expand_cases,
+    expand_releases,
     json_option,
     open_dataset,
     profile_option,
     refuse_unused,
-    release_names,
     releases_option,
     several,
     workers_option,
@@ -77,7 +77,7 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 )
 @workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
-@profile_option("What is installed beside torch.")
+@profile_option("Versions of the companion packages:")
 @corpus_option("What is measured.")
 @click.option(
     "--lock",
@@ -111,7 +111,9 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 )
 @click.option("--merge", is_flag=True, help="Instead: bring in what other machines measured: their results-local.")
 @click.option("--by", default="", metavar="TEXT", help="With --merge: who measured it, if not you; the rows name them.")
-@click.option("--at", default="", metavar="TEXT", help="With --merge: where, in the contributor's words.")
+@click.option(
+    "--at", default="", metavar="TEXT", help="With --merge: where the contributor measured: a board, a CI job."
+)
 @click.argument("folders", nargs=-1, metavar="[DIR]...", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit 1 for every release that was not measured, whatever the reason.")
 @json_option
@@ -166,7 +168,7 @@ def command(
         wanted, chosen = _locked(lock, releases, profile)
     home = homes.find().of_corpus(corpus).of(chosen.name)
     _refuse_conflicts(provider, bool(asked["shard"]), bool(on), bool(runtimes), bool(cells_file or sample or held_back))
-    asked |= {"home": home, "cases": case_names(home, cases)}
+    asked |= {"home": home, "cases": expand_cases(home, cases)}
     if runtimes:
         if plan:
             raise click.UsageError("--plan counts cells of torch releases: leave it out, or leave out --runtime")
@@ -223,7 +225,7 @@ def _asked_cells(
         return _held_back(home, wanted)
     if sample:
         return _sample(home, wanted, sample, seed)
-    return cell_names(home, file) if file is not None else frozenset()
+    return read_cell_names(home, file) if file is not None else frozenset()
 
 
 def _merge(folders: Sequence[Path], by: str, at: str, corpus: str, as_json: bool) -> None:
@@ -259,7 +261,7 @@ def _measure_on(options: MeasureOptions, address: str, shards: int | None, as_js
 
 
 def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[Release, ...], EnvironmentProfile]:
-    """The release and the profile of a lock file, which are told."""
+    """Read the release and the profile of a lock file, and print them."""
     from caniexport.locks import read_lock
     from caniexport.model.errors import UnknownName
 
@@ -267,7 +269,7 @@ def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[
         raise click.UsageError("--lock names the packages: without --profile, and with one --release at most")
     found = read_lock(lock, *releases)
     if not found.pins:
-        raise UnknownName(f"{found.text}: it names nothing beside torch, which --release measures")
+        raise UnknownName(f"{found.text}: it pins nothing but torch: use --release")
     chosen = of_lock(found.pins, found.python)
     for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
         output.echo(line, err=True)
@@ -290,7 +292,7 @@ def _measure_replays(
     from caniexport.measure.replays import measure_replays
 
     chosen = runtime_releases.choose_releases(runtimes, provider)
-    torch = release_names(open_dataset(asked["home"]), releases)
+    torch = expand_releases(open_dataset(asked["home"]), releases)
     options = ReplayOptions(runtimes=chosen, torch=torch, provider=provider, **asked)
     show_reports(measure_replays(options, output.say), as_json)
 
@@ -342,7 +344,7 @@ def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:
     return [f"{count} published cells were measured again: {len(moved) or 'none'} came out otherwise", *moved]
 
 
-def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
+def read_cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
     from caniexport.answers.filters import require_exporter
     from caniexport.model import releases

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from caniexport.cli.options import exporters_named, json_option, open_dataset, print_answer, several
+from caniexport.cli.options import json_option, open_dataset, parse_exporters, print_answer, several
 
 
 @click.command("op")
 @click.argument("name", required=False, default="")
 @click.option("--torch", metavar="VERSION", default="", help="The newest release to look at.")
-@several("--exporter", "exporters", metavar="NAME", text="Of a list: trace, dynamo.", read=exporters_named)
+@several("--exporter", "exporters", metavar="NAME", text="Of a list: trace, dynamo.", read=parse_exporters)
 @click.option("--opset", type=int, metavar="N", help="Of a list: all samples pass at this opset, not at any.")
 @click.option("--dtype", metavar="NAME", default="", help="Of a list: this dtype, or all; else the first of each.")
-@several("--status", "statuses", metavar="STATUS", text="Of a list: what ends so: fail, mismatch, crash, ...")
+@several("--status", "statuses", metavar="STATUS", text="Of a list: only these statuses: fail, mismatch, crash, ...")
 @click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
 @json_option
 def command(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _Command = Callable[..., Any]
 #: where a command's context keeps the profile that it answers for, lines that belong to the answer, and options whose
 #: setting is not used
-_PROFILE, _TOLD, _UNUSED = "caniexport.profile", "caniexport.told", "caniexport.unused"
+_PROFILE, _NOTES, _UNUSED = "caniexport.profile", "caniexport.notes", "caniexport.unused"
 #: commands whose output is a file
 _PRINT_FILES = ("reproduce",)
 
@@ -54,12 +54,12 @@ def releases_option(text: str) -> Callable[[_Command], _Command]:
 def cells_options(command: _Command) -> _Command:
     """The exporters and opsets that a command is about: the long names of exporters, opsets as numbers."""
     text = "trace, script, dynamo, default."
-    exporters = several("--exporter", "exporters", metavar="NAME", text=text, read=exporters_named)
-    opsets = several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.", read=opset_numbers)
+    exporters = several("--exporter", "exporters", metavar="NAME", text=text, read=parse_exporters)
+    opsets = several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.", read=parse_opsets)
     return exporters(opsets(command))
 
 
-def exporters_named(asked: Sequence[str]) -> tuple[str, ...]:
+def parse_exporters(asked: Sequence[str]) -> tuple[str, ...]:
     """The exporters that these names mean; raises :class:`UnknownName`."""
     from caniexport.answers.filters import exporter_names
 
@@ -73,7 +73,7 @@ def workers_option(text: str, default: int | None = None) -> Callable[[_Command]
     return click.option("--workers", type=many, default=default, show_default=True, help=text, callback=read)
 
 
-def several_names(option: str, name: str, text: str) -> Callable[[_Command], _Command]:
+def names_option(option: str, name: str, text: str) -> Callable[[_Command], _Command]:
     """An option that takes one name or a list with commas, several times."""
     return several(option, name, metavar="NAME", text=text, read=_listed)
 
@@ -98,29 +98,29 @@ def print_answer(answer: Answer, *, whole: bool, as_json: bool, judges: bool = T
 
 
 def _answering_profile(command: _Command) -> _Command:
-    """What was installed beside torch where an answer's rows were measured; :func:`open_dataset` reads it."""
+    """The profile that answers read, used by :func:`open_dataset`."""
 
     def keep(context: click.Context, _: click.Parameter, name: str) -> None:
         context.meta[_PROFILE] = name
 
-    words = "What is installed beside torch: newest, or period (two weeks after each release)."
-    option = click.option("--profile", default=NEWEST, metavar="NAME", help=words, callback=keep, expose_value=False)
+    text = "Versions of the companion packages: newest, or period (two weeks after each release)."
+    option = click.option("--profile", default=NEWEST, metavar="NAME", help=text, callback=keep, expose_value=False)
     return option(command)
 
 
 def profile_option(text: str) -> Callable[[_Command], _Command]:
-    """What is installed beside torch; the command gets the profile's name."""
+    """The option of a profile of companion packages; the command gets its name."""
     from caniexport.profiles import find_profile
 
-    words = f"{text} newest (as the table of releases has it), period (two weeks after the release), onnxscript-0.5.6."
+    text = f"{text} newest (as the table of releases has it), period (two weeks after the release), onnxscript-0.5.6."
     read = _reading(lambda name: find_profile(name).name)
-    return click.option("--profile", default="newest", metavar="NAME", help=words, callback=read)
+    return click.option("--profile", default="newest", metavar="NAME", help=text, callback=read)
 
 
 def corpus_option(text: str) -> Callable[[_Command], _Command]:
     """Which cases; the command gets the corpus's name."""
-    words = f"{text} documented (the failures that documents state), operators (every operator of torch's database)."
-    return click.option("--corpus", default=homes.DOCUMENTED, metavar="NAME", help=words)
+    text = f"{text} documented (the failures that documents state), operators (every operator of torch's database)."
+    return click.option("--corpus", default=homes.DOCUMENTED, metavar="NAME", help=text)
 
 
 def disk_option(text: str) -> Callable[[_Command], _Command]:
@@ -143,7 +143,7 @@ def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Param
 
 _FILTERS = {
     "case": several("--case", metavar="CASE[/VARIANT]", text="A case, or one variant of it; globs work."),
-    "variant": several("--variant", metavar="NAME", text="plain, or a fix's name."),
+    "variant": several("--variant", metavar="NAME", text="plain, or the name of a workaround."),
     "torch": several("--torch", "--release", "torch", metavar="VERSION", text="torch release: 2.8.0, 2.8."),
     "opset": several("--opset", metavar="N", text="Opset asked for: 14, 9-14, '>=11', default."),
     "exporter": several("--exporter", metavar="NAME", text="trace, script, dynamo, default."),
@@ -203,7 +203,7 @@ def open_for(
 
     dataset = open_dataset()
     if install is None:
-        return dataset, with_measured(dataset, given)
+        return dataset, use_measured_releases(dataset, given)
     context = click.get_current_context()
     named = (
         {"profile": dataset.profile} if context.get_parameter_source("profile") is ParameterSource.COMMANDLINE else {}
@@ -211,37 +211,37 @@ def open_for(
     point, notes = Points(dataset).find({**install.point, **named})
     leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *notes):
-        tell(line)
+        add_note(line)
     return dataset.of(point.profile), {**given, "torch": (point.torch,)}
 
 
-def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The filters with, for an unmeasured patch release of torch, the nearest of its minor version, which is told."""
+def use_measured_releases(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Replace an unmeasured patch release of torch by the nearest of its minor version, with a note."""
     from caniexport.answers.inventory import Inventory
 
     def nearest(asked: str) -> str:
         if asked == "all" or versions.is_range(asked):
             return asked
-        found, told = versions.resolve_with_note(asked, Inventory.of(dataset).torch)
-        if told:
-            tell(told)
-        return found if told else asked
+        found, note = versions.resolve_with_note(asked, Inventory.of(dataset).torch)
+        if note:
+            add_note(note)
+        return found if note else asked
 
     return {**given, "torch": tuple(nearest(text) for text in given["torch"])} if given.get("torch") else dict(given)
 
 
-def tell(line: str) -> None:
-    """A line below the answer; beside it, on stderr, where that is JSON or a file."""
-    click.get_current_context().meta.setdefault(_TOLD, []).append(line)
+def add_note(line: str) -> None:
+    """Print a line below the answer, or on stderr if the answer is JSON or a file."""
+    click.get_current_context().meta.setdefault(_NOTES, []).append(line)
 
 
 def leave_setting(*names: str) -> None:
-    """These options of the command are not used, so that no setting of the project's is told for them."""
+    """Mark options as unused, so that no note names their project settings."""
     click.get_current_context().meta.setdefault(_UNUSED, set()).update(names)
 
 
-def _print_told(context: click.Context) -> None:
-    lines = [*context.meta.get(_TOLD, ())]
+def _print_notes(context: click.Context) -> None:
+    lines = [*context.meta.get(_NOTES, ())]
     used = settings_used(context, frozenset(context.meta.get(_UNUSED, ())))
     lines += [used] if used else []
     is_text = context.params.get("form", "text") == "text" and context.info_name not in _PRINT_FILES
@@ -265,14 +265,14 @@ def open_dataset(home: Home | None = None) -> Dataset:
     # files are read as answers need them, so what is wrong with them is known at the end
     context = click.get_current_context()
     context.call_on_close(report)
-    context.call_on_close(lambda: _print_told(context))
+    context.call_on_close(lambda: _print_notes(context))
     return dataset
 
 
 _OPSETS = range(1, 40)
 
 
-def case_names(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
+def expand_cases(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
     """The names as the corpus has them, globs resolved; raises :class:`UnknownName`."""
     if not asked:
         return ()
@@ -286,16 +286,16 @@ def case_names(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
+def parse_opsets(asked: Sequence[str]) -> tuple[int, ...]:
     """The opsets that ``14`` and ``9-14`` mean."""
     found = tuple(number for number in _OPSETS if any(versions.is_opset_in(number, text) for text in asked))
     if asked and not found:
-        raise click.UsageError(f"--opset {' '.join(asked)}: a number or a range such as 9-14 is wanted")
+        raise click.UsageError(f"--opset {' '.join(asked)}: give a number or a range such as 9-14")
     return found
 
 
-def release_names(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
-    """The measured releases that these words name; none for all. Raises :class:`UnknownName`."""
+def expand_releases(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
+    """Expand version prefixes to measured releases; empty means all. Raises :class:`UnknownName`."""
     if "all" in asked:
         return ()
     measured = [torch for (torch,) in dataset.distinct(("torch",)) if torch]

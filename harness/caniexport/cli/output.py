@@ -83,7 +83,7 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 
 def say(line: str) -> None:
-    """A line about what is going on: it goes beside the answer, to stderr."""
+    """Print a line about the progress on stderr."""
     echo(line, err=True)
 
 

@@ -55,7 +55,7 @@ def is_setting(context: click.Context, option: str) -> bool:
 
 
 def settings_used(context: click.Context, but: frozenset[str]) -> str:
-    """What of the project's settings the answer was given with, and where it is said; empty where nothing was."""
+    """A line about the project settings that the answer uses, and their file; empty if none."""
     found: ProjectSettings | None = context.meta.get(_SETTINGS)
     options = _OPTIONS.get(context.info_name or "", {})
     used = [key for key, option in options.items() if option not in but and is_setting(context, option)]

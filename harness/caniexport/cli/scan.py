@@ -9,10 +9,10 @@ import click
 from caniexport.cli import output
 from caniexport.cli.options import (
     answer_options,
-    exporters_named,
     install_options,
     open_for,
-    opset_numbers,
+    parse_exporters,
+    parse_opsets,
     print_answer,
     read_install,
     several,
@@ -27,8 +27,8 @@ _MOST = 6
 @click.command("scan")
 @click.argument("path", type=click.Path(path_type=Path))
 @several("--torch", "--release", "torch", metavar="VERSION", text="Your torch releases: 2.8, '>=2.1'.")
-@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo.", read=exporters_named)
-@several("--opset", "opsets", metavar="N", text="Your opset; else that of your export calls.", read=opset_numbers)
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo.", read=parse_exporters)
+@several("--opset", "opsets", metavar="N", text="Your opset; else that of your export calls.", read=parse_opsets)
 @click.option(
     "--fail-on",
     type=click.Choice([word.value for word in Workaround]),
@@ -75,6 +75,6 @@ def command(
         print_answer(found, whole=whole, as_json=as_json or form == "json", judges=False)
     stopping = [item for item in findings(found) if item.verdict.value in fail_on]
     if stopping:
-        told = [f"{item.place.path}:{item.place.line} ({item.verdict.value})" for item in stopping]
-        output.echo(f"Exit 1, by --fail-on: {some(told, _MOST)}", err=True)
+        places = [f"{item.place.path}:{item.place.line} ({item.verdict.value})" for item in stopping]
+        output.echo(f"Exit 1, by --fail-on: {some(places, _MOST)}", err=True)
         click.get_current_context().exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.answers.filters import read_filters
-from caniexport.cli.options import answer_options, filter_options, open_dataset, print_answer, with_measured
+from caniexport.cli.options import answer_options, filter_options, open_dataset, print_answer, use_measured_releases
 
 if TYPE_CHECKING:
     from caniexport.answers.answer import Answer
@@ -61,7 +61,7 @@ def command(
     if corpus or (by == By.RUNTIME.value and not (of_cases or lines or (given["op"] and not corpus))):
         print_answer(_of_runtimes(dataset, given, runtime, corpus or ""), whole=whole, as_json=as_json, judges=False)
         return
-    given = with_measured(dataset, given)
+    given = use_measured_releases(dataset, given)
     filters = read_filters("table", given)
     on = Points(dataset).find({"runtime": runtime})[0].on if runtime else None
     is_bare = not any(values for name, values in given.items() if name != "torch")

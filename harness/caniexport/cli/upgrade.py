@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.cli.options import (
+    add_note,
     answer_options,
     install_options,
+    names_option,
     open_dataset,
     print_answer,
     read_install,
-    several_names,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 @click.option(
     "--model", type=click.Path(path_type=Path), metavar="FILE", help="An ONNX file: what is known to touch it."
 )
-@several_names("--op", "ops", "Operators that you use: cross,GridSample.")
-@several_names("--theme", "themes", "Families of operators: pooling.")
-@several_names("--case", "cases", "Cases; globs work.")
+@names_option("--op", "ops", "Operators that you use: cross,GridSample.")
+@names_option("--theme", "themes", "Families of operators: pooling.")
+@names_option("--case", "cases", "Cases; globs work.")
 @answer_options
 def command(
     before: str | None,
@@ -89,9 +89,9 @@ def command(
 
 
 def _say_read(install: LockedInstall) -> None:
-    tell(f"read: {install.text}")
+    add_note(f"read: {install.text}")
     for note in install.notes:
-        tell(note)
+        add_note(note)
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
@@ -114,5 +114,5 @@ def _setting(point: dict[str, str]) -> dict[str, str]:
     own = read_settings(Path.cwd())
     used = [key for key in ("torch", "opset", "exporter", "runtime") if getattr(own, key) and key not in point]
     if used:
-        tell(own.describe(*used))
+        add_note(own.describe(*used))
     return {key: getattr(own, key) for key in used}

@@ -12,6 +12,7 @@ import click
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import TAKEN
 from caniexport.cli.options import (
+    add_note,
     filter_options,
     install_options,
     json_option,
@@ -20,7 +21,6 @@ from caniexport.cli.options import (
     open_for,
     print_answer,
     read_install,
-    tell,
 )
 from caniexport.cli.project import is_setting
 from caniexport.model.errors import UnknownName
@@ -40,7 +40,7 @@ _READ_AS = {"case": "a case", "operator": "an operator", "words": "words"}
 @click.option(
     "--along",
     type=click.Choice(["torch", *ALONG_PACKAGES]),
-    help="Where the outcome of a case changed: intervals (a, b] of torch, or of a package beside one torch (--torch).",
+    help="Where the outcome of a case changed: intervals (a, b] of torch, or (with --torch) of a companion package.",
 )
 @install_options("Answer for what you have installed")
 @click.option("--all", "whole", is_flag=True, help="Every row and every message, not one screen.")
@@ -77,7 +77,7 @@ def command(
     dataset, given = open_for(read_install(lock, here, given["torch"]), given)
     read = read_input(dataset, case, TAKEN["why"])
     given |= {name: (value,) for name, value in read.filters.items() if not given.get(name)}
-    tell(f"read as: {_READ_AS[read.kind]}")
+    add_note(f"read as: {_READ_AS[read.kind]}")
     if read.kind is InputKind.WORDS:
         print_answer(list_hits(dataset, read.text), whole=whole, as_json=as_json, judges=False)
     elif read.kind is InputKind.OPERATOR:
@@ -100,7 +100,7 @@ def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[
     from caniexport.answers.search import split_filters
     from caniexport.answers.why import why_error
 
-    tell("read as: an error text")
+    add_note("read as: an error text")
     text = sys.stdin.read() if text == "-" else text
     typed, rest = ({}, text) if "\n" in text.strip() else split_filters(text, TAKEN["why"])
     install = read_install(lock, here, given["torch"])

@@ -9,14 +9,14 @@ import click
 
 from caniexport.cli.options import (
     answer_options,
-    exporters_named,
     install_options,
+    names_option,
     open_for,
-    opset_numbers,
+    parse_exporters,
+    parse_opsets,
     print_answer,
     read_install,
     several,
-    several_names,
 )
 from caniexport.corpus.verdicts import Workaround
 
@@ -24,10 +24,10 @@ from caniexport.corpus.verdicts import Workaround
 @click.command("workaround")
 @click.argument("name", metavar="[CASE[/WORKAROUND], OP or WORKAROUND]", required=False)
 @several("--torch", "--release", "torch", metavar="VERSION", text="Your torch release: 2.8.")
-@several("--opset", "opsets", metavar="N", text="Your opset; else each release's own.", read=opset_numbers)
-@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.", read=exporters_named)
-@several_names("--theme", "themes", "Families of operators: pooling.")
-@several_names("--op", "ops", "Operators: cross,GridSample.")
+@several("--opset", "opsets", metavar="N", text="Your opset; else each release's own.", read=parse_opsets)
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.", read=parse_exporters)
+@names_option("--theme", "themes", "Families of operators: pooling.")
+@names_option("--op", "ops", "Operators: cross,GridSample.")
 @click.option(
     "--fail-on",
     type=click.Choice([word.value for word in Workaround]),

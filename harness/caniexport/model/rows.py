@@ -46,7 +46,7 @@ CELLS: Tuple[Column, ...] = (
     Column("onnxscript", "string", "onnxscript version; null where not installed"),
     Column("corpus", "string", "documented, canary, or another corpus's name"),
     Column("case", "string", "case id"),
-    Column("variant", "string", "plain (the failing form) or the name of a fix"),
+    Column("variant", "string", "plain (the original code) or the name of a workaround"),
     Column("case_hash", "string", "hash over the syntax tree of what is measured"),
     Column("measuring", "int32", "version of the measuring code"),
     Column("exporter", "string", "exporter asked for: torchscript-trace, torchscript-script, dynamo, default"),
@@ -148,7 +148,7 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("rows", "int32", "rows of the run"),
     Column("repeated", "int32", "cells measured a second time, alone and with nothing shared; null where none were"),
     Column("differing", "list<string>", "of those, the cells whose second row differs, and in what"),
-    Column("profile", "string", "what is installed beside torch: period, onnxscript-0.5.6, ...; null for newest"),
+    Column("profile", "string", "companion packages: period, onnxscript-0.5.6, ...; null for newest"),
     Column("as_of", "string", "the day whose packages were installed: 2025-11-26; null where none was asked for"),
     Column("contributor", "string", "who handed in its rows, as they name themselves; null for this project's own"),
     Column("contributed_from", "string", "where they were measured, in the contributor's words: a board, a CI job"),
@@ -198,7 +198,7 @@ CLAIMS: Tuple[Column, ...] = (
         "runtime",
         "string",
         "versions of a runtime it names: onnxruntime<1.21; it is judged on how its files end on these. Null: on the "
-        "runtime installed beside each release",
+        "runtime installed with each release",
     ),
     Column("expects", "string", "the documented outcome: statuses, stage, message, ops, facts as a JSON object"),
     Column(

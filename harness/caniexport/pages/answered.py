@@ -23,7 +23,7 @@ _LONG = 60
 _ASKED = ("torch", "opset", "exporter", "provider")
 
 
-def answered(answer: Answer, heading: str = "") -> Markup:
+def render_answer(answer: Answer, heading: str = "") -> Markup:
     """The answer as HTML; one with a ``heading`` is folded under it, behind that of the page."""
     matrices = {at: _matrix(table) for at, table in enumerate(answer.tables) if table.axis and table.rows}
     given = {"drawn": _DRAWN, "long": _LONG, "matrices": matrices}
@@ -65,7 +65,7 @@ def _name(row: tuple[Cell, ...]) -> str:
     return first.text if isinstance(first, Link) else str(first)
 
 
-def files_of(name: str, answer: Answer) -> tuple[File, ...]:
+def make_files(name: str, answer: Answer) -> tuple[File, ...]:
     """Its tables as one CSV file; none where it has no row."""
     has_rows = any(table.rows for table in answer.tables)
     return (File(f"{name}.csv", lambda: as_csv(answer)),) if has_rows else ()

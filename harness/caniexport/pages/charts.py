@@ -50,7 +50,7 @@ class Series:
     numbers: tuple[float | None, ...]
 
 
-def lines_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
+def draw_line_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
     """A line over the places for each series."""
     if len(columns) < 2:
         return Markup()
@@ -70,7 +70,7 @@ def _kept(columns: tuple[str, ...], series: tuple[Series, ...], sizes: tuple[int
     return name
 
 
-def drawn_picture(name: str) -> str | None:
+def find_chart(name: str) -> str | None:
     """A picture of a page as SVG; ``None`` for one that no page has shown lately."""
     draw = _PICTURES.pop(name, None)
     if draw is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from caniexport import versions
-from caniexport.pages.graph import Drawing, drawing
+from caniexport.pages.graph import Drawing, draw_graph
 from caniexport.pages.kept import Kept
 from caniexport.store import graphs
 
@@ -23,7 +23,7 @@ def picture(kept: Kept, row: Mapping[str, Any]) -> Picture:
     if not row["bundle"]:
         return Picture()
     if graph := kept.graph(row["bundle"]):
-        return Picture(drawing(graph))
+        return Picture(draw_graph(graph))
     return Picture(
         None, nearest(row, kept.answer(graphs.find_points_with_graph, row["case"], row["variant"], row["exporter"]))
     )

@@ -108,7 +108,7 @@ class Page:
     filters that were typed into the search.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
     ``files`` are what a reader can save: its table, the cells of a matrix, the script of a cell.
-    ``tabs``: name, title and whether it is this page, of each tab beside it.
+    ``tabs``: name, title and whether it is this page, of each tab.
     """
 
     title: str
@@ -233,15 +233,15 @@ class Form:
         for item in items:
             try:
                 if name in setting.RELEASES and item not in known:
-                    value, told = versions.resolve_with_note(item, known)
-                    self.warnings += filter(None, (told,))
+                    value, note = versions.resolve_with_note(item, known)
+                    self.warnings += filter(None, (note,))
                 else:
                     given = exporter_name(item) if name.endswith("exporter") else item
                     value = names.require(kind or name, given, known)
                 found.add(value)
             except UnknownName as error:
-                is_told = linked and names.find_nearest(item, known)
-                self.warnings.append(f"unknown {kind or name} {item!r}" if is_told else str(error))
+                is_named = linked and names.find_nearest(item, known)
+                self.warnings.append(f"unknown {kind or name} {item!r}" if is_named else str(error))
         if items and not found:
             self._missing[name] = setting.near(name, items[0], known)
         return tuple(item for item in known if item in found)
@@ -294,7 +294,7 @@ class Form:
         width: int = 230,
         longest: int = LONGEST,
     ) -> str:
-        """A line of text; of one that is too long the beginning, which is said."""
+        """A field for a line of text; a longer one is cut, with a warning."""
         value = (self.text(name, longest),)
         if len(self.asked.get(name, "")) > longest:
             self.warnings.append(f"the text in «{label}» is too long: only its first {longest:,} characters are read")
@@ -317,5 +317,7 @@ class Form:
         ]
         warnings = tuple(dict.fromkeys((*self.warnings, *unknown)))
         is_shown = self._chosen.issuperset(self.mine.address)
-        told = ", ".join(filter(None, about))
-        return Page(title, lead, body, above, bars, warnings, mine=self.mine, shows_mine=is_shown, about=told, **more)
+        subject = ", ".join(filter(None, about))
+        return Page(
+            title, lead, body, above, bars, warnings, mine=self.mine, shows_mine=is_shown, about=subject, **more
+        )

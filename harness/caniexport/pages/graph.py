@@ -1,4 +1,4 @@
-"""A small ONNX graph as a picture (SVG): operators as boxes in layers, values as lines, types where the file tells."""
+"""A small ONNX graph as a picture (SVG): operators as boxes in layers, values as lines, types if the file has them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Drawing:
     svg: str
     width: int
     height: int
-    told: str
+    description: str
 
     @property
     def encoded(self) -> str:
@@ -42,15 +42,15 @@ class Drawing:
         return b64encode(self.svg.encode()).decode()
 
 
-def drawing(graph: Graph) -> Drawing:
+def draw_graph(graph: Graph) -> Drawing:
     """The graph drawn from top to bottom."""
     boxes, width, height = _placed(graph, _layers(graph))
     by_name = {box.name: box for box in boxes}
     lines = [(by_name[source], by_name[target]) for source, target in _edges(graph)]
     size = round(width), round(height)
     svg = render("graph.svg", boxes=boxes, lines=lines, width=size[0], height=size[1], box_height=_HEIGHT)
-    told = f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
-    return Drawing(svg, *size, told)
+    description = f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
+    return Drawing(svg, *size, description)
 
 
 def _producers(graph: Graph) -> dict[str, str]:

@@ -14,7 +14,7 @@ from caniexport.store.dataset import Dataset
 from caniexport.store.onnx_graph import Graph
 
 _Answer = TypeVar("_Answer")
-#: answers kept at once; they are small beside the cells
+#: answers kept at once; they are much smaller than the cells
 _MOST_KEPT = 2000
 
 

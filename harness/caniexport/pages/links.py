@@ -26,12 +26,12 @@ def page(name: str, /, **asked: str | Iterable[str] | None) -> str:
 
 
 def _taken_along(name: str) -> dict[str, str]:
-    """The reader's setting; beside a cell's own parameters under names of its own."""
+    """The parameters of the reader's setting; the page of a cell has other names for them."""
     prefix = MINE if name in CELL_PAGES else ""
     return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name not in _FILES else {}
 
 
-def of_app(name: str, asked: Mapping[str, str]) -> str:
+def make_app_address(name: str, asked: Mapping[str, str]) -> str:
     """The address within the app."""
     query = urlencode(asked, quote_via=quote, safe=",")
     return f"./{name}?{query}" if query else f"./{name}"
@@ -40,11 +40,11 @@ def of_app(name: str, asked: Mapping[str, str]) -> str:
 #: what no reader's setting changes
 _FILES = frozenset({"picture"})
 _CARRIED: ContextVar[Mapping[str, str]] = ContextVar("carried", default={})  # noqa: B039  # nobody changes it
-_ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=of_app)
+_ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=make_app_address)
 
 
 @contextmanager
-def carrying(setting: Mapping[str, str]) -> Iterator[None]:
+def with_setting(setting: Mapping[str, str]) -> Iterator[None]:
     """Within it the address of every page takes a reader's setting along."""
     before = _CARRIED.set(setting)
     try:
@@ -54,7 +54,7 @@ def carrying(setting: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def addressed(by: Addressing) -> Iterator[None]:
+def with_addresses(by: Addressing) -> Iterator[None]:
     """Within it every address is made by this function."""
     before = _ADDRESSING.set(by)
     try:

@@ -23,7 +23,7 @@ class RepeatedSample:
 
 
 @dataclass(frozen=True)
-class Going:
+class RunningMeasurement:
     """A run whose journals are still written: cells so far, seconds since it began and since its last row."""
 
     torch: str
@@ -48,7 +48,9 @@ class Going:
         return (self.expected - self.cells) / self.rate
 
 
-def going(local: Path, now: float, planned: Mapping[str, int], count: RowCount | None = None) -> list[Going]:
+def find_running(
+    local: Path, now: float, planned: Mapping[str, int], count: RowCount | None = None
+) -> list[RunningMeasurement]:
     """The runs that go on at ``now`` (seconds of the epoch).
 
     How many cells a run measures it has noted itself; where it has not, ``planned`` by release is guessed from. With
@@ -74,7 +76,9 @@ def going(local: Path, now: float, planned: Mapping[str, int], count: RowCount |
         if quiet < _ALIVE:
             expected = read_plan(local, name, run) or planned.get(torch)
             sample = _sample(local, name, run)
-            found.append(Going(torch, provider, run, count.of(run), now - begun[run], quiet, expected, sample))
+            found.append(
+                RunningMeasurement(torch, provider, run, count.of(run), now - begun[run], quiet, expected, sample)
+            )
     return found
 
 

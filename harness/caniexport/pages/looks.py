@@ -78,17 +78,17 @@ def css(word: Enum) -> str:
 
 
 def marked(mark: Mark) -> str:
-    """The sign of a word and the text beside it."""
+    """The sign of an outcome, and its text."""
     named = signs.word(mark.word) if isinstance(mark.word, Status) and not mark.text else words(mark)
     return " ".join(filter(None, (look(mark.word).sign, named)))
 
 
 def signed(mark: Mark) -> str:
-    """The sign of a word, and the text beside it where there is one."""
+    """The sign of an outcome, and its text if it has one."""
     return " ".join(filter(None, (look(mark.word).sign, mark.text)))
 
 
-def told(mark: Mark) -> str:
+def describe(mark: Mark) -> str:
     """Where each status of a place was seen, for who points at it."""
     return "; ".join(f"{signs.word(Status(status))}: {where}" for status, where in mark.at.items())
 

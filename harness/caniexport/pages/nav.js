@@ -1,5 +1,5 @@
 // Links of this app without a new page load, keys, and what a matrix does with arrows.
-// Streamlit's sanitizer takes the target from a link: what leads out of the app is told by its origin
+// Streamlit's sanitizer takes the target from a link: links out of the app are found by their origin
 const inside = node => node.closest && node.closest('.stHtml a[href], .stMarkdown a[href]')
 // a reader's setting goes along, also by Streamlit's own links between the pages and while the next page is awaited
 let carried = ''
@@ -60,7 +60,7 @@ document.addEventListener('keydown', event => {
   if (entered) { event.preventDefault(); entered.focus(); return }
   const cell = event.target.closest('.scroll td, .scroll th')
   if (!cell) return
-  const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
+  const next = step[0] ? nextInRow(cell, step[0]) : along(cell, step[1])
   if (next) { event.preventDefault(); next.focus() }
 })
 // Streamlit names a part for nobody, and gives it a label and the focus all the same
@@ -99,7 +99,7 @@ const along = (cell, by) => {
     if (link) return link
   }
 }
-const beside = (cell, by) => {
+const nextInRow = (cell, by) => {
   const place = [...cell.parentElement.querySelectorAll('td')].indexOf(cell)
   if (place < 0) return null
   for (let row = cell.parentElement; (row = by > 0 ? row.nextElementSibling : row.previousElementSibling);) {

@@ -79,7 +79,7 @@ def page(
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=kept.inventory.notes))
     given = search.with_typed_filters(asked) if name == "search" else asked
     form = read(name, given, kept, whole=whole, file=file)
-    with links.carrying(form.mine.address):
+    with links.with_setting(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
     tabs = tuple((tab, title, tab == name) for tab, title in _TABS.items()) if name in _TABS else ()
     return replace(found, tabs=tabs, read_as=None if given is asked else given)

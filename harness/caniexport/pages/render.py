@@ -47,7 +47,7 @@ def _environment() -> Environment:
         css=looks.css,
         marked=looks.marked,
         signed=looks.signed,
-        told=looks.told,
+        describe=looks.describe,
         words=words,
         plural=plural,
         slug=links.slug,
@@ -56,7 +56,7 @@ def _environment() -> Environment:
         short=shorten,
         opset=opset_name,
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
-        python=coloured,
+        python=highlight_python,
         ticked=_ticked,
     )
     return made
@@ -81,7 +81,7 @@ def _ticked(text: str) -> Markup:
 
 
 @lru_cache(maxsize=1024)
-def coloured(text: str) -> Markup:
+def highlight_python(text: str) -> Markup:
     """Python code in the colours of its syntax.
 
     Not Streamlit's own element: its highlighter is 1.6 MB of script, which a browser loads for the first line of code.

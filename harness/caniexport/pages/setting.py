@@ -47,7 +47,7 @@ class SettingPart:
     read: Callable[[str, Inventory], Sequence[str]]
     shown: Mapping[str, str] = field(default_factory=dict)
 
-    def tell(self, given: str) -> str:
+    def describe(self, given: str) -> str:
         """What an address has of it in words: ``exporter trace, script``."""
         items = ", ".join(self.shown.get(item, item) for item in given.split(","))
         return f"{self.label.removeprefix('My ')} {items}"
@@ -77,7 +77,7 @@ class Setting:
 
     @property
     def profile(self) -> str:
-        """What is installed beside torch."""
+        """The profile: which versions of the companion packages are installed."""
         return self.one(PROFILE) or NEWEST
 
     def filters(self, *, exporters: tuple[str, ...] = ()) -> Filters:
@@ -85,13 +85,13 @@ class Setting:
         return Filters(torch=self.of("torch"), opsets=self.of("opset"), exporters=self.of("exporter") or exporters)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The same in words: ``torch 1.13..2.15; exporter trace, script``; empty where nothing was chosen."""
-        return "; ".join(part.tell(self.address[part.name]) for part in PARTS if part.name in self.address)
+        return "; ".join(part.describe(self.address[part.name]) for part in PARTS if part.name in self.address)
 
 
 def read(asked: Mapping[str, str], known: Inventory, prefix: str, warn: Callable[[str], None]) -> Setting:
-    """The setting that an address has; what nobody knows of it is told to ``warn``, and counts as not given.
+    """The setting that an address has; unknown values are reported to ``warn`` and ignored.
 
     A release or runtime is known that was measured with the packages chosen.
     """

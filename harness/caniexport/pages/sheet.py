@@ -16,6 +16,6 @@ class File:
     content: Callable[[], str | bytes]
 
 
-def table_file(name: str, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[object]]]) -> File:
+def make_table_file(name: str, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[object]]]) -> File:
     """Return a table as a CSV file of this name, without its suffix."""
     return File(f"{name}.csv", lambda: rows_as_csv([dict(zip(columns, row, strict=True)) for row in rows()], columns))

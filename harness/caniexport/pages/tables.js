@@ -22,9 +22,9 @@ const narrow = input => {
   const parts = input.value.toLowerCase().split(/\s+/).filter(Boolean)
   const line = input.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
   for (const row of rows) row.hidden = !parts.every(part => row.textContent.toLowerCase().includes(part))
-  const shown = rows.filter(row => !row.hidden).length, told = shown ? `${shown} of ${rows.length}` : 'nothing of this name'
+  const shown = rows.filter(row => !row.hidden).length, text = shown ? `${shown} of ${rows.length}` : 'nothing of this name'
   for (const fold of line.parentElement.querySelectorAll('details:has(table.narrowed)')) fold.open = parts.length > 0
-  line.querySelector('[role=status]').textContent = parts.length ? told : ''
+  line.querySelector('[role=status]').textContent = parts.length ? text : ''
 }
 document.addEventListener('input', event => {
   if (!event.target.matches?.('input.narrow')) return
@@ -50,9 +50,9 @@ const beyond = box => {
   const middle = heads.map(head => head.getBoundingClientRect().left + head.offsetWidth / 2)
   const [before, after] = [middle.filter(at => at < begins).length, middle.filter(at => at > ends).length]
   box.classList.toggle('goes-left', before > 0)
-  const told = [before && `← ${before} more`, after && `${after} more →`].filter(Boolean).join(' · ')
+  const text = [before && `← ${before} more`, after && `${after} more →`].filter(Boolean).join(' · ')
   const note = corner.querySelector('small') ?? corner.appendChild(document.createElement('small'))
-  if (note.textContent !== told) note.textContent = told
+  if (note.textContent !== text) note.textContent = text
 }
 document.addEventListener('scroll', event => { if (event.target.matches?.('.scroll')) beyond(event.target) }, {capture: true, passive: true})
 const boxes = () => document.querySelectorAll('.scroll:has(> .matrix):not([data-seen])').forEach(box => {

@@ -16,19 +16,19 @@ from caniexport.pages.form import Form
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 
-#: nearest names that are told
+#: most nearest names
 _SHOWN = 5
 #: what may be a name of a case, fix, operator or theme
 _NAME = re.compile(r"[\w:.-]{3,}")
 
 
-def unfound(form: Form, kept: Kept, page: str, what: str, query: str) -> Markup:
+def render_unknown(form: Form, kept: Kept, page: str, what: str, query: str) -> Markup:
     """That no such thing (``case``, ``fix``) has these words, with the nearest names as links."""
-    near = nearest_names(kept, query)
+    near = find_nearest_names(kept, query)
     return render("unfound.html", what=what, query=query, page=page, near=near, asked=form.asked)
 
 
-def nearest_names(kept: Kept, query: str) -> Sequence[str]:
+def find_nearest_names(kept: Kept, query: str) -> Sequence[str]:
     """The known names most like each name in the text, those that are the most like theirs first."""
     known = _known(Inventory.of(kept))
     near = [names.find_nearest(part, known) for part in _NAME.findall(query)]

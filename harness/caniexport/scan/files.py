@@ -26,7 +26,7 @@ _WORDS = (b"torch", b"onnx", b"opset", b"dynamo", b"tensor")
 SECONDS = 5.0
 #: calls of a file's clock for which it looks at the time once
 _CALLS = 64
-#: what is said of a file whose expressions or statements lie within each other too deeply
+#: the reason for a file that is nested too deeply
 TOO_DEEP = "nested more deeply than can be read"
 #: codings of names, which take minutes for a file; one that is only a word
 _NO_CODINGS = frozenset({"punycode", "idna", "undefined"})
@@ -145,7 +145,7 @@ def _is_source(folder: Path) -> bool:
         return False
     try:
         return not (folder / "pyvenv.cfg").is_file()
-    except OSError:  # told when its files are listed
+    except OSError:  # reported when its files are listed
         return True
 
 

@@ -34,12 +34,13 @@ _CARET = re.compile(r"^\^(\d+)(\.\d+)*$")
 
 @dataclass(frozen=True)
 class Pins:
-    """The measured releases that the project takes, oldest first, and where that is said; ``problems`` are files that
-    cannot be read.
+    """The measured releases that the project accepts, oldest first, and the files that pin them.
+
+    ``problems`` are files that cannot be read.
     """
 
     torch: tuple[str, ...]
-    said: str
+    text: str
     problems: tuple[str, ...] = ()
 
 
@@ -67,11 +68,11 @@ def _resolved(found: Sequence[tuple[str, Requirement]], measured: Sequence[str],
     wanted = SpecifierSet()
     for _, requirement in general:
         wanted &= requirement.specifier
-    said = ", ".join(dict.fromkeys(f"torch{requirement.specifier} ({file})" for file, requirement in general))
+    text = ", ".join(dict.fromkeys(f"torch{requirement.specifier} ({file})" for file, requirement in general))
     taken = tuple(torch for torch in measured if versions.within(torch, str(wanted)))
     if not taken:
-        said = f"the newest measured: no measured release is within {said}"
-    return Pins(taken or tuple(measured[-1:]), said, problems)
+        text = f"the newest measured: no measured release is within {text}"
+    return Pins(taken or tuple(measured[-1:]), text, problems)
 
 
 def _requirements(folder: Path, problems: list[str]) -> Iterator[tuple[str, Requirement]]:

@@ -147,13 +147,13 @@ def _asked(
     own = read_settings(path)
     exporter, opset = named[0] or own.exporter or None, named[1] or int(own.opset or 0) or None
     used = [key for key, given in (("torch", torch), *zip(("exporter", "opset"), named, strict=True)) if not given]
-    notes = [told for told in (own.describe(*used),) if told]
+    notes = [note for note in (own.describe(*used),) if note]
     texts = torch or filter(None, (own.torch,))
     releases = tuple(versions.ordered({one for text in texts for one in versions.resolve_each(text, points.releases)}))
     if not releases:
         taken = pins.read(path, points.releases)
         releases = taken.torch
-        notes += [taken.said, *(f"{problem}: not looked at for its torch" for problem in taken.problems)]
+        notes += [taken.text, *(f"{problem}: not looked at for its torch" for problem in taken.problems)]
     calls = [site for site in sites if site.kind is SiteKind.CALL]
     if opset is None:
         counts = Counter(site.opset for site in calls if site.opset)
@@ -168,8 +168,10 @@ def _asked(
         notes.append(f"exporter not known: the arguments of export calls at {names.some(unread, 3)}")
     found: dict[str, None] = {}
     for one in exporters or [None]:
-        point, told = points.find({"torch": releases[-1], "exporter": one or _DEFAULT, "opset": str(opset or _DEFAULT)})
-        notes += told
+        point, assumed = points.find(
+            {"torch": releases[-1], "exporter": one or _DEFAULT, "opset": str(opset or _DEFAULT)}
+        )
+        notes += assumed
         found[_DEFAULT if point.is_default else point.exporter] = None
     called = [call_text(releases[-1], name) if name != _DEFAULT else "the default call" for name in found]
     notes.append(f"export by {' and '.join(called)}{f', opset_version={opset}' if opset else ''}")
@@ -210,7 +212,7 @@ class _Judge:
         return {name: True for name, is_symbolic in found.items() if is_symbolic} or found
 
     def unknown(self, site: Site) -> str:
-        """What is to be said of a marker whose workaround nobody knows; empty for any other site."""
+        """A message about a marker of an unknown workaround; empty for any other site."""
         name = "/".join(site.workaround)
         if not site.workaround[0] or name in self._variants:
             return ""

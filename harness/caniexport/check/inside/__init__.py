@@ -1,1 +1,1 @@
-"""A user's model in the environment that measures it: made, given further inputs, exported as a case. Python 3.7."""
+"""A user's model as a case, in the environment that measures it. Python 3.7."""

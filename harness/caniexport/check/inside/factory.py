@@ -21,12 +21,12 @@ import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from caniexport.check.inside.facts import file_facts
-from caniexport.check.inside.inputs import different, further_inputs
-from caniexport.check.inside.trial import PATIENCE, Trial, drawn_outputs, evaluated, kind_of, outputs_of
+from caniexport.check.inside.inputs import is_different, leaf_values, make_inputs
+from caniexport.check.inside.trial import PATIENCE, Trial, describe_type, find_random_outputs, run_eager, set_eval_mode
 
-#: names the file that says what was made of a factory
+#: the environment variable with the path of the notes about a factory
 NOTES = "CANIEXPORT_MODEL_NOTES"
-#: the words of the input sets that are the factory's own
+#: the description of the factory's own input sets
 GIVEN = "as given"
 _Axes = Dict[str, Dict[int, str]]
 
@@ -43,32 +43,32 @@ class ModelNotImported(Exception):
     """The file or module of the factory cannot be imported in this environment; its cause is the exception."""
 
 
-class Made(NamedTuple):
+class FactoryResult(NamedTuple):
     """A module and its input sets as numpy arrays; ``given`` of them are the factory's own.
 
-    ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
-    ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ, ``goes_on`` that a
-    second call on the same inputs gives other values: forward changes what it keeps, ``reads`` that it makes a number
-    of Python's of a tensor's value. ``drawn`` are the places of outputs that random numbers decide.
+    ``descriptions`` has one for each set, ``refused`` those of sets that the module does not accept; ``axes`` are the
+    dynamic ones. ``is_rough``: rounding alone moves its outputs by more than the tolerance; ``keeps_state``: a second
+    call on the same inputs gives other values; ``reads_values``: it turns tensor values into Python numbers;
+    ``random_outputs``: the positions of outputs that depend on random numbers.
     """
 
     module: Any
     sets: List[Tuple[Any, ...]]
     given: int
     names: Tuple[str, ...]
-    words: List[str]
+    descriptions: List[str]
     refused: List[str]
     axes: _Axes
     is_rough: bool
-    goes_on: bool
-    reads: bool
-    drawn: Set[int]
+    keeps_state: bool
+    reads_values: bool
+    random_outputs: Set[int]
 
 
 class Factory:
     """``MODULE:FACTORY`` or ``FILE.py:FACTORY``, called when the measurement first needs it and then kept.
 
-    ``axes`` are those asked to vary; ``further`` says whether input sets are made beside those given.
+    ``axes`` are those that the user named dynamic; ``further``: make more input sets than those given.
     """
 
     def __init__(
@@ -87,56 +87,54 @@ class Factory:
         self._folders = folders
         self._axes = axes or {}
         self._further = further
-        self._made: Optional[Made] = None
+        self._result: Optional[FactoryResult] = None
 
     @property
     def axes(self) -> _Axes:
-        """The axes that vary: those asked for, and once the factory was called those in which its sets differ."""
-        return self._axes if self._made is None else self._made.axes
+        """The dynamic axes: those named and, after the call of the factory, those in which its sets differ."""
+        return self._axes if self._result is None else self._result.axes
 
     @property
     def are_inputs(self) -> bool:
-        """Whether each argument is one input of the file, once the factory was called: none is ``None``, or holds
-        several tensors.
-        """
-        return self._made is None or all(_is_one_input(item) for item in self._made.sets[0])
+        """Whether each argument is one input of the file: no ``None``, no container of several tensors."""
+        return self._result is None or all(_is_one_input(item) for item in self._result.sets[0])
 
-    def made(self) -> Made:
-        """What the factory gave, checked."""
-        if self._made is None:
-            self._made = self._call()
-            self._note(self._made)
-        return self._made
+    def result(self) -> FactoryResult:
+        """Call the factory once, and return its checked result."""
+        if self._result is None:
+            self._result = self._call()
+            self._write_notes(self._result)
+        return self._result
 
-    def put_on(self, case: Any) -> None:
-        """Let the harness, which asks a case's module for its evaluation mode, have the user's module instead."""
-        module = self._copy(self.made().module)
-        object.__setattr__(case, "eval", lambda: evaluated(module))
+    def replace_module(self, case: Any) -> None:
+        """Make ``case.eval()`` return a copy of the user's module, which the harness then exports."""
+        module = self._copy(self.result().module)
+        object.__setattr__(case, "eval", lambda: set_eval_mode(module))
 
     def facts(self, model: Any, rtol: Optional[float], atol: Optional[float]) -> Dict[str, Any]:
-        """What is noted of a file of the module: see :mod:`caniexport.check.inside.facts`."""
-        made = self.made()
-        found = file_facts(model, made.names, made.sets, made.given, self._outputs, (rtol, atol))
-        return {**found, "drawn": sorted(made.drawn)} if made.drawn else found
+        """Return the facts of an exported file (:mod:`caniexport.check.inside.facts`)."""
+        result = self.result()
+        found = file_facts(model, result.names, result.sets, result.given, self._outputs, (rtol, atol))
+        return {**found, "drawn": sorted(result.random_outputs)} if result.random_outputs else found
 
     def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
-        """What the module gives for inputs in eager."""
-        return outputs_of(evaluated(self._copy(self.made().module)), inputs)
+        """Run a copy of the module in eager."""
+        return run_eager(set_eval_mode(self._copy(self.result().module)), inputs)
 
-    def _note(self, made: Made) -> None:
-        """Write down what answers say about the model."""
+    def _write_notes(self, result: FactoryResult) -> None:
+        """Write the notes about the model, if the environment variable has a path."""
         path = os.environ.get(NOTES)
         if not path:
             return
         notes = {
-            "module": type(getattr(made.module, "adapted", made.module)).__name__,
-            "given": made.given,
-            "sets": made.words,
-            "refused": made.refused,
-            "axes": made.axes,
-            "is_rough": made.is_rough,
-            "goes_on": made.goes_on,
-            "reads": made.reads,
+            "module": type(getattr(result.module, "adapted", result.module)).__name__,
+            "given": result.given,
+            "sets": result.descriptions,
+            "refused": result.refused,
+            "axes": result.axes,
+            "is_rough": result.is_rough,
+            "keeps_state": result.keeps_state,
+            "reads_values": result.reads_values,
             "asked": self._axes,
         }
         part = "{}.{}".format(path, os.getpid())
@@ -145,68 +143,70 @@ class Factory:
         os.replace(part, path)
 
     def _copy(self, module: Any) -> Any:
-        """A module for one use: a forward may change its own buffers."""
+        """Copy a module, because a forward may change its own buffers."""
         try:
             return copy.deepcopy(module)
-        except Exception:  # what cannot be copied (a weight that is computed, a handle) is made once more
-            return self._module_and_sets(self._called())[0]
+        except Exception:  # a computed weight or a handle cannot be copied: call the factory again
+            return self._module_and_sets(self._call_factory())[0]
 
-    def _call(self) -> Made:
-        module, given = self._module_and_sets(self._called())
+    def _call(self) -> FactoryResult:
+        module, given = self._module_and_sets(self._call_factory())
         names = _argument_names(module, len(given[0]))
         sets = [self._arrays(number, item) for number, item in enumerate(given, start=1)]
-        axes = self._varying(names, sets)
-        words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
+        axes = self._find_varying_axes(names, sets)
+        descriptions = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
-        count, is_rough, goes_on, reads = len(sets), False, False, True
+        count, is_rough, keeps_state, reads = len(sets), False, False, True
         if self._further:
             trial = Trial(lambda: self._copy(module), sets[0])
-            if trial.no_array:
+            if trial.unusable_output:
                 raise WrongFactory(
-                    "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
-                    "are wanted".format(self.label, trial.no_array)
+                    "the module of {} returns {}: it must return tensors, numbers, None, or tuples, lists and dicts "
+                    "of them".format(self.label, trial.unusable_output)
                 )
-            is_rough, goes_on, reads = trial.is_rough, trial.goes_on, trial.reads
-            for accepted, text, other in self._tried(trial, sets[0], axes, names):
-                (words if accepted else refused).append(text)
+            is_rough, keeps_state, reads = trial.is_rough, trial.keeps_state, trial.reads_values
+            for accepted, text, other in self._try_inputs(trial, sets[0], axes, names):
+                (descriptions if accepted else refused).append(text)
                 sets += [other] if accepted else []
-        drawn = drawn_outputs(lambda: self._copy(module), sets[0])
-        is_rough = is_rough and not drawn  # other precision draws other numbers
+        random_outputs = find_random_outputs(lambda: self._copy(module), sets[0])
+        is_rough = is_rough and not random_outputs  # other precision draws other numbers
         if len(sets) == 1:
             # the harness runs two at least
-            sets, words, count = sets * 2, words * 2, 2
-        sets[0] = _with_aliases(given[0], sets[0])
-        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on, reads, drawn)
+            sets, descriptions, count = sets * 2, descriptions * 2, 2
+        sets[0] = _restore_aliases(given[0], sets[0])
+        return FactoryResult(
+            module, sets, count, names, descriptions, refused, axes, is_rough, keeps_state, reads, random_outputs
+        )
 
-    def _tried(
+    def _try_inputs(
         self, trial: Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
     ) -> Iterator[Tuple[bool, str, Tuple[Any, ...]]]:
-        """Further inputs, and whether the module takes them in eager."""
-        placed = {place: axes[name] for place, name in enumerate(names) if name in axes}
+        """Yield made input sets with their descriptions, and whether the module accepts them in eager."""
+        placed = {position: axes[name] for position, name in enumerate(names) if name in axes}
         seen = [given]
-        compares = trial.reads or placed or any(isinstance(item, (int, float)) for item in given)
+        compares = trial.reads_values or placed or any(isinstance(item, (int, float)) for item in given)
         numbers = trial.numbers if compares else []
-        for number, alternatives in enumerate(further_inputs(given, placed, names, numbers)):
+        for number, alternatives in enumerate(make_inputs(given, placed, names, numbers)):
             if number and trial.seconds > PATIENCE:
-                yield False, "others were not tried: the model takes its time", given
+                yield False, "others were not tried: the model is too slow", given
                 return
             problem = ""
             for text, other in alternatives:
-                if not all(different(one, other) for one in seen):
+                if not all(is_different(one, other) for one in seen):
                     continue
-                problem = trial.problem(other)
+                problem = trial.find_problem(other)
                 if not problem:
                     seen.append(other)
-                    yield True, with_changed(text, given, other, names), other
+                    yield True, describe_change(text, given, other, names), other
                     break
             if problem:
                 yield False, "{} ({})".format(alternatives[-1][0], problem), given
 
-    def _varying(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> _Axes:
-        """The axes asked for, and those in which the given sets differ."""
+    def _find_varying_axes(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> _Axes:
+        """The named axes, and those in which the given sets differ."""
         found = {name: dict(axes) for name, axes in self._axes.items()}
-        for place, name in enumerate(names):
-            shapes = [item[place].shape for item in sets if hasattr(item[place], "shape")]
+        for position, name in enumerate(names):
+            shapes = [item[position].shape for item in sets if hasattr(item[position], "shape")]
             if len(shapes) < len(sets):
                 continue
             if len({len(shape) for shape in shapes}) > 1:
@@ -220,23 +220,23 @@ class Factory:
                     found.setdefault(name, {}).setdefault(axis, "{}_{}".format(name, axis))
         return found
 
-    def _called(self) -> Any:
+    def _call_factory(self) -> Any:
         import numpy as np
         import torch
 
-        function = self._function()
+        function = self._find_function()
         if isinstance(function, torch.nn.Module):
-            raise WrongFactory("{} is a module; a function that returns (module, inputs) is wanted".format(self.label))
+            raise WrongFactory("{} is a module: name a function that returns (module, inputs)".format(self.label))
         if not callable(function):
             raise WrongFactory(
-                "{} is {}; a function that returns (module, inputs) is wanted".format(self.label, kind_of(function))
+                "{} is {}: name a function that returns (module, inputs)".format(self.label, describe_type(function))
             )
-        # weights that are drawn are the same in every process of one environment
+        # random weights must be the same in every process
         torch.manual_seed(0)
         np.random.seed(0)
         random.seed(0)
         before = os.getcwd()
-        os.chdir(self._folders[-1])  # a checkpoint lies where the user is
+        os.chdir(self._folders[-1])  # checkpoints are relative to the user's directory
         try:
             return function()
         except Exception as error:
@@ -244,7 +244,7 @@ class Factory:
         finally:
             os.chdir(before)
 
-    def _function(self) -> Any:
+    def _find_function(self) -> Any:
         for folder in reversed(self._folders):
             if folder not in sys.path:
                 sys.path.insert(0, folder)
@@ -280,33 +280,33 @@ class Factory:
         import torch
 
         if isinstance(made, torch.nn.Module):
-            raise WrongFactory("{} returned the module alone; (module, inputs) is wanted".format(self.label))
+            raise WrongFactory("{} returned the module alone: return (module, inputs)".format(self.label))
         if not isinstance(made, (tuple, list)):
-            raise WrongFactory("{} returned {}; (module, inputs) is wanted".format(self.label, kind_of(made)))
+            raise WrongFactory("{} returned {}: return (module, inputs)".format(self.label, describe_type(made)))
         if len(made) not in (2, 3) or (len(made) == 3 and not isinstance(made[2], dict)):
-            raise WrongFactory("{} returned {} things; (module, inputs) is wanted".format(self.label, len(made)))
+            raise WrongFactory("{} returned {} things: return (module, inputs)".format(self.label, len(made)))
         module, inputs = made[:2]
         if not isinstance(module, torch.nn.Module):
             raise WrongFactory(
-                "{} returned {} as its module; a torch.nn.Module is wanted".format(self.label, kind_of(module))
+                "{} returned {} as its module: return a torch.nn.Module".format(self.label, describe_type(module))
             )
         keywords = made[2] if len(made) == 3 else {}
-        calls = [_call_of(module, item, keywords) for item in (inputs if isinstance(inputs, list) else [inputs])]
+        calls = [_split_call(module, item, keywords) for item in (inputs if isinstance(inputs, list) else [inputs])]
         if not calls or not all(args or given for args, given in calls):
-            raise WrongFactory("{} returned no inputs; a tuple of tensors is wanted".format(self.label))
-        module, sets = self._positional(module, calls)
-        return _with_readable_names(module, len(sets[0])), sets
+            raise WrongFactory("{} returned no inputs: return a tuple of tensors".format(self.label))
+        module, sets = self._make_positional(module, calls)
+        return _make_names_readable(module, len(sets[0])), sets
 
-    def _positional(
+    def _make_positional(
         self, module: Any, calls: List[Tuple[Tuple[Any, ...], Dict[str, Any]]]
     ) -> Tuple[Any, List[Tuple[Any, ...]]]:
-        """The calls with every argument in its position; around the module another one where it has none."""
+        """Return the calls with positional arguments only, and an adapter around the module if it needs keywords."""
         if not any(keywords for _, keywords in calls):
             return module, [args for args, _ in calls]
         found = []
         for args, keywords in calls:
             try:
-                found.append(_bound(module, args, keywords))
+                found.append(_bind_arguments(module, args, keywords))
             except TypeError as error:
                 raise WrongFactory("{}: the inputs do not fit forward: {}".format(self.label, error)) from None
         if all(item is not None for item in found):
@@ -314,8 +314,8 @@ class Factory:
         names = list(calls[0][1])
         if any(list(keywords) != names or len(args) != len(calls[0][0]) for args, keywords in calls):
             raise WrongFactory("{}: every set of inputs must name the same arguments".format(self.label))
-        places = ["input_{}".format(number) for number in range(len(calls[0][0]))]
-        return _adapter(module, places, names), [args + tuple(given.values()) for args, given in calls]
+        positional = ["input_{}".format(number) for number in range(len(calls[0][0]))]
+        return _make_adapter(module, positional, names), [args + tuple(given.values()) for args, given in calls]
 
     def _arrays(self, number: int, inputs: Tuple[Any, ...]) -> Tuple[Any, ...]:
         found = tuple(self._array(item, "input {} of set {}".format(at, number)) for at, item in enumerate(inputs))
@@ -340,42 +340,43 @@ class Factory:
             return {key: self._array(part, where) for key, part in item.items()}
         if type(item) in (list, tuple):
             return type(item)([self._array(part, where) for part in item])
-        opened = _opened(item)
+        opened = _take_apart(item)
         if opened is not None:
             parts, rebuild = opened
             arrays = [self._array(part, where) for part in parts]
-            return _packed(rebuild)(arrays) if any(True for _ in _leaves(arrays)) else item
+            return _make_packed_type(rebuild)(arrays) if any(True for _ in _leaves(arrays)) else item
         raise WrongFactory(
-            "{} of {} is {}; tensors, numbers, None, and tuples, lists, dictionaries and dataclasses of them are "
-            "wanted".format(where, self.label, kind_of(item))
+            "{} of {} is {}: give tensors, numbers, None, or tuples, lists, dicts and dataclasses of them".format(
+                where, self.label, describe_type(item)
+            )
         )
 
 
-def with_changed(text: str, given: Tuple[Any, ...], other: Tuple[Any, ...], names: Sequence[str]) -> str:
-    """``flags of which none is set (mask)``: with the arguments that are others, where these are not all of them."""
-    changed = [name for name, one, two in zip(names, given, other) if different((one,), (two,))]
-    is_told = len(changed) == len(names) or any(name in re.split(r"[^0-9A-Za-z_]", text) for name in changed)
-    return text if is_told else "{} ({})".format(text, ", ".join(changed))
+def describe_change(text: str, given: Tuple[Any, ...], other: Tuple[Any, ...], names: Sequence[str]) -> str:
+    """Add the names of the changed arguments, unless all changed or are named: ``no flag set (mask)``."""
+    changed = [name for name, one, two in zip(names, given, other) if is_different((one,), (two,))]
+    is_named = len(changed) == len(names) or any(name in re.split(r"[^0-9A-Za-z_]", text) for name in changed)
+    return text if is_named else "{} ({})".format(text, ", ".join(changed))
 
 
-def _call_of(module: Any, item: Any, keywords: Dict[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
-    """Arguments by position and by name: a dictionary whose keys are arguments of forward gives them by name."""
+def _split_call(module: Any, item: Any, keywords: Dict[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """Return positional and keyword arguments; a dictionary of forward's argument names is keywords."""
     if isinstance(item, tuple) and type(item) is tuple:
         return item, dict(keywords)
-    if isinstance(item, Mapping) and item and set(item) <= _parameters(module):
+    if isinstance(item, Mapping) and item and set(item) <= _parameter_names(module):
         return (), dict(item, **keywords)
     return (item,), dict(keywords)
 
 
-def _parameters(module: Any) -> Any:
+def _parameter_names(module: Any) -> Any:
     try:
         return set(inspect.signature(module.forward).parameters)
     except (TypeError, ValueError):
         return set()
 
 
-def _bound(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Optional[Tuple[Any, ...]]:
-    """Every argument in its position; ``None`` where one has no position, or follows one that is left out."""
+def _bind_arguments(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Optional[Tuple[Any, ...]]:
+    """All arguments as positional ones; ``None`` if one has no position or follows a missing one."""
     signature = inspect.signature(module.forward)
     given = signature.bind(*args, **keywords).arguments
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -386,10 +387,10 @@ def _bound(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Opti
     return tuple(given[name] for name in wanted) if set(wanted) == set(given) else None
 
 
-def _with_readable_names(module: Any, count: int) -> Any:
-    """The module, where the harness reads the names of its arguments from its class; else another module around it.
+def _make_names_readable(module: Any, count: int) -> Any:
+    """Return the module, in an adapter if the harness cannot read the argument names of its class.
 
-    It does not where ``self`` has another name, where forward takes any number of arguments, or was put on the module.
+    It cannot if ``self`` has another name, forward has ``*args``, or forward is an attribute of the instance.
     """
     from caniexport.worker.exporters import find_argument_names
 
@@ -398,15 +399,15 @@ def _with_readable_names(module: Any, count: int) -> Any:
     except (AttributeError, TypeError, ValueError):  # a scripted module has none
         return module
     names = _argument_names(module, count)
-    return module if found == names else _adapter(module, names, ())
+    return module if found == names else _make_adapter(module, names, ())
 
 
-def _adapter(module: Any, places: Sequence[str], names: Sequence[str]) -> Any:
-    """A module whose forward hands the first arguments on by position, and those of ``names`` by keyword."""
+def _make_adapter(module: Any, positional: Sequence[str], names: Sequence[str]) -> Any:
+    """Return a module whose forward passes the first arguments by position and those of ``names`` by keyword."""
     import torch
 
-    given = ", ".join([*places, *("{0}={0}".format(name) for name in names)])
-    text = "def forward(self, {}):\n    return self.adapted({})\n".format(", ".join([*places, *names]), given)
+    given = ", ".join([*positional, *("{0}={0}".format(name) for name in names)])
+    text = "def forward(self, {}):\n    return self.adapted({})\n".format(", ".join([*positional, *names]), given)
     # TorchScript's compiler reads the source there
     file = "<adapter of {}>".format(given)
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -417,8 +418,8 @@ def _adapter(module: Any, places: Sequence[str], names: Sequence[str]) -> Any:
     return adapter
 
 
-def _opened(item: Any) -> Optional[Tuple[List[Any], Callable[[Sequence[Any]], Any]]]:
-    """The parts of a dataclass, a named tuple or another mapping, and how to make it of them again."""
+def _take_apart(item: Any) -> Optional[Tuple[List[Any], Callable[[Sequence[Any]], Any]]]:
+    """Return the parts of a dataclass, named tuple or mapping, and a function that rebuilds it from parts."""
     kind = type(item)
     if isinstance(item, tuple):
         return list(item), lambda parts: kind(*parts)
@@ -438,73 +439,63 @@ def _opened(item: Any) -> Optional[Tuple[List[Any], Callable[[Sequence[Any]], An
     return None
 
 
-def _packed(rebuild: Callable[[Sequence[Any]], Any]) -> Any:
-    """A kind of tuple that holds arrays, and becomes the user's own object where it is made of tensors."""
+def _make_packed_type(rebuild: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return a tuple type that holds arrays, and that builds the user's own object from tensors."""
 
     def new(cls: Any, parts: Any) -> Any:
         found = tuple(parts)
-        is_torch = any(hasattr(part, "detach") for part in _everything(found))
+        is_torch = any(hasattr(part, "detach") for part in leaf_values(found))
         return rebuild(found) if is_torch else tuple.__new__(cls, found)
 
     return type("Packed", (tuple,), {"__new__": new})
 
 
-def _everything(item: Any) -> Iterator[Any]:
-    if isinstance(item, (list, tuple)):
-        for part in item:
-            yield from _everything(part)
-    elif isinstance(item, dict):
-        yield from _everything(list(item.values()))
-    else:
-        yield item
-
-
-def _with_aliases(given: Tuple[Any, ...], arrays: Tuple[Any, ...]) -> Tuple[Any, ...]:
-    """The arrays, where one tensor was given for several arguments so that they become one tensor again."""
+def _restore_aliases(given: Tuple[Any, ...], arrays: Tuple[Any, ...]) -> Tuple[Any, ...]:
+    """Return the arrays so that arguments with one tensor become one tensor again."""
     found = list(arrays)
-    for place, item in enumerate(given):
-        others = [other for other in range(place + 1, len(given)) if given[other] is item and hasattr(item, "detach")]
-        if not others or type(found[place]).__name__ == "Packed":
+    for position, item in enumerate(given):
+        others = [
+            other for other in range(position + 1, len(given)) if given[other] is item and hasattr(item, "detach")
+        ]
+        if not others or type(found[position]).__name__ == "Packed":
             continue
-        first, again = _one_tensor()
-        found[place] = first([arrays[place]])
+        first, again = _make_alias_types()
+        found[position] = first([arrays[position]])
         for other in others:
             found[other] = again([arrays[other]])
     return tuple(found)
 
 
-def _one_tensor() -> Tuple[Any, Any]:
-    """Two kinds of tuple of one array: made of tensors, the second is what the first became."""
+def _make_alias_types() -> Tuple[Any, Any]:
+    """Return two tuple types of one array: from tensors, both build the same tensor."""
     kept: List[Any] = []
 
     def first(parts: Sequence[Any]) -> Any:
         kept[:] = parts
         return kept[0]
 
-    return _packed(first), _packed(lambda _: kept[0])
+    return _make_packed_type(first), _make_packed_type(lambda _: kept[0])
 
 
-class Sets:
-    """The input sets of a factory, not made before they are looked at."""
+class InputSets:
+    """The input sets of a factory, which is called at the first access."""
 
     def __init__(self, factory: Factory) -> None:
         self._factory = factory
 
     def __len__(self) -> int:
-        # a second one is made where the factory gives one, and nobody asks for more than that before it was called
+        # there are at least two, and the harness needs no more before the call
         return 2
 
     def __iter__(self) -> Iterator[Tuple[Any, ...]]:
-        return iter(self._factory.made().sets)
+        return iter(self._factory.result().sets)
 
     def __getitem__(self, index: int) -> Tuple[Any, ...]:
-        return self._factory.made().sets[index]
+        return self._factory.result().sets[index]
 
 
 class NamedInputs:
-    """Whether the inputs of the file are named as the arguments are: torch gives the names to its inputs one by one,
-    also where an argument is ``None`` and thus no input, or a list of tensors and thus several.
-    """
+    """Whether the file's inputs can be named after the arguments: each argument is exactly one input."""
 
     def __init__(self, factory: Factory) -> None:
         self._factory = factory
@@ -514,7 +505,7 @@ class NamedInputs:
 
 
 class DynamicAxes(Mapping[str, Dict[int, str]]):
-    """The dynamic axes of a factory's model, as a case says them; the factory is never called for them."""
+    """The dynamic axes of a factory's model, in a case's format; reading them does not call the factory."""
 
     def __init__(self, factory: Factory) -> None:
         self._factory = factory
@@ -530,7 +521,7 @@ class DynamicAxes(Mapping[str, Dict[int, str]]):
 
 
 class Arguments:
-    """Stands where a case has its ``forward``: the names of the arguments that the user's own forward takes."""
+    """A stand-in for a case's ``forward``, with the argument names of the user's forward."""
 
     __name__ = "forward"
 
@@ -540,15 +531,15 @@ class Arguments:
     @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(name, kind) for name in self._factory.made().names])
+        return inspect.Signature([inspect.Parameter(name, kind) for name in self._factory.result().names])
 
     def __call__(self, *_: Any) -> Any:
-        """Never: the harness is handed the user's module."""
+        """Raise: the harness calls the user's module instead."""
         raise TypeError("the module of the factory is called, not this")
 
 
 def _argument_names(module: Any, count: int) -> Tuple[str, ...]:
-    """The names of the first arguments of the module's forward; made up where it takes any number of them."""
+    """The names of the first arguments of the module's forward; ``input_0``, … if it has ``*args``."""
     try:
         parameters = list(inspect.signature(module.forward).parameters.values())[:count]
     except (TypeError, ValueError):
@@ -565,12 +556,5 @@ def _is_one_input(item: Any) -> bool:
 
 
 def _leaves(item: Any) -> Iterator[Any]:
-    """The arrays in a nest of tuples, lists and dictionaries."""
-    if isinstance(item, (list, tuple)):
-        for part in item:
-            yield from _leaves(part)
-    elif isinstance(item, dict):
-        for part in item.values():
-            yield from _leaves(part)
-    elif hasattr(item, "dtype"):
-        yield item
+    """Yield the arrays in a nest of tuples, lists and dictionaries."""
+    return (part for part in leaf_values(item) if hasattr(part, "dtype"))

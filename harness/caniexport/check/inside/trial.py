@@ -1,4 +1,4 @@
-"""Trying a module in eager: which inputs it takes, and whether rounding or chance decides what it gives.
+"""Try a module in eager: which inputs it accepts, and whether rounding or random numbers decide its outputs.
 
 Runs inside an environment: Python 3.7.
 """
@@ -11,69 +11,71 @@ import time
 from contextlib import contextmanager, nullcontext
 from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
 
-from caniexport.check.inside.inputs import nudged, widened
+from caniexport.check.inside.inputs import nudge_constants, to_double
 
 #: processor seconds in eager for trying further inputs
 PATIENCE = 1.5
-#: how many times as long as the inputs given other inputs may take: a loop may never end for another value
+#: other inputs may take this many times as long as those given, because a loop may never end
 _MOST_TIMES = 4
-#: numbers in the parameters of a module that is not copied in double precision
+#: a module with more parameters gets no copy in double precision
 _LARGE = 1 << 27
-#: how far outputs may move by a change of the last digit if it is rounding
+#: the largest change of outputs that counts as rounding
 _FAR = 1e-2
 #: share of the tolerance that rounding may use up
 _PART = 0.25
-#: the methods by which a tensor's value becomes a number of Python's
+#: the methods that turn a tensor's value into a Python number
 _READERS = ("__bool__", "__int__", "__float__", "__index__", "item", "tolist", "numpy")
-#: numbers of a module's source that are tried, and the largest of them
+#: most numbers of a module's source that are tried, and the largest
 _MOST_NUMBERS, _LARGEST = 8, 1e6
 
 
-class NeverEnds(Exception):
-    """A call takes many times as long as with the inputs given."""
+class TimeLimitExceeded(Exception):
+    """A call takes many times as long as with the given inputs."""
 
 
 class Trial:
-    """Runs a module in eager on inputs that nobody gave, to see whether they can tell anything about a file of it."""
+    """Runs a module in eager on made inputs, to find those that can show wrong values of its file."""
 
     def __init__(self, copied: Callable[[], Any], given: Tuple[Any, ...]) -> None:
-        self._module = evaluated(copied())
+        self._module = set_eval_mode(copied())
         self.seconds = 0.0
         self._inputs = given
         self._given: Optional[List[Any]] = None
-        #: what its output has in it that is no array of numbers
-        self.no_array = ""
-        #: whether a second call on the given inputs gives other values than the first
-        self.goes_on = False
-        #: whether it makes numbers of Python's of the values of tensors
-        self.reads = False
-        #: numbers in its code, with which it may compare a value or a size
-        self.numbers: List[float] = own_numbers(self._module)
+        #: the kind of an output that is no array of numbers, or empty
+        self.unusable_output = ""
+        #: whether a second call on the same inputs gives other values
+        self.keeps_state = False
+        #: whether it turns tensor values into Python numbers
+        self.reads_values = False
+        #: numbers in its code, which it may compare with a value or a size
+        self.numbers: List[float] = find_numbers(self._module)
         try:
             reads: List[str] = []
-            self._given = self._outputs(self._module, given, _noted_reads(reads))
+            self._given = self._outputs(self._module, given, _record_reads(reads))
             self._longest = PATIENCE / 4 + _MOST_TIMES * self.seconds
-            self.reads = bool(reads)
-            if self.seconds < 3 * PATIENCE and self._is_other_again(given, self._given):
-                self._module, self.goes_on = evaluated(copied()), True
-        except Exception as error:  # the measurement says it
+            self.reads_values = bool(reads)
+            if self.seconds < 3 * PATIENCE and self._changes_on_second_call(given, self._given):
+                self._module, self.keeps_state = set_eval_mode(copied()), True
+        except Exception as error:  # the measurement reports it
             self._words = _first_line(error)
-        others = [kind_of(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]
+        others = [
+            describe_type(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size
+        ]
         if others:
-            self.no_array, self._given = others[0], None
-        self._wide = self._in_double() if self.seconds < PATIENCE / 4 else None
+            self.unusable_output, self._given = others[0], None
+        self._wide = self._make_double() if self.seconds < PATIENCE / 4 else None
         self._moved: Any = None
-        #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
-        self.is_rough = self._given is not None and self._rounds(given, self._given)
+        #: whether rounding alone moves the outputs of the given inputs by more than the tolerance
+        self.is_rough = self._given is not None and self._is_rounding(given, self._given)
 
-    def problem(self, inputs: Tuple[Any, ...]) -> str:
-        """Why these inputs are none for the module; empty where it takes them."""
+    def find_problem(self, inputs: Tuple[Any, ...]) -> str:
+        """Return why the module cannot be tested with these inputs; empty if it can."""
         import numpy as np
 
         if self._given is None:
             return self._words
         try:
-            with _at_most(self._longest):
+            with _limit_time(self._longest):
                 found = self._outputs(self._module, inputs)
         except Exception as error:
             return _first_line(error)
@@ -82,57 +84,57 @@ class Trial:
         finite = all(np.isfinite(item).all() for item in self._given if item.dtype.kind in "fc")
         if finite and not all(np.isfinite(item).all() for item in found if item.dtype.kind in "fc"):
             return "infinite values, or none at all"
-        rounds = not self.is_rough and (self._rounds(inputs, found) or self._is_nudged(inputs, found))
+        rounds = not self.is_rough and (self._is_rounding(inputs, found) or self._moves_when_nudged(inputs, found))
         return "rounding decides its outputs" if rounds else ""
 
-    def _is_other_again(self, given: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether the same inputs give other values again, or none."""
+    def _changes_on_second_call(self, given: Tuple[Any, ...], outputs: List[Any]) -> bool:
+        """Whether a second call on the same inputs gives other values or fails."""
         first = self.seconds
         try:
             again = self._outputs(self._module, given)
-        except Exception:  # what it kept of the first call is in its way
+        except Exception:  # its state after the first call breaks the second
             return True
-        # what it imports and prepares at its first call says nothing of the others
+        # the first call includes imports and preparation
         self.seconds = self.seconds - first if first > PATIENCE / 4 else first
         return len(again) != len(outputs) or _differs(outputs, again)
 
-    def _is_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether the least change of the inputs moves the outputs a little, as where a variance is all but zero.
+    def _moves_when_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
+        """Whether a tiny change of the inputs moves the outputs a little, as with a variance near zero.
 
-        One that moves them far (another branch, another order) is what a file may be wrong about.
+        A change that moves them far (another branch, another order) is worth testing.
         """
-        others = nudged(inputs, self._inputs)
+        others = nudge_constants(inputs, self._inputs)
         if others is inputs:
             return False
-        # what only passes its inputs on, times a large number, moves as far as they do
+        # outputs that only scale their inputs do not count
         return 1e-5 * _largest(outputs) < _farthest(outputs, self._outputs(self._module, others)) < _FAR
 
-    def _in_double(self) -> Any:
-        """The module with twice the precision; ``None`` where it cannot have it, or is large."""
+    def _make_double(self) -> Any:
+        """Return a copy in double precision; ``None`` if the module is large or cannot be converted."""
         try:
             size = sum(item.numel() for item in self._module.parameters())
             return copy.deepcopy(self._module).double() if size < _LARGE else None
-        except Exception:  # then nothing is known of its rounding
+        except Exception:  # its rounding stays unknown
             return None
 
-    def _rounds(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether outputs move by a good part of the tolerance when every number has twice the precision.
+    def _is_rounding(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
+        """Whether double precision moves the outputs by a good part of the tolerance.
 
-        Where the module does not run so: when every weight is moved as far as rounding may move it.
+        If the module does not run in double precision, its weights are moved by their last digit instead.
         """
         if self._wide is not None:
             try:
-                wide = self._outputs(self._wide, widened(inputs))
+                wide = self._outputs(self._wide, to_double(inputs))
                 return _differs(outputs, [item.astype(other.dtype) for item, other in zip(wide, outputs)])
-            except Exception:  # a constant of single precision within it, for one
-                self._wide, self._moved = None, self._with_moved_weights()
+            except Exception:  # for example a constant of single precision
+                self._wide, self._moved = None, self._move_weights()
         if self._moved is None:
             return False
         moved = self._outputs(self._moved, inputs)
         return _differs(outputs, moved) and _farthest(outputs, moved) < _FAR
 
-    def _with_moved_weights(self) -> Any:
-        """The module with every weight moved by its last digit, in a direction that is drawn."""
+    def _move_weights(self) -> Any:
+        """Return a copy with every weight moved by its last digit, up or down at random."""
         import torch
 
         module, draws = copy.deepcopy(self._module), torch.Generator().manual_seed(0)
@@ -144,19 +146,19 @@ class Trial:
         return module
 
     def _outputs(self, module: Any, inputs: Tuple[Any, ...], around: Any = None) -> List[Any]:
-        module = copy.deepcopy(module) if self.goes_on else module
+        module = copy.deepcopy(module) if self.keeps_state else module
         started = time.process_time()
-        found = outputs_of(module, inputs, around=around)
+        found = run_eager(module, inputs, around=around)
         self.seconds += time.process_time() - started
         return found
 
 
 @contextmanager
-def _noted_reads(found: List[str]) -> Iterator[None]:
-    """Note the methods by which values of tensors are read into Python meanwhile."""
+def _record_reads(found: List[str]) -> Iterator[None]:
+    """Record the calls of methods that turn tensor values into Python numbers."""
     import torch
 
-    # those that the class inherits are put back by removing them
+    # inherited methods are restored by deleting the override
     kept = {name: vars(torch.Tensor).get(name) for name in _READERS if hasattr(torch.Tensor, name)}
 
     def noting(name: str, method: Any) -> Any:
@@ -179,11 +181,11 @@ def _noted_reads(found: List[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """Raises :class:`NeverEnds` in what has not ended after so much processor time, where it can be interrupted."""
+def _limit_time(seconds: float) -> Iterator[None]:
+    """Raise :class:`TimeLimitExceeded` after this much processor time, in the main thread."""
 
     def stop(*_: Any) -> None:
-        raise NeverEnds("it goes round and round")
+        raise TimeLimitExceeded("time limit exceeded: the loop depends on input values")
 
     try:
         before = signal.signal(signal.SIGPROF, stop)
@@ -198,26 +200,26 @@ def _at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def own_numbers(module: Any) -> List[float]:
-    """Numbers that a module may compare values with: those in its own code and on itself, the least common first."""
+def find_numbers(module: Any) -> List[float]:
+    """Find the numbers in a module's own code and attributes, the least common first."""
     every = module.modules() if hasattr(module, "modules") else [module]
     parts = [part for part in every if not type(part).__module__.startswith("torch.")]
     found = {item for part in parts for item in vars(part).values() if _is_number(item)}
     for part in parts:
         for function in (vars(type(part)).get("forward"), *vars(type(part)).values()):
             if hasattr(function, "__code__"):
-                found |= set(_numbers_of(function.__code__, function.__globals__))
+                found |= set(_numbers_in(function.__code__, function.__globals__))
     sizes = {abs(item) for item in found if 0 < abs(item) <= _LARGEST}
-    # 1, 2 and 3 are tried of themselves, and stand for axes mostly
+    # 1, 2 and 3 mostly stand for axes
     return sorted(sizes, key=lambda item: (item in (1, 2, 3), -item))[:_MOST_NUMBERS]
 
 
-def _numbers_of(code: Any, names: Any) -> Iterator[float]:
+def _numbers_in(code: Any, names: Any) -> Iterator[float]:
     for item in (*code.co_consts, *(names.get(name) for name in code.co_names)):
         if _is_number(item):
             yield item
         elif hasattr(item, "co_consts"):
-            for number in _numbers_of(item, names):
+            for number in _numbers_in(item, names):
                 yield number
 
 
@@ -225,8 +227,8 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, (int, float)) and not isinstance(item, bool)
 
 
-def outputs_of(module: Any, inputs: Tuple[Any, ...], seed: int = 0, around: Any = None) -> List[Any]:
-    """What a module gives in eager; ``around`` is a context that its call alone is in."""
+def run_eager(module: Any, inputs: Tuple[Any, ...], seed: int = 0, around: Any = None) -> List[Any]:
+    """Return the flat outputs of a module in eager; ``around`` is a context for the call."""
     import torch
 
     from caniexport.worker.subject import flatten_output, to_tensors
@@ -238,28 +240,28 @@ def outputs_of(module: Any, inputs: Tuple[Any, ...], seed: int = 0, around: Any 
     return list(flatten_output(found))
 
 
-def drawn_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Set[int]:
-    """The places of the outputs that random numbers decide: another seed changes them."""
+def find_random_outputs(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Set[int]:
+    """Return the positions of the outputs that change with the random seed."""
     import torch
 
     try:
-        module = _begun(copied, inputs)
+        module = _make_initialized(copied, inputs)
         torch.manual_seed(0)
         before = torch.get_rng_state()
-        first = outputs_of(module, inputs)
+        first = run_eager(module, inputs)
         if torch.equal(before, torch.get_rng_state()):
             return set()
-        other = outputs_of(_begun(copied, inputs), inputs, seed=1)
-    except Exception:  # the measurement says it
+        other = run_eager(_make_initialized(copied, inputs), inputs, seed=1)
+    except Exception:  # the measurement reports it
         return set()
-    return {place for place, pair in enumerate(zip(first, other)) if _differs(*([item] for item in pair))}
+    return {position for position, pair in enumerate(zip(first, other)) if _differs(*([item] for item in pair))}
 
 
-def _begun(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Any:
-    """A module whose weights are there: a lazy one draws them when it is first called."""
-    module = evaluated(copied())
+def _make_initialized(copied: Callable[[], Any], inputs: Tuple[Any, ...]) -> Any:
+    """Return a module with weights; a lazy one gets them at its first call."""
+    module = set_eval_mode(copied())
     if any(hasattr(weight, "materialize") for weight in module.parameters()):
-        outputs_of(module, inputs)
+        run_eager(module, inputs)
     return module
 
 
@@ -271,7 +273,7 @@ def _differs(outputs: List[Any], others: List[Any]) -> bool:
 
 
 def _farthest(outputs: List[Any], others: List[Any]) -> float:
-    """How far numbers moved; infinite where a shape changed, or what is no number."""
+    """Return the largest change; infinite if a shape or something other than a number changed."""
     import numpy as np
 
     pairs = [(one, two) for one, two in zip(outputs, others) if one.shape != two.shape or (one != two).any()]
@@ -291,12 +293,12 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().split("\n") or [""])[0][:120] or type(error).__name__
 
 
-def evaluated(module: Any) -> Any:
-    """The module in evaluation mode, also where its own ``train`` returns nothing."""
+def set_eval_mode(module: Any) -> Any:
+    """Set evaluation mode, and return the module even if its own ``train`` returns nothing."""
     module.eval()
     return module
 
 
-def kind_of(item: Any) -> str:
-    """What a thing is, in words."""
+def describe_type(item: Any) -> str:
+    """Describe the type of an object."""
     return "None" if item is None else "something of type {}".format(type(item).__name__)

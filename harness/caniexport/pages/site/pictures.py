@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from caniexport.model.errors import StoreError
-from caniexport.pages.graph import Drawing, drawing
+from caniexport.pages.graph import Drawing, draw_graph
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.store.onnx_graph import Graph
@@ -45,7 +45,7 @@ class Pictures:
         """The figures of a case as HTML, empty where no graph of it is kept. ``up`` leads to the copy's root."""
         shown: dict[str, tuple[Drawing, list[_File]]] = {}
         for file, graph in self._one_for_each_form(case):
-            made = drawing(graph)
+            made = draw_graph(graph)
             shown.setdefault(self._write(made.svg), (made, []))[1].append(file)
         figures = [(f"{up}{FOLDER}/{name}", *found) for name, found in shown.items()]
         return render("figures.html", figures=figures) if figures else ""

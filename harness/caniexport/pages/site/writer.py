@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from caniexport.pages import links
-from caniexport.pages.charts import drawn_picture
+from caniexport.pages.charts import find_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import NAVIGATION, page
 from caniexport.pages.render import render
@@ -56,7 +56,7 @@ class PageWriter:
         is_front = name == "search"
         if is_front:
             given |= self._front()
-        with links.addressed(addressing(file)):
+        with links.with_addresses(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
             scripts = [*["search.js"] * is_front, "tables.js"]
             template = "file_front.html" if is_front else "file.html"
@@ -114,7 +114,7 @@ class PageWriter:
         for name in names:
             path = self._folder / picture_file(name)
             path.parent.mkdir(exist_ok=True)
-            drawn = None if path.exists() else drawn_picture(name)
+            drawn = None if path.exists() else find_chart(name)
             if drawn is not None:
                 path.write_text(drawn, encoding="utf-8")
 

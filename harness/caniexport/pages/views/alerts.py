@@ -15,7 +15,7 @@ from caniexport.alerts.releases import compare_releases, select_releases
 from caniexport.answers.answer import Answer
 from caniexport.answers.table import CALLS
 from caniexport.model.status import Exporter
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -37,9 +37,9 @@ def page(form: Form, kept: Kept) -> Page:
     answer = alerts_answer(select_releases(taken, form.mine.of("torch")), about)
     here = None
     if kept.inventory.local and not form.whole:
-        here = answered(kept.answer(_against_published, entries, noted, datetime.now(UTC).date()))
-    body = render("alerts.html", whole=form.whole, body=answered(answer), here=here)
-    return form.page(TITLE, _LEAD, body, folds=True, files=files_of("alerts", answer))
+        here = render_answer(kept.answer(_against_published, entries, noted, datetime.now(UTC).date()))
+    body = render("alerts.html", whole=form.whole, body=render_answer(answer), here=here)
+    return form.page(TITLE, _LEAD, body, folds=True, files=make_files("alerts", answer))
 
 
 def _is_taken(item: Alert, words: list[str], exporters: tuple[str, ...] | list[str]) -> bool:
@@ -49,7 +49,7 @@ def _is_taken(item: Alert, words: list[str], exporters: tuple[str, ...] | list[s
 
 
 def _noted() -> tuple[tuple[Expectation, ...], tuple[Alert, ...]]:
-    """What people wrote down beside the dataset: what is expected, and what became of alerts."""
+    """Read the expected changes and the acknowledged alerts."""
     root = homes.find().root
     listed = root / homes.EXPECTATIONS
     return tuple(expectations.read_expectations(listed) if listed.exists() else ()), known.read_states(

@@ -26,7 +26,7 @@ from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.pages import links
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.evidence import Picture, picture
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -111,16 +111,16 @@ def page(form: Form, kept: Kept) -> Page:
         given |= _chosen(form, kept, NamedCase(case, variant), exporters, opsets)
     answer = kept.answer(answer_case, NamedCase(case, variant).text)
     other = PERIOD if kept.profile == NEWEST else kept.profile
-    beside = newest.answer(packages_beside, case, other)
+    packages = newest.answer(packages_beside, case, other)
     # the heading has the title
     tables = [
         replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
     ]
-    given["answer"] = answered(replace(answer, tables=(*tables, *([beside] if beside.rows else []))))
+    given["answer"] = render_answer(replace(answer, tables=(*tables, *([packages] if packages.rows else []))))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
-    files += files_of("case", answer)
+    files += make_files("case", answer)
     lead = f"{case} · {about.theme if about and about.theme else 'no theme'}"
     above = render("case_above.html", row=described, sources=kept.sources(case))
     title = about.title if about and about.title else case
@@ -128,7 +128,7 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _described(kept: Kept) -> dict[str, dict[str, Any]]:
-    """By case what is told of it at the top."""
+    """The description of each case at the top of its page."""
     return {row["case"]: row for row in kept.records("cases") if row["variant"] == PLAIN}
 
 
@@ -170,7 +170,7 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
         return {"grid": grid, "missing": ", ".join(filter(None, parts))}
     where_text = f"torch {row['torch']}, {_call(row)}"
     script = _script(kept, row) if form.text("script") == "1" else None
-    return {"grid": grid, "open": Open(answered(evidence(kept, row, where_text)), picture(kept, row), script)}
+    return {"grid": grid, "open": Open(render_answer(evidence(kept, row, where_text)), picture(kept, row), script)}
 
 
 def _call(row: Row) -> str:

@@ -8,11 +8,11 @@ from caniexport.answers.filters import Filters
 from caniexport.model.case import PLAIN
 from caniexport.names import plural
 from caniexport.pages import looks
-from caniexport.pages.answered import answered
+from caniexport.pages.answered import render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.sheet import table_file
+from caniexport.pages.sheet import make_table_file
 
 _TITLE = "What the sources say, and what was measured"
 _LEAD = (
@@ -45,15 +45,15 @@ def page(form: Form, kept: Kept) -> Page:
     shown = {name: [claim for claim in mine if _has(claim, query)] for name, mine in by_outcome.items()}
     every = [claim for mine in shown.values() for claim in mine]
     counts = [f"{len(mine)} {name}" for name, mine in shown.items() if mine]
-    said = f"{plural(len(every), 'claim')}: {', '.join(counts)}." if every else "No claim passes these filters."
+    verdict = f"{plural(len(every), 'claim')}: {', '.join(counts)}." if every else "No claim passes these filters."
     folds = len(every) > _FEW and not query and not outcomes
     columns = ("why", "the source says", "with", "about", "source", "what was measured", "case")
     tables = tuple(
         Table(f"{name}: {looks.CLAIM[name].meaning}", columns, tuple(map(_cells, mine)), 0 if folds else len(mine))
         for name, mine in shown.items()
     )
-    file = table_file("claims", _COLUMNS, lambda: map(_row, every))
-    body = answered(Answer(said, AnswerOutcome.LISTED, tables))
+    file = make_table_file("claims", _COLUMNS, lambda: map(_row, every))
+    body = render_answer(Answer(verdict, AnswerOutcome.LISTED, tables))
     return form.page(_TITLE, _LEAD, body, folds=True, files=(file,))
 
 
@@ -79,8 +79,8 @@ def _cells(claim: JudgedClaim) -> tuple[Cell, ...]:
 
 def _row(claim: JudgedClaim) -> tuple[object, ...]:
     """A row as it is kept, in the order of the columns."""
-    said = (claim.outcome, claim.why_not, claim.says, claim.versions, claim.source, claim.reason)
-    return (*said, claim.case, claim.variant, *(claim.cells[:1] or ("",)))
+    cells = (claim.outcome, claim.why_not, claim.says, claim.versions, claim.source, claim.reason)
+    return (*cells, claim.case, claim.variant, *(claim.cells[:1] or ("",)))
 
 
 def _has(claim: JudgedClaim, query: str) -> bool:

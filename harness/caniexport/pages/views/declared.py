@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caniexport.answers.declared import Agreement, declared
 from caniexport.answers.samples import EXPORTERS
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -26,4 +26,4 @@ def page(form: Form, kept: Kept) -> Page:
     chosen = tuple(agreements[name] for name in wanted) or tuple(Agreement)
     asked = (form.mine.one("torch"), exporters, (), chosen, query)
     found = kept.answer(declared, *asked)
-    return form.page(_TITLE, _LEAD, answered(found), folds=True, files=files_of("declared", found))
+    return form.page(_TITLE, _LEAD, render_answer(found), folds=True, files=make_files("declared", found))

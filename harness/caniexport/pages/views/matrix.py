@@ -16,12 +16,12 @@ from caniexport.answers.table import CALLS, By, TableLines, table, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
-from caniexport.pages.answered import answered, files_of
-from caniexport.pages.charts import Series, lines_chart
+from caniexport.pages.answered import make_files, render_answer
+from caniexport.pages.charts import Series, draw_line_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.sheet import File
-from caniexport.pages.unfound import unfound
+from caniexport.pages.unfound import render_unknown
 
 TITLE = "Show me the table: what passes where"
 _LEAD = "Each cell is measured: a small model exported by that torch release, run by {}, compared with eager."
@@ -57,7 +57,7 @@ def page(form: Form, kept: Kept) -> Page:
     cases = find_cases(kept, kept.answer(FullText), query) if query else ()
     files: tuple[File, ...] = ()
     if query and not cases:
-        body = unfound(form, kept, "matrix", "case", query)
+        body = render_unknown(form, kept, "matrix", "case", query)
     else:
         asked = replace(
             form.mine.filters(),
@@ -71,15 +71,15 @@ def page(form: Form, kept: Kept) -> Page:
         what = f"the cases of {theme}" if theme else "these cases" if query else "all cases"
         call = CALLS[form.mine.one("exporter") or Exporter.DEFAULT.value]
         has_chart = by is By.TORCH and lines is not TableLines.OPERATORS and found.tables
-        body = answered(found) + (_chart(found.tables[0], what, call) if has_chart else Markup())
-        files = files_of("table", found)
-    runtime = form.mine.one("runtime").replace("==", " ") or "the onnxruntime beside it"
+        body = render_answer(found) + (_chart(found.tables[0], what, call) if has_chart else Markup())
+        files = make_files("table", found)
+    runtime = form.mine.one("runtime").replace("==", " ") or "the installed onnxruntime"
     about = (theme, query)
     return form.page(TITLE, _LEAD.format(runtime), body, about=about, folds=True, searches=True, files=files)
 
 
 def ask(kept: Kept, asked: Filters, by: By, lines: TableLines, runtime: str) -> Answer:
-    """The table on the runtime named, else on the one installed beside each release."""
+    """The table on the runtime named, else on the one installed with each release."""
     on = Points(kept).find({"runtime": runtime})[0].on if runtime else None
     return table(kept, asked, by, lines, on)
 
@@ -97,7 +97,7 @@ def _chart(found: Table, what: str, alone: str) -> Markup:
         ]
         counts.setdefault(call, []).append(shares)
     series = [Series(call, tuple(map(_per_cent, zip(*lines, strict=True)))) for call, lines in counts.items()]
-    return lines_chart(releases, series, f"Share of {what} that work at some opset, in per cent, by torch release")
+    return draw_line_chart(releases, series, f"Share of {what} that work at some opset, in per cent, by torch release")
 
 
 def _per_cent(shares: Sequence[Share]) -> float | None:

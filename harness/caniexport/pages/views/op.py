@@ -15,7 +15,7 @@ from caniexport.answers.table import By, TableLines
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Status
 from caniexport.operators import operator_key, operator_keys
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -36,15 +36,15 @@ def page(form: Form, kept: Kept) -> Page:
     if not name or (found := _known(kept, name, torch)) is None:
         return _list(form, kept, samples, torch)
     form.choose_setting(kept.inventory)
-    body, files = answered(found), files_of("op", found)
+    body, files = render_answer(found), make_files("op", found)
     if operator_key(name) in operator_keys(kept.inventory.ops):
         asked = replace(form.mine.filters(), ops=(name,))
         table = kept.answer(ask, asked, By.TORCH, TableLines.CASES, form.mine.one("runtime"))
-        files += files_of("op-cases", table)
-        body += answered(replace(table, tables=table.tables[:1]), "Cases by torch release")
+        files += make_files("op-cases", table)
+        body += render_answer(replace(table, tables=table.tables[:1]), "Cases by torch release")
         # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
         if not form.whole:
-            body += answered(workarounds.ask(form, kept, scope(Views.of(kept), ops=(name,))), "Workarounds")
+            body += render_answer(workarounds.ask(form, kept, scope(Views.of(kept), ops=(name,))), "Workarounds")
     others = [other for other in kept.answer(names_of_one).get(name, ()) if other != name]
     lead = f"{_LEAD} Also called {', '.join(others)}." if others else _LEAD
     return form.page(name, lead, body, back=True, folds=True, files=files)
@@ -74,7 +74,7 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
     statuses = frozenset({Status(status)} if status else ())
     asked = OperatorFilters(torch=torch, exporters=form.mine.of("exporter"), dtype=dtype, statuses=statuses)
     found = kept.answer(op, "", asked)
-    return form.page("Operators", _LIST, meant + answered(found), folds=True, files=files_of("operators", found))
+    return form.page("Operators", _LIST, meant + render_answer(found), folds=True, files=make_files("operators", found))
 
 
 def names_of_one(kept: Kept) -> dict[str, tuple[str, ...]]:

@@ -22,7 +22,7 @@ from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.names import plural
 from caniexport.pages import live
-from caniexport.pages.answered import answered
+from caniexport.pages.answered import render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -31,7 +31,7 @@ from caniexport.store.gates import GOOD
 _LEAD = "Each release was measured by a run in an environment of its own. Rows that the gate quarantined are left out."
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
 _COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
-#: why the gate has said nothing of a run, by where its rows are
+#: why the gate has not judged a run, by where its rows are
 _UNJUDGED = {
     "published": "or no verdict was kept when they were published",
     "local": "for they were measured on this machine and the gate has not looked at them yet",
@@ -46,14 +46,14 @@ def page(form: Form, kept: Kept) -> Page:
         "runs.html",
         whole=form.whole,
         pair=[pair[2].get(name, name) for name in pair[:2]] if pair else (),
-        compared=answered(alerts_answer(kept.answer(compare_runs, *pair[:2]))) if pair else None,
+        compared=render_answer(alerts_answer(kept.answer(compare_runs, *pair[:2]))) if pair else None,
         audit=kept.answer(saved.read_last_audit),
-        runtimes=[answered(answer, heading) for heading, answer in _of_runtimes(kept)],
+        runtimes=[render_answer(answer, heading) for heading, answer in _of_runtimes(kept)],
     )
-    return form.page("Runs and environments", _LEAD, body, answered(found), is_live=True, folds=True)
+    return form.page("Runs and environments", _LEAD, body, render_answer(found), is_live=True, folds=True)
 
 
-def environments(found: Sequence[Mapping[str, Any]], said: Iterable[str] = ()) -> Answer:
+def environments(found: Sequence[Mapping[str, Any]], notes: Iterable[str] = ()) -> Answer:
     """The runs of a dataset: which are left out, how often measuring again gave another row, what was installed."""
     by_time = sorted((row for row in found if row["torch"]), key=lambda row: row["measured_at"] or "", reverse=True)
     exporting = sorted(by_time, key=lambda row: versions.parse(row["torch"]), reverse=True)
@@ -63,7 +63,7 @@ def environments(found: Sequence[Mapping[str, Any]], said: Iterable[str] = ()) -
         for row in found
         if row["quarantined"]
     )
-    differing = tuple((row["torch"], *_parted(name)) for row in found for name in row.get("differing") or ())
+    differing = tuple((row["torch"], *_split_change(name)) for row in found for name in row.get("differing") or ())
     passed = sum(row["gate"] == GOOD for row in found)
     counts = {where: sum(row["gate"] is None and row["origin"] == where for row in found) for where in _UNJUDGED}
     unjudged = [f"Not judged: {counts[where]}, {why}." for where, why in _UNJUDGED.items() if counts[where]]
@@ -79,7 +79,7 @@ def environments(found: Sequence[Mapping[str, Any]], said: Iterable[str] = ()) -
         *unjudged,
         *(["Rows of runs that were not judged are used."] if unjudged else []),
         _false_alarms(found),
-        *said,
+        *notes,
     )
     verdict = (
         f"{'' if left_out else 'None is left out: '}{passed} of {plural(len(found), 'run')} passed the gate's checks."
@@ -100,7 +100,7 @@ def _false_alarms(found: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _of_runtimes(kept: Kept) -> Iterator[tuple[str, Answer]]:
-    """What each provider beside the CPU's does with the files that torch exported; how far two runtimes agree."""
+    """What each provider other than the CPU's does with the files that torch exported; how far two runtimes agree."""
     for name in elsewhere(kept):
         yield f"The same files on {name}.", kept.answer(on_provider, name)
     agreement = kept.answer(runtimes_agree)
@@ -112,10 +112,10 @@ def progress(kept: Kept) -> Markup:
     """The runs that go on at this moment, from the journals that they write."""
     local = homes.find().local
     planned = live.planned(kept.environment_records())
-    return told_progress(live.going(local, time.time(), planned, _count(local)))
+    return render_progress(live.find_running(local, time.time(), planned, _count(local)))
 
 
-def told_progress(found: Iterable[live.Going]) -> Markup:
+def render_progress(found: Iterable[live.RunningMeasurement]) -> Markup:
     """Runs that go on, with how far they are."""
     return render("progress.html", runs=list(found), duration=_duration)
 
@@ -132,14 +132,14 @@ def _pair(form: Form, kept: Kept) -> tuple[str, str, dict[str, str]] | None:
     if not known:
         return None
     releases = [name for name, run in known.items() if not run[1]]
-    shown = {name: _said(run) for name, run in known.items()}
+    shown = {name: _run_label(run) for name, run in known.items()}
     first, second = releases[min(1, len(releases) - 1)], releases[0]
     before = form.select("before", "Before", list(known), text=shown[first], shown=shown, width=320) or first
     after = form.select("after", "After", list(known), text=shown[second], shown=shown, width=320) or second
     return before, after, shown
 
 
-def _said(run: Run) -> str:
+def _run_label(run: Run) -> str:
     torch, name, cells = run
     return f"torch {torch}" + (f" · run {name}" if name else "") + f" · {cells:,} cells"
 
@@ -182,9 +182,9 @@ def _rows(row: Mapping[str, Any]) -> str:
     return f"{int(row['rows']):,}{of}"
 
 
-def _parted(told: str) -> tuple[str, str]:
+def _split_change(line: str) -> tuple[str, str]:
     """The cell that gave another row, and what was different."""
-    cell, _, changes = told.partition(": ")
+    cell, _, changes = line.partition(": ")
     return cell, changes
 
 

@@ -26,12 +26,12 @@ from caniexport.answers.search import (
 from caniexport.answers.table import By, TableLines
 from caniexport.answers.why import why_error
 from caniexport.model.case import PLAIN
-from caniexport.pages.answered import answered
+from caniexport.pages.answered import render_answer
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES, Setting
-from caniexport.pages.unfound import nearest_names
+from caniexport.pages.unfound import find_nearest_names
 from caniexport.pages.views import alerts, matrix, upgrade, workarounds
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
@@ -71,8 +71,8 @@ def _start(form: Form, kept: Kept) -> Markup:
     asked = replace(form.mine.filters(), variants=(PLAIN,))
     themes = kept.answer(matrix.ask, asked, By.TORCH, TableLines.THEMES, form.mine.one("runtime"))
     examples = () if form.whole else _EXAMPLES
-    told = kept.inventory.cases_text
-    return render("front.html", examples=examples, questions=_QUESTIONS, told=told) + answered(themes)
+    size = kept.inventory.cases_text
+    return render("front.html", examples=examples, questions=_QUESTIONS, size=size) + render_answer(themes)
 
 
 def _point(mine: Setting) -> dict[str, str]:
@@ -88,15 +88,15 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     given = {"read": read, "questions": _QUESTIONS}
     if read.kind is InputKind.ERROR:
         answer = why_error(kept, read.text, _point(form.mine))
-        return answered(answer) + render("found_error.html", read=read)
+        return render_answer(answer) + render("found_error.html", read=read)
     if read.kind is InputKind.WORDS:
         hits = find_hits(kept.answer(FullText), read.text)
-        near = () if hits else nearest_names(kept, read.text)
-        return render("found_words.html", **given, answer=answered(as_answer(hits)) if hits else "", near=near)
+        near = () if hits else find_nearest_names(kept, read.text)
+        return render("found_words.html", **given, answer=render_answer(as_answer(hits)) if hits else "", near=near)
     return render(
         "found_name.html",
         **given,
-        answers=[answered(answer) for answer in _of_name(kept, read, form.mine.one("runtime"))],
+        answers=[render_answer(answer) for answer in _of_name(kept, read, form.mine.one("runtime"))],
     )
 
 

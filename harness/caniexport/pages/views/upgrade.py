@@ -18,12 +18,12 @@ from caniexport.answers.upgrade import ladder, upgrade
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.setting import PROFILE_WORDS
-from caniexport.pages.undecided import undecided
+from caniexport.pages.undecided import render_undecided
 from caniexport.profiles import PERIOD
 from caniexport.store.views import Views
 
@@ -57,19 +57,19 @@ def page(form: Form, kept: Kept) -> Page:
     example = "aten::cross, GridSample; empty: every case"
     named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
     form.choose_setting(kept.inventory, ("runtime", "profile"), apart=False)
-    if not_known := undecided(form, "upgrade", _asked_of(form)):
+    if not_known := render_undecided(form, "upgrade", _asked_of(form)):
         return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     ops, unknown = _operators(kept, named)
     form.warnings += unknown.values()
     found = kept.answer(_ask, tuple(before.items()), tuple(after.items()), ops, tuple(unknown))
-    body = answered(found)
+    body = render_answer(found)
     if form.file and ("torch" in written or form.asked.get("from") or form.mine.of("torch")):
         body = _of_model(kept, form.file, before, after) + Markup("<h2>All documented cases</h2>") + body
     if form.whole:
         body += render("starts.html", starts=starts(kept))
     way = f"torch {before['torch']} to {after['torch']}"
     about = (way, named[:_IN_A_TAB])
-    files = files_of("upgrade", found)
+    files = make_files("upgrade", found)
     return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True, files=files)
 
 
@@ -87,16 +87,16 @@ def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
 
 
 def _operators(kept: Kept, text: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The operators between commas or blanks, and by name what is to be said of those that nobody knows."""
+    """The operators between commas or blanks, and a message for each unknown name."""
     views, known, unknown = Views.of(kept), [], {}
     for part in filter(None, map(str.strip, text.split(","))):
         # a name may have a blank: layer norm
         for name in [part] if _refused(views, part) is None else part.split():
-            said = _refused(views, name)
-            if said is None:
+            message = _refused(views, name)
+            if message is None:
                 known.append(name)
             else:
-                unknown[name] = said
+                unknown[name] = message
     return tuple(known), unknown
 
 
@@ -128,7 +128,7 @@ def _ask(
 def _of_model(kept: Kept, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> Markup:
     """The answer about a file; nothing where a point of it is not known, which the page says."""
     try:
-        return answered(upgrade_model(kept, file, before, after))
+        return render_answer(upgrade_model(kept, file, before, after))
     except UnknownName:
         return Markup()
 

@@ -7,12 +7,12 @@ from caniexport.answers.scope import Scope, named
 from caniexport.answers.search import FullText, find_cases
 from caniexport.answers.workaround import workaround
 from caniexport.model.errors import UnknownName
-from caniexport.pages.answered import answered, files_of
+from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.sheet import File
-from caniexport.pages.undecided import undecided
-from caniexport.pages.unfound import unfound
+from caniexport.pages.undecided import render_undecided
+from caniexport.pages.unfound import render_unknown
 from caniexport.store.views import Views
 
 TITLE = "Is this workaround still needed?"
@@ -26,13 +26,13 @@ def page(form: Form, kept: Kept) -> Page:
     query = form.words("q", "Search", "stack_rewrite, grid_sample, any words", width=420).strip()
     form.choose_setting(kept.inventory, _PARTS)
     files: tuple[File, ...] = ()
-    if not_known := undecided(form, "workarounds", _PARTS):
+    if not_known := render_undecided(form, "workarounds", _PARTS):
         body = not_known
     elif (asked := _scope(kept, query)) is None:
-        body = unfound(form, kept, "workarounds", "workaround", query)
+        body = render_unknown(form, kept, "workarounds", "workaround", query)
     else:
         found = ask(form, kept, asked)
-        body, files = answered(found), files_of("workarounds", found)
+        body, files = render_answer(found), make_files("workarounds", found)
     return form.page(TITLE, _LEAD, body, about=(query,), folds=True, searches=True, files=files)
 
 

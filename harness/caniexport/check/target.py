@@ -1,4 +1,4 @@
-"""What a user asks to have checked: a function that gives a module and its inputs, or case files of their own."""
+"""Read the target of a check: a function that returns a module and its inputs, or case files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from textwrap import dedent
 from caniexport import names
 from caniexport.model.errors import CorpusError, UnknownName
 
-_FORM = "MODULE:FACTORY, FILE.py:FACTORY, or a case file or folder"
+_TARGETS = "MODULE:FACTORY, FILE.py:FACTORY, or a case file or folder"
 _MODULE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 
 class UnusableModel(CorpusError):
-    """What a user gave cannot be checked: no release would change that. One line says why."""
+    """The target cannot be checked with any release; the message has the reason in one line."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says of the model: ``dynamic`` axes by argument, and tolerances (``None``: those of the output's
-    dtype). ``further`` makes input sets beside those given.
+    """The user's options for the model: ``dynamic`` axes by argument, and tolerances (``None``: those of the output's
+    dtype). ``further`` adds made input sets.
     """
 
     dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
@@ -34,53 +34,53 @@ class Options:
 
 @dataclass(frozen=True)
 class CheckedModel:
-    """What is checked: its name for a person, and the case files that say it, by file name."""
+    """The model to check: its label, and the text of its case files by file name."""
 
     label: str
     files: Mapping[str, str]
 
 
-def subject(target: str, cwd: Path, options: Options) -> CheckedModel:
-    """Read ``target``. Raises :class:`UnknownName` for what is not there, :class:`UnusableModel` for what is wrong.
+def read_target(target: str, cwd: Path, options: Options) -> CheckedModel:
+    """Read ``target`` without importing it.
 
-    Nothing of the user's is imported: the factory's own errors are those of the environment that it is called in.
+    Raises :class:`UnknownName` for a missing file or name, :class:`UnusableModel` for a wrong target.
     """
     path = cwd / target
     if path.is_dir() or (path.suffix == ".py" and path.is_file()):
-        return _cases(target, path, options)
-    place, colon, factory = target.rpartition(":")
+        return _read_case_files(target, path, options)
+    module, colon, factory = target.rpartition(":")
     if not colon:
         raise _unknown_target(target, path)
-    if not place or not factory or not all(part.isidentifier() for part in factory.split(".")):
-        raise UnusableModel(f"{target!r}: {_FORM} is wanted")
-    if place.endswith(".py"):
-        return _of_file(cwd / place, factory, cwd, options)
-    return _of_module(place, factory, cwd, options)
+    if not module or not factory or not all(part.isidentifier() for part in factory.split(".")):
+        raise UnusableModel(f"{target!r} is no target: give {_TARGETS}")
+    if module.endswith(".py"):
+        return _read_file_target(cwd / module, factory, cwd, options)
+    return _read_module_target(module, factory, cwd, options)
 
 
 def _unknown_target(target: str, path: Path) -> Exception:
     if path.suffix == ".py" or "/" in target:
-        return _missing("case file", path, target)
-    return UnusableModel(f"{target!r}: {_FORM} is wanted")
+        return _missing_file("case file", path, target)
+    return UnusableModel(f"{target!r} is no target: give {_TARGETS}")
 
 
-def _missing(kind: str, path: Path, target: str) -> UnknownName:
-    beside = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
-    return names.unknown_name(kind, path.name, beside) if beside else UnknownName(f"no {kind} at {target}")
+def _missing_file(kind: str, path: Path, target: str) -> UnknownName:
+    known = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    return names.unknown_name(kind, path.name, known) if known else UnknownName(f"no {kind} at {target}")
 
 
-def _cases(target: str, path: Path, options: Options) -> CheckedModel:
+def _read_case_files(target: str, path: Path, options: Options) -> CheckedModel:
     if options.dynamic or options.rtol is not None or options.atol is not None:
-        raise UnusableModel("--dynamic, --rtol and --atol are for a factory: a case says them itself")
+        raise UnusableModel("--dynamic, --rtol and --atol are for a factory: set them in the case file")
     files = sorted(item for item in path.glob("*.py") if not item.name.startswith("_")) if path.is_dir() else [path]
     if not files:
-        raise UnusableModel(f"{target}: no case file in this folder (FILE.py whose name does not begin with _)")
+        raise UnusableModel(f"{target}: no case file in this folder (*.py, not _*.py)")
     return CheckedModel(target, {item.name: _read(item) for item in files})
 
 
-def _of_file(path: Path, factory: str, cwd: Path, options: Options) -> CheckedModel:
+def _read_file_target(path: Path, factory: str, cwd: Path, options: Options) -> CheckedModel:
     if not path.is_file():
-        raise _missing("file", path, str(path))
+        raise _missing_file("file", path, str(path))
     _require_factory(_read(path), path.name, factory)
     folders = dict.fromkeys([str(path.parent.resolve()), str(cwd.resolve())])
     label = f"{path.name}:{factory}"
@@ -88,10 +88,10 @@ def _of_file(path: Path, factory: str, cwd: Path, options: Options) -> CheckedMo
     return CheckedModel(label, {"checked.py": _case_file(label, made, options)})
 
 
-def _of_module(module: str, factory: str, cwd: Path, options: Options) -> CheckedModel:
+def _read_module_target(module: str, factory: str, cwd: Path, options: Options) -> CheckedModel:
     if not _MODULE.match(module):
-        raise UnusableModel(f"{module!r} is not the name of a module ({_FORM} is wanted)")
-    path = _find(module.split("."), cwd)
+        raise UnusableModel(f"{module!r} is not a module name: give {_TARGETS}")
+    path = _find_module(module.split("."), cwd)
     if path:
         _require_factory(_read(path), module, factory)
     label = f"{module}:{factory}"
@@ -99,10 +99,10 @@ def _of_module(module: str, factory: str, cwd: Path, options: Options) -> Checke
     return CheckedModel(label, {"checked.py": _case_file(label, made, options)})
 
 
-def _find(parts: Sequence[str], cwd: Path) -> Path | None:
-    """The file of a module below the working directory; ``None`` where only the environment can tell.
+def _find_module(parts: Sequence[str], cwd: Path) -> Path | None:
+    """The file of a module below the working directory; ``None`` if only the environment may have it.
 
-    Raises :class:`UnknownName` where the working directory has one of nearly the same name.
+    Raises :class:`UnknownName` if the working directory has a module of nearly the same name.
     """
     folder = cwd
     for number, part in enumerate(parts):
@@ -139,14 +139,14 @@ def _read(path: Path) -> str:
 
 
 def _require_factory(source: str, where: str, factory: str) -> None:
-    """The factory is among the names that the source binds; a star import may bind any."""
+    """Raise if the source cannot bind the factory; a star import may bind any name."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         line = getattr(error, "lineno", None)
         why = error.args[0] if error.args else "nested too deeply"
         raise UnusableModel(f"{where} does not parse: {why}{f' (line {line})' if line else ''}") from error
-    bound = set(_bound(body))
+    bound = set(_bound_names(body))
     first = factory.split(".")[0]
     if "*" not in bound and "__getattr__" not in bound and first not in bound:
         public = sorted(name for name in bound if not name.startswith("_"))
@@ -155,8 +155,8 @@ def _require_factory(source: str, where: str, factory: str) -> None:
         raise names.unknown_name(f"factory in {where}", first, public)
 
 
-def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Names that statements bind in their module, within conditions and the like too."""
+def _bound_names(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """The names that statements bind in their module, nested statements included."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
@@ -180,11 +180,11 @@ def case_id(label: str) -> str:
 
 
 def _case_file(label: str, made: Sequence[object], options: Options) -> str:
-    """The case file of a factory."""
+    """The text of the case file of a factory."""
     dynamic = {name: dict(axes) for name, axes in options.dynamic.items()}
     arguments = ", ".join(map(repr, [*made, dynamic, options.further]))
     return dedent(f"""\
-        from caniexport.check.inside.factory import Arguments, DynamicAxes, Factory, NamedInputs, Sets
+        from caniexport.check.inside.factory import Arguments, DynamicAxes, Factory, InputSets, NamedInputs
         from caniexport.model.case import Case
 
         FACTORY = Factory({arguments})
@@ -195,7 +195,7 @@ def _case_file(label: str, made: Sequence[object], options: Options) -> str:
             id = {case_id(label)!r}
             corpus = "checked"
             sources = ({label!r},)
-            inputs = Sets(FACTORY)
+            inputs = InputSets(FACTORY)
             dynamic = DynamicAxes(FACTORY)
             named = NamedInputs(FACTORY)
             rtol = {options.rtol!r}
@@ -203,7 +203,7 @@ def _case_file(label: str, made: Sequence[object], options: Options) -> str:
             forward = Arguments(FACTORY)
 
             def setup(self):
-                FACTORY.put_on(self)
+                FACTORY.replace_module(self)
 
             @staticmethod
             def facts(model):

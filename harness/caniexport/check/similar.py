@@ -1,4 +1,4 @@
-"""Cases of the corpus that fail as a user's model does, with their workarounds that work there."""
+"""Cases of the corpus with the failure of a user's model, and their working workarounds."""
 
 from __future__ import annotations
 
@@ -21,28 +21,30 @@ _TRACER = "TracerWarning:"
 
 
 @dataclass(frozen=True)
-class AlikeCase:
-    """A case that fails alike, and the workarounds that work there, the first to try first; ``is_sure``: more than the
-    words of the error are the same.
+class SimilarCase:
+    """A case with a similar failure, and its working workarounds, the best first; ``is_sure`` if more than the text of
+    the error is the same.
     """
 
     case: str
     is_sure: bool
-    helps: tuple[Helping, ...]
+    workarounds: tuple[Helping, ...]
 
 
-def alike(corpus: Dataset, cell: CheckedCell, others: Iterable[CheckedCell], *, is_given: bool) -> list[AlikeCase]:
-    """At most two cases that fail as a cell does, where the corpus was measured nearest to it.
+def find_similar(
+    corpus: Dataset, cell: CheckedCell, others: Iterable[CheckedCell], *, is_given: bool
+) -> list[SimilarCase]:
+    """At most two cases with the failure of a cell, at the nearest measured point.
 
-    ``others`` are the model's cells of the same release: a workaround that goes to another exporter or opset is none
-    where the model does not work there. ``is_given`` says of wrong values that the inputs given have them.
+    ``others`` are the model's cells of the same release: workarounds that use another exporter or opset are left out if
+    the model fails there. ``is_given``: the user's inputs show the wrong values.
     """
-    is_made_error = cell.stage is Stage.RUN and not is_given  # where it shows is not its cause
+    is_made_error = cell.stage is Stage.RUN and not is_given  # its stage is not its cause
     if cell.stage in BEFORE_EXPORT or cell.limit or is_made_error:
         return []
     evidence = cell.message
     if cell.is_wrong:
-        # what the tracer fixes is right for the inputs that it saw
+        # a trace is right for the inputs that it saw
         lines = cell.warnings.splitlines()
         evidence = "\n".join(line for line in lines if not (is_given and line.startswith(_TRACER)))
     points = Points(corpus)
@@ -51,14 +53,14 @@ def alike(corpus: Dataset, cell: CheckedCell, others: Iterable[CheckedCell], *, 
         asked |= {"exporter": cell.exporter, "opset": str(cell.opset or "default")}
     try:
         point, _ = points.find(asked)
-    except UnknownName:  # a release that nothing was measured on
+    except UnknownName:  # nothing was measured with this release
         return []
     match = match_error(ErrorIndex.of(corpus), evidence)
     leads = [lead for lead in leads_at(corpus, points, match, point) if _fits(lead, cell)][:_MOST]
     helps = helping(points.views, point, [lead.lead.case for lead in leads])
-    refuted = _refuted(points, point, [lead.lead.case for lead in leads], others)
+    refuted = _find_refuted(points, point, [lead.lead.case for lead in leads], others)
     return [
-        AlikeCase(
+        SimilarCase(
             item.lead.case,
             item.lead.shares in SURE or bool(match.evidence.operator),
             tuple(fix for fix in helps[item.lead.case] if (item.lead.case, fix.variant) not in refuted),
@@ -68,16 +70,16 @@ def alike(corpus: Dataset, cell: CheckedCell, others: Iterable[CheckedCell], *, 
 
 
 def _fits(found: LeadAt, cell: CheckedCell) -> bool:
-    """Wrong values are explained by wrong values with the same warning, an error by one that is the same or that ends
-    alike there.
-    """
+    """Whether a lead explains a cell: wrong values with the same warning, or the same or a similar error."""
     if cell.is_wrong:
         return found.status is Status.MISMATCH and found.is_alike
     return found.fails and found.status is not Status.MISMATCH and (found.lead.shares in SURE or found.is_alike)
 
 
-def _refuted(points: Points, point: Point, cases: Iterable[str], others: Iterable[CheckedCell]) -> set[tuple[str, str]]:
-    """The workarounds whose file is by another exporter or opset, with which the model was measured not to work."""
+def _find_refuted(
+    points: Points, point: Point, cases: Iterable[str], others: Iterable[CheckedCell]
+) -> set[tuple[str, str]]:
+    """The workarounds that use another exporter or opset with which the model fails."""
     failing = {(cell.exporter, cell.opset_effective or cell.opset) for cell in others if not cell.works}
     rows = points.views.fetch(
         f"""SELECT "case", variant, exporter_effective, opset_effective FROM ({point.rows})
