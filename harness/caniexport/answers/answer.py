@@ -151,19 +151,21 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
 def records(table: Table) -> list[dict[str, Any]]:
     """The rows of a table by column."""
-    return [{name: _value(cell) for name, cell in zip(table.columns, row, strict=True) if name} for row in table.rows]
+    return [
+        {name: _json_value(cell) for name, cell in zip(table.columns, row, strict=True) if name} for row in table.rows
+    ]
 
 
 def texts(answer: Answer) -> list[dict[str, str]]:
     """The rows of all tables as texts by column, each with the title of its table."""
     return [
-        {"table": table.title, **dict(zip(table.columns, map(_alone, row), strict=True))}
+        {"table": table.title, **dict(zip(table.columns, map(_standalone_text, row), strict=True))}
         for table in answer.tables
         for row in table.rows
     ]
 
 
-def _value(cell: Cell) -> Any:
+def _json_value(cell: Cell) -> Any:
     match cell:
         case Mark(word, text, at):
             parts = {"word": word.value, "text": text, "at": dict(at)}
@@ -180,14 +182,14 @@ def _value(cell: Cell) -> Any:
         case Place(path, line):
             return {"path": path, "line": line}
         case tuple():
-            return [_value(item) for item in cell]
+            return [_json_value(item) for item in cell]
         case str() | int() | float() | None:
             return cell
         case _:
             return words(cell)
 
 
-def _alone(cell: Cell) -> str:
+def _standalone_text(cell: Cell) -> str:
     """A cell as text where it has no sign: a status is named before what stands beside it."""
     if isinstance(cell, Mark) and isinstance(cell.word, Status) and cell.text:
         return f"{cell.word.value} {cell.text}"

@@ -80,13 +80,15 @@ def evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequence[str] 
     how = f"Fails at {row['stage']}" if status is Status.FAIL else _HOW[status]
     if status in WORKS and checker_told(row["checker"], None, works=True):
         how = "Works, and onnx's checker refuses the file"
-    facts = [(name, value) for name, value in _facts(dataset, row, status, workarounds) if value not in ("", None, ())]
+    facts = [
+        (name, value) for name, value in _list_facts(dataset, row, status, workarounds) if value not in ("", None, ())
+    ]
     outcome = AnswerOutcome.WORKS if status in WORKS else AnswerOutcome.FAILS
     table = Table("", ("fact", "value"), tuple(facts), shown=len(facts))
     return Answer(f"{how} ({where}).", outcome, (table,), more="--all: every message to its end.")
 
 
-def _facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:
+def _list_facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:
     texts = dataset.messages(row[name] for name in ("message_id", "checker_id", "warning_id"))
     error, checker, warnings = (texts.get(row[name] or "", "") for name in ("message_id", "checker_id", "warning_id"))
     if row["message_id"] and not error:
@@ -103,13 +105,13 @@ def _facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str
         ("stage", "" if row["stage"] == Stage.DONE.value else row["stage"]),
         ("error", Message(short_cause(error), error) if error else None),
         ("repetitions", unstable_told(row["unstable"] or ())),
-        ("largest difference", _difference(row)),
-        ("file", _file(row)),
+        ("largest difference", _difference_text(row)),
+        ("file", _file_text(row)),
         ("operators in it", row["ops"] or ""),
         ("onnx's checker", refused and Message(refused, f"{refused}: {checker}")),
         ("of the file", ", ".join(f"{name}={value}" for name, value in noted.items())),
         ("runtime", runtime),
-        ("environment", _installed(packages_at(dataset, row), row["python"])),
+        ("environment", _environment_text(packages_at(dataset, row), row["python"])),
         ("warnings", Message(warnings.strip().partition("\n")[0], warnings) if warnings else None),
         *(("claim", f"{claim.source}: {claim.says} ({claim.word})") for claim in claims),
         ("works there", tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds)),
@@ -127,7 +129,7 @@ def packages_at(dataset: Dataset, row: Row) -> dict[str, str]:
     return packages
 
 
-def _installed(packages: Mapping[str, str], python: str | None) -> str:
+def _environment_text(packages: Mapping[str, str], python: str | None) -> str:
     named = [f"{name} {packages[name]}" for name in _PACKAGES if name in packages]
     return ", ".join([*([f"Python {python}"] if python else []), *named])
 
@@ -144,7 +146,7 @@ def command(name: str, dataset: Dataset, row: Row) -> str:
     return shlex.join(words if is_script else [*words, "--fresh"])
 
 
-def _difference(row: Row) -> str:
+def _difference_text(row: Row) -> str:
     if row["max_abs_error"] is None:
         return ""
     relative = f", {row['max_rel_error']:.3g} relative" if row["max_rel_error"] is not None else ""
@@ -152,7 +154,7 @@ def _difference(row: Row) -> str:
     return f"{row['max_abs_error']:.3g} absolute{relative}{allowed}"
 
 
-def _file(row: Row) -> str:
+def _file_text(row: Row) -> str:
     if row["opset_effective"] is None:
         return ""
     by = call_text(row["torch"], row["exporter_effective"]) if row["exporter_effective"] and row["torch"] else ""

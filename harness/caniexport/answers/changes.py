@@ -44,7 +44,7 @@ def changes(
     views = Views.of(dataset)
     named = find(views, name)
     along = names.require("axis", along, AXES)
-    steps, axis = _axis(dataset, views, along, torch)
+    steps, axis = _read_axis(dataset, views, along, torch)
     wanted = exporter_names(exporters)
     only = f"AND exporter IN {sql.listed(wanted)}" if wanted else ""
     rows = views.fetch(
@@ -73,7 +73,7 @@ def changes(
     if not lines:
         return Answer(f"Not measured along {along}: {named.text}.", AnswerOutcome.NOT_MEASURED)
     newest = torch if along != TORCH else steps[-1]
-    table = _table(lines, newest, along)
+    table = _build_table(lines, newest, along)
     changed = len({(row[0], row[5]) for row in table.rows if row[5]})
     said = f"{plural(changed, 'change')} along {along}{f' at torch {torch}' if along != TORCH else ''}: {named.text}."
     what = "What did it, torch or a package beside it: caniexport upgrade --from A --to B --case NAME."
@@ -87,7 +87,7 @@ def changes(
     return Answer(said, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it; --all: every line.")
 
 
-def _axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
+def _read_axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
     """The steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
     steps = [release for (release,) in views.fetch("SELECT torch FROM version ORDER BY n")]
     if along == TORCH:
@@ -103,7 +103,7 @@ def _axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[
     return steps, f"SELECT * FROM (VALUES {values}) AS axis(profile, torch, step, k)"
 
 
-def _table(lines: dict[tuple[str, int | None], list[Stretch]], newest: str, along: str) -> Table:
+def _build_table(lines: dict[tuple[str, int | None], list[Stretch]], newest: str, along: str) -> Table:
     """The stretches of each line, the newest first; opsets that change alike are one line."""
     alike: dict[tuple[str, tuple[object, ...]], list[int | None]] = {}
     for (exporter, opset), stretches in lines.items():

@@ -32,7 +32,7 @@ class Agreement(StrEnum):
 
 
 @dataclass
-class _Measured:
+class _MeasuredOperator:
     """One operator by one exporter: opsets that are registered, and at which cases and samples were tried and pass."""
 
     registered: set[int] = field(default_factory=set)
@@ -70,12 +70,14 @@ def declared(
     torch = Points(dataset).find({"torch": torch})[0].torch
     found = {
         (name, exporter): item
-        for (name, exporter), item in _measured(dataset, torch, exporters, operator_keys(ops)).items()
-        if item.agreement in agreements and all(_has(word, name, item) for word in words.casefold().split())
+        for (name, exporter), item in _read_measured(dataset, torch, exporters, operator_keys(ops)).items()
+        if item.agreement in agreements and all(_matches_word(word, name, item) for word in words.casefold().split())
     }
     by = {word: [key for key, item in found.items() if item.agreement is word] for word in agreements}
     tables = tuple(
-        _table(word.value, torch, {key: found[key] for key in keys}, shown=12 if words or len(agreements) == 1 else 0)
+        _build_table(
+            word.value, torch, {key: found[key] for key in keys}, shown=12 if words or len(agreements) == 1 else 0
+        )
         for word, keys in by.items()
     )
     never, fewer = len(by.get(Agreement.NOTHING_PASSES, ())), len(by.get(Agreement.FEWER, ()))
@@ -87,19 +89,19 @@ def declared(
     return Answer(said, AnswerOutcome.LISTED, tables, notes)
 
 
-def _has(word: str, op: str, item: _Measured) -> bool:
+def _matches_word(word: str, op: str, item: _MeasuredOperator) -> bool:
     return word in f"{op} {' '.join(item.cases)}".casefold() or operator_key(word) == operator_key(op)
 
 
 def declared_table(dataset: Dataset, torch: str, keys: Collection[str]) -> Table:
     """The same of the operators that have one of these keys."""
-    return _table("registered by torch", torch, _measured(dataset, torch, EXPORTERS, keys))
+    return _build_table("registered by torch", torch, _read_measured(dataset, torch, EXPORTERS, keys))
 
 
 def registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
     """By exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
     found: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for exporter, op, opsets in _registry(dataset, torch):
+    for exporter, op, opsets in _read_registry(dataset, torch):
         found[exporter, operator_key(op)].update(opsets)
     return {key: versions.opset_text(opsets) for key, opsets in found.items()}
 
@@ -109,23 +111,23 @@ def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str)
     return ", ".join(dict.fromkeys(rules[exporter, key] for key in sorted(name_keys(op)) if (exporter, key) in rules))
 
 
-def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
+def _read_registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
     """Exporter, operator and opsets of each entry of a release's registries, read once."""
     if f"registry {torch}" not in dataset.beside:
         rows = dataset.of(NEWEST).records("declared", {"release": {torch}, "by": set(_REGISTRIES)})
         dataset.beside[f"registry {torch}"] = [
-            (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _numbers(row["opsets"])) for row in rows
+            (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _parse_opsets(row["opsets"])) for row in rows
         ]
     entries: list[tuple[str, str, list[int]]] = dataset.beside[f"registry {torch}"]
     return entries
 
 
-def _measured(
+def _read_measured(
     dataset: Dataset, torch: str, exporters: Collection[str], keys: Collection[str] = ()
-) -> dict[tuple[str, str], _Measured]:
+) -> dict[tuple[str, str], _MeasuredOperator]:
     """By operator and exporter: what was measured. ``keys`` are those of the operators wanted, none for all."""
     samples, views = Samples.of(dataset), Views.of(dataset)
-    found: dict[tuple[str, str], _Measured] = defaultdict(_Measured)
+    found: dict[tuple[str, str], _MeasuredOperator] = defaultdict(_MeasuredOperator)
     names: dict[str, str] = {}
 
     def is_wanted(op: str) -> bool:
@@ -161,7 +163,7 @@ def _measured(
             item.cases_pass.update(passing or ())
             item.cases_tried.update(tried)
             item.cases.add(case)
-    for exporter, op, opsets in _registry(dataset, torch):
+    for exporter, op, opsets in _read_registry(dataset, torch):
         if exporter in exporters and is_wanted(op):
             found[name(op), exporter].registered.update(opsets)
     order = list(Agreement)
@@ -169,7 +171,7 @@ def _measured(
     return {key: item for key, item in known if item.cases_tried or item.samples_tried}
 
 
-def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], shown: int = 0) -> Table:
+def _build_table(title: str, torch: str, found: Mapping[tuple[str, str], _MeasuredOperator], shown: int = 0) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             Link(op, "op", {"op": op}),
@@ -184,7 +186,7 @@ def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], s
     return Table(title, columns, rows, shown=shown)
 
 
-def _numbers(text: str) -> list[int]:
+def _parse_opsets(text: str) -> list[int]:
     """``7-9,11`` as numbers."""
     ends = [part.split("-") for part in text.split(",")]
     return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]

@@ -90,9 +90,9 @@ def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim]
     """Every claim of the dataset, or those about ``cases``, by case and number."""
     wanted = tuple(dict.fromkeys(cases))
     rows = dataset.records("claims", {"case": wanted} if wanted else None)
-    return [_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
+    return [_read_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
 
 
-def _claim(row: dict[str, Any]) -> JudgedClaim:
+def _read_claim(row: dict[str, Any]) -> JudgedClaim:
     own = {"expects": json.loads(row.get("expects") or "{}"), "cells": tuple(row.get("cells") or ())}
     return JudgedClaim(**{item.name: str(row.get(item.name) or "") for item in fields(JudgedClaim)} | own)

@@ -93,11 +93,11 @@ def read_filters(answer: str, given: Mapping[str, object]) -> Filters:
     found = {}
     for name, value in given.items():
         field = FIELDS[names.require(f"filter of {answer}", name, TAKEN[answer])]
-        found[field] = _texts(name, value)
+        found[field] = _read_texts(name, value)
     return Filters(**found)
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def _read_texts(name: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     values = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)

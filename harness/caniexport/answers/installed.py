@@ -68,7 +68,7 @@ def installations(dataset: Dataset) -> list[Installed]:
     for row in dataset.records("environments"):
         torch, at = row["torch"], str(row["measured_at"] or "")
         if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
-            found[torch] = at, _installed(dataset.profile, row, counted.get(torch, 0))
+            found[torch] = at, _read_installation(dataset.profile, row, counted.get(torch, 0))
     made = [found[torch][1] for torch in versions.ordered(found)]
     dataset.beside["installations"] = made
     return made
@@ -79,7 +79,7 @@ def every_installation(dataset: Dataset) -> tuple[Installed, ...]:
     return tuple(item for name in dataset.profiles() for item in installations(dataset.of(name)))
 
 
-def _installed(profile: str, row: Mapping[str, str], cells: int) -> Installed:
+def _read_installation(profile: str, row: Mapping[str, str], cells: int) -> Installed:
     packages = helpers_of(json.loads(row["packages"] or "{}"))
     return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "", cells)
 
@@ -104,17 +104,17 @@ def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str
     every = {
         name: sorted(versions.parse(item.packages[name]) for item in found if name in item.packages) for name in _RANK
     }
-    return min(found, key=lambda item: _distance(item, wanted, every), default=None)
+    return min(found, key=lambda item: _environment_distance(item, wanted, every), default=None)
 
 
-def _distance(
+def _environment_distance(
     item: Installed, wanted: Mapping[str, str], every: Mapping[str, list[Version]]
 ) -> tuple[tuple[int, ...], bool, str]:
-    apart = tuple(_apart(item.packages.get(name), wanted.get(name), every[name]) for name in _RANK)
+    apart = tuple(_version_distance(item.packages.get(name), wanted.get(name), every[name]) for name in _RANK)
     return apart, item.profile != NEWEST, item.profile
 
 
-def _apart(measured: str | None, wanted: str | None, known: list[Version]) -> int:
+def _version_distance(measured: str | None, wanted: str | None, known: list[Version]) -> int:
     """How many measured versions lie between two, and whether they are the same; a missing one is further than all."""
     if wanted is None:
         return 0

@@ -101,19 +101,19 @@ class Inventory:
     @cached_property
     def torch(self) -> tuple[str, ...]:
         """The measured releases, oldest first."""
-        return tuple(versions.ordered(self._places("torch")))
+        return tuple(versions.ordered(self._read_column("torch")))
 
     @cached_property
     def opsets(self) -> tuple[int, ...]:
         """The opsets that anything was asked for, ascending."""
-        return tuple(self._places("opset"))
+        return tuple(self._read_column("opset"))
 
     @cached_property
     def providers(self) -> tuple[str, ...]:
         """The providers that anything was measured on."""
-        return tuple(self._places("provider"))
+        return tuple(self._read_column("provider"))
 
-    def _places(self, column: str) -> list[Any]:
+    def _read_column(self, column: str) -> list[Any]:
         rows = self.views.fetch(
             f"""SELECT DISTINCT {column} FROM places
                 WHERE profile = $1 AND exporter IS NOT NULL AND {column} IS NOT NULL ORDER BY ALL""",
@@ -169,9 +169,9 @@ class Inventory:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What was measured or tried and is not used: quarantined runs, releases that cannot be entered."""
-        return tuple(self._unused())
+        return tuple(self._list_unused())
 
-    def _unused(self) -> Iterator[str]:
+    def _list_unused(self) -> Iterator[str]:
         lost = self.views.fetch(
             f"""SELECT torch, message_id FROM cells WHERE "case" IS NULL AND profile = $1
                 AND (torch IN {sql.listed(self.torch)}) IS NOT TRUE ORDER BY ALL""",

@@ -98,10 +98,10 @@ def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str 
         if not _is_unmeasured(points, asked):
             raise
         return replace(known, place=f"torch {asked.get('torch', '')}".strip(), differs=(str(error),))
-    found = _at(points, known, place, asked, last)
+    found = _judge_at(points, known, place, asked, last)
     if found.word is KnownWord.NOT_MEASURED and place.profile != NEWEST:
         place, _ = points.find({**asked, "profile": NEWEST})
-        found = _at(points, known, place, asked, last)
+        found = _judge_at(points, known, place, asked, last)
     return replace(found, differs=(*filter(None, (other,)), *found.differs))
 
 
@@ -124,7 +124,7 @@ def _is_unmeasured(points: Points, point: Mapping[str, str]) -> bool:
     return False
 
 
-def _at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str], last: int) -> KnownCase:
+def _judge_at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str], last: int) -> KnownCase:
     exporter = EXPORTER_SHORT.get(place.exporter, place.exporter)
     known = replace(known, place=f"torch {place.torch}, {exporter}, {versions.opset_name(place.opset)}")
     rows = points.views.fetch(
@@ -138,7 +138,7 @@ def _at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str]
     there = points.views.dataset.of(place.profile)
     reached = min(_STAGES.index(stage), last)
     fails = status not in WORKS and stage == _STAGES[reached]
-    apart = _apart(there, place, asked, reached)
+    apart = _list_other_versions(there, place, asked, reached)
     fixes = helping(points.views, place, [known.case])[known.case] if fails and known.variant == PLAIN else ()
     torch = versions.public(asked["torch"]) if asked.get("torch") else place.torch
     return replace(
@@ -154,7 +154,7 @@ def _at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str]
     )
 
 
-def _apart(dataset: Dataset, place: Point, asked: Mapping[str, str], reached: int) -> list[str]:
+def _list_other_versions(dataset: Dataset, place: Point, asked: Mapping[str, str], reached: int) -> list[str]:
     """``onnxruntime 1.31.1 (here 1.32.0)``: the packages that can change how an export ends by then, measured in
     another minor version.
     """
@@ -164,9 +164,9 @@ def _apart(dataset: Dataset, place: Point, asked: Mapping[str, str], reached: in
     return [
         f"{item.package} {item.measured} (here {item.own})" if item.measured else f"no {item.package} (here {item.own})"
         for item in (differences(measured, wanted) if measured else ())
-        if item.package in able and not (item.measured and _minor(item.own) == _minor(item.measured))
+        if item.package in able and not (item.measured and _minor_version(item.own) == _minor_version(item.measured))
     ]
 
 
-def _minor(version: str) -> tuple[int, ...]:
+def _minor_version(version: str) -> tuple[int, ...]:
     return versions.parse(version).release[:2]

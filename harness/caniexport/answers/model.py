@@ -43,16 +43,18 @@ def upgrade_model(dataset: Dataset, file: ModelFile, before: Mapping[str, str], 
     )
     columns = ("call", "what is known", "known failures", "possible failures", "cases compared")
     calls = Table("", columns, rows, folded=("cases compared",))
-    tables = (calls, _same_graph(dataset, found[best], best), _touching(found[best], best))
+    tables = (calls, _same_graph_table(dataset, found[best], best), _touch_table(found[best], best))
     said = [
         *file.notes,
         f"It comes from {left.text}.",
         *notes,
         *more_notes,
         *file.refused_on(Inventory.of(dataset), (left, best)),
-        *_limits(found[best]),
+        *_note_limits(found[best]),
     ]
-    return Answer(_verdict(file, best, found[best]), _outcome(found[best]), tables, tuple(dict.fromkeys(said)))
+    return Answer(
+        _choose_verdict(file, best, found[best]), _choose_outcome(found[best]), tables, tuple(dict.fromkeys(said))
+    )
 
 
 def model_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Sequence[Point]) -> TouchJudge:
@@ -67,13 +69,13 @@ def _is_clear(found: ModelStanding) -> bool:
     return found.word in _CLEAR and found.is_seen and not found.may_be_wrong
 
 
-def _outcome(found: ModelStanding) -> AnswerOutcome:
+def _choose_outcome(found: ModelStanding) -> AnswerOutcome:
     if _is_clear(found):
         return AnswerOutcome.WORKS
     return AnswerOutcome.NOT_MEASURED if found.word in (*_UNKNOWN, *_CLEAR) else AnswerOutcome.FAILS
 
 
-def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
+def _choose_verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
     there = f"{point.torch} with {point.call}"
     match found.word:
         case TouchWord.WORKS | TouchWord.NOT_TOUCHED if _is_clear(found):
@@ -87,28 +89,28 @@ def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
         case TouchWord.FAILS:
             return f"Fails: the case with the same graph fails at {there}."
         case TouchWord.TOUCHED:
-            number = _number(found, found.touches)
+            number = _count_cases(found, found.touches)
             verb = "touches" if number == 1 else "touch"
             return f"Check {file.name} at {there}: {plural(number, 'known failure')} {verb} it."
         case _:
-            number = _number(found, found.may_touch)
+            number = _count_cases(found, found.may_touch)
             return f"Check {file.name} at {there}: {plural(number, 'known failure')} may touch it."
 
 
-def _number(found: ModelStanding, touches: Sequence[Touch]) -> int:
+def _count_cases(found: ModelStanding, touches: Sequence[Touch]) -> int:
     """How many cases these are, with those of the same graph that fail."""
     same = {name.partition("/")[0] for name, status in found.equal.items() if not works(status)}
     return len({touch.case for touch in touches} | same)
 
 
-def _same_graph(dataset: Dataset, found: ModelStanding, point: Point) -> Table:
+def _same_graph_table(dataset: Dataset, found: ModelStanding, point: Point) -> Table:
     catalogue = Inventory.of(dataset).catalogue
     keys = [(name.partition("/")[::2], status) for name, status in found.equal.items()]
-    rows = tuple((Mark(status), catalogue[key].title, _case(*key, point)) for key, status in keys)
+    rows = tuple((Mark(status), catalogue[key].title, _case_link(*key, point)) for key, status in keys)
     return Table("cases with the same graph", ("outcome", "case", "name"), rows, shown=8)
 
 
-def _touching(found: ModelStanding, point: Point) -> Table:
+def _touch_table(found: ModelStanding, point: Point) -> Table:
     kinds: tuple[tuple[str, tuple[Touch, ...]], ...] = (
         ("touches", found.touches),
         ("may touch", found.may_touch),
@@ -119,7 +121,7 @@ def _touching(found: ModelStanding, point: Point) -> Table:
             Mark(touch.status, kind),
             touch.title,
             f"{touch.failing + 1} of {touch.beside + 1}",
-            _case(touch.case, touch.variant, point),
+            _case_link(touch.case, touch.variant, point),
         )
         for kind, touches in kinds
         for touch in touches
@@ -129,11 +131,11 @@ def _touching(found: ModelStanding, point: Point) -> Table:
     )
 
 
-def _case(case: str, variant: str, point: Point) -> Link:
+def _case_link(case: str, variant: str, point: Point) -> Link:
     return Link(case, "case", {"case": case, "variant": variant, "torch": point.torch})
 
 
-def _limits(found: ModelStanding) -> list[str]:
+def _note_limits(found: ModelStanding) -> list[str]:
     said = [found.refused] if found.refused else []
     if found.unseen:
         said.append(f"Nothing is known of {', '.join(found.unseen)}: no measured graph has it.")

@@ -47,17 +47,17 @@ def read_model(path: Path, measured: Iterable[str]) -> ModelFile:
 
 def place_model(found: onnx_ops.ModelOps, name: str, measured: Iterable[str]) -> ModelFile:
     """The same of a file that has been read."""
-    point = {"torch": _release(found, measured), "exporter": found.exporter, "opset": str(found.opset or "")}
+    point = {"torch": _find_release(found, measured), "exporter": found.exporter, "opset": str(found.opset or "")}
     return ModelFile(
         name,
         {axis: text for axis, text in point.items() if text},
         found.graph,
-        tuple(_notes(found, name)),
+        tuple(_write_notes(found, name)),
         FileVersions(found.opset, found.ir_version),
     )
 
 
-def _release(found: onnx_ops.ModelOps, measured: Iterable[str]) -> str:
+def _find_release(found: onnx_ops.ModelOps, measured: Iterable[str]) -> str:
     """The measured release that the file names; empty where it names none, or one that was not measured."""
     if not found.exporter or not found.written_by:
         return ""
@@ -68,7 +68,7 @@ def _release(found: onnx_ops.ModelOps, measured: Iterable[str]) -> str:
         return ""
 
 
-def _notes(found: onnx_ops.ModelOps, name: str) -> Iterable[str]:
+def _write_notes(found: onnx_ops.ModelOps, name: str) -> Iterable[str]:
     by = " ".join(filter(None, (found.producer, found.written_by)))
     exporter = f" with {found.exporter}" if found.exporter else ""
     written = f", written by {by}{exporter}" if by else ""

@@ -101,7 +101,7 @@ class Tally:
 
 #: what becomes of a case whose original ends as ``b`` before and as ``a`` after; older code is another case, and a
 #: workaround that is not measured there may still work
-_BECAME = f"""CASE
+_CHANGE = f"""CASE
     WHEN works(b.status) IS NULL OR works(a.status) IS NULL OR a.case_hash <> b.case_hash THEN '{Became.NOT_MEASURED}'
     WHEN works(b.status) AND NOT works(a.status) THEN '{Became.BREAKS}'
     WHEN works(a.status) AND NOT works(b.status) THEN '{Became.FIXED}'
@@ -134,7 +134,7 @@ class Moves:
     def _read(self, points: Iterable[Point]) -> None:
         new = [point for point in dict.fromkeys(points) if point not in self._at]
         if new:
-            name = self._views.keep(" UNION ALL BY NAME ".join(_at_each(new)))
+            name = self._views.keep(" UNION ALL BY NAME ".join(_write_cells_sql(new)))
             self._at |= {point: f"(SELECT * FROM {name} WHERE way = {at})" for at, point in enumerate(new)}
 
     def status(self, case: str, variant: str, at: Point) -> Status | None:
@@ -163,7 +163,7 @@ class Moves:
                 JOIN b ON b."case" = w."case" AND b.variant = w.variant
                 LEFT JOIN a ON a."case" = w."case" AND a.variant = w.variant WHERE works(b.status) GROUP BY ALL),
             said AS (SELECT DISTINCT message_id, text FROM message WHERE profile IN ({profiles}))
-            SELECT o."case", o.title, {_BECAME}, b.status, a.status, m.text, helps.variants, helps.changing,
+            SELECT o."case", o.title, {_CHANGE}, b.status, a.status, m.text, helps.variants, helps.changing,
                 coalesce(works(a.status) AND a.checker IN ({_REFUSED}), false)
             FROM original o
             LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
@@ -227,7 +227,7 @@ class Moves:
                 FROM workaround w JOIN b ON b."case" = w."case" AND b.variant = w.variant CROSS JOIN way
                 LEFT JOIN every e ON e.number = way.number AND e."case" = w."case" AND e.variant = w.variant
                 WHERE works(b.status) GROUP BY ALL)
-            SELECT way.number, {_BECAME} AS became, count(*), count(*) FILTER (helps."case" IS NULL),
+            SELECT way.number, {_CHANGE} AS became, count(*), count(*) FILTER (helps."case" IS NULL),
                 count(*) FILTER (works(a.status)), count(*) FILTER (works(b.status) IS NOT NULL)
             FROM original o CROSS JOIN way
             LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
@@ -276,7 +276,7 @@ class Moves:
         return {case: " and ".join(axes) for case, axes in (together | axes | found).items() if case in wanted}
 
 
-def _at_each(points: Sequence[Point]) -> Iterator[str]:
+def _write_cells_sql(points: Sequence[Point]) -> Iterator[str]:
     """The cells at each point as SQL, with its number as ``way``: those of one profile are read at once."""
     columns = 'way, "case", variant, status, case_hash, message_id, checker'
     for profile in dict.fromkeys(point.profile for point in points):

@@ -88,15 +88,15 @@ def of_bytes(content: bytes, name: str) -> ModelOps:
 def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
     found = _SeenOps()
     try:
-        return _walked(data, name, folder, found)
+        return _walk(data, name, folder, found)
     except (ValueError, IndexError, RecursionError) as error:
         whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
         raise BadModel(f"{name} {whole} ({error})") from error
 
 
-def _walked(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> ModelOps:
+def _walk(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> ModelOps:
     producer, written_by, opset, ir_version = "", "", None, None
-    for field, value in _fields(data):
+    for field, value in _read_fields(data):
         if field == _IR and isinstance(value, int):
             found.looks_like_onnx, ir_version = True, value
         elif field == _PRODUCER and isinstance(value, memoryview):
@@ -104,7 +104,7 @@ def _walked(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -
         elif field == _PRODUCER_VERSION and isinstance(value, memoryview):
             written_by = bytes(value[:200]).decode("utf-8", "replace")
         elif field == _OPSETS and isinstance(value, memoryview):
-            domain, version = _opset(value)
+            domain, version = _read_opset(value)
             opset = version if domain in ("", "ai.onnx") else opset
             found.by_dynamo |= domain.startswith(_DYNAMO)
         elif field == _GRAPH and isinstance(value, memoryview):
@@ -157,50 +157,50 @@ class _SeenOps:
         if depth > _DEEPEST:
             raise wire.Malformed(f"subgraphs lie more than {_DEEPEST} deep")
         self.nodes(data, _NODE, depth)
-        for field, value in _fields(data):
+        for field, value in _read_fields(data):
             if field == _INITIALIZER and isinstance(value, memoryview):
-                self.external |= _external(value)
-                self._constants |= _names(value, _TENSOR_NAME)
+                self.external |= _find_external_files(value)
+                self._constants |= _read_texts(value, _TENSOR_NAME)
             elif field in (_GRAPH_INPUT, _GRAPH_OUTPUT, _VALUE_INFO) and isinstance(value, memoryview):
-                self._value(field, value, depth)
+                self._add_value(field, value, depth)
 
-    def _value(self, field: int, data: memoryview, depth: int) -> None:
+    def _add_value(self, field: int, data: memoryview, depth: int) -> None:
         name, kind = named_type(bytes(data))
         self._types[name] = kind
         if depth == 0 and field != _VALUE_INFO:
             (self._inputs if field == _GRAPH_INPUT else self._outputs).append(name)
 
     def nodes(self, data: memoryview, number: int, depth: int) -> None:
-        for field, value in _fields(data):
+        for field, value in _read_fields(data):
             if field == number and isinstance(value, memoryview):
                 self._node(value, depth)
 
     def _node(self, data: memoryview, depth: int) -> None:
         op, domain = "", ""
         names: dict[int, list[str]] = {_INPUT: [], _OUTPUT: []}
-        for field, value in _fields(data):
+        for field, value in _read_fields(data):
             if not isinstance(value, memoryview):
                 continue
             if field in names:
-                names[field].append(self._scoped(_text(value)))
+                names[field].append(self._scope_name(_decode(value)))
             elif field == _OP_TYPE:
-                op = _text(value)
+                op = _decode(value)
             elif field == _DOMAIN:
-                domain = _text(value)
+                domain = _decode(value)
             elif field == _METADATA:
                 self.torch |= {f"aten::{name.decode()}" for name in _TORCH.findall(bytes(value))}
-                self.by_dynamo |= any(key.startswith(_DYNAMO) for key in _names(value, _KEY))
+                self.by_dynamo |= any(key.startswith(_DYNAMO) for key in _read_texts(value, _KEY))
             elif field == _ATTRIBUTE:
-                self._subgraphs(value, depth)
+                self._add_subgraphs(value, depth)
         if op:
-            self._add(op, domain, names)
+            self._add_operator(op, domain, names)
 
-    def _subgraphs(self, attribute: memoryview, depth: int) -> None:
-        for field, value in _fields(attribute):
+    def _add_subgraphs(self, attribute: memoryview, depth: int) -> None:
+        for field, value in _read_fields(attribute):
             if field in (_SUBGRAPH, _SUBGRAPHS) and isinstance(value, memoryview):
                 self.graph(value, depth + 1)
 
-    def _add(self, op: str, domain: str, names: dict[int, list[str]]) -> None:
+    def _add_operator(self, op: str, domain: str, names: dict[int, list[str]]) -> None:
         own = domain in ("", "ai.onnx")
         if own:
             self.onnx.add(op)
@@ -209,7 +209,7 @@ class _SeenOps:
         else:
             self._nodes.append((op if own else f"{domain}::{op}", names[_INPUT], names[_OUTPUT]))
 
-    def _scoped(self, name: str) -> str:
+    def _scope_name(self, name: str) -> str:
         """The values of a function have names of their own."""
         return f"{self.functions}:{name}" if name and self.functions else name
 
@@ -219,19 +219,19 @@ def _node(op: str, inputs: list[str], outputs: list[str], constants: set[str]) -
     return Node(op, read, tuple(filter(None, outputs)), sum(name in constants for name in inputs))
 
 
-def _text(data: memoryview) -> str:
+def _decode(data: memoryview) -> str:
     return bytes(data).decode("utf-8", "replace")
 
 
-def _names(data: memoryview, number: int) -> set[str]:
+def _read_texts(data: memoryview, number: int) -> set[str]:
     """The texts of a field."""
-    found = (value for field, value in _fields(data) if field == number and isinstance(value, memoryview))
-    return {_text(value) for value in found}
+    found = (value for field, value in _read_fields(data) if field == number and isinstance(value, memoryview))
+    return {_decode(value) for value in found}
 
 
-def _opset(data: memoryview) -> tuple[str, int]:
+def _read_opset(data: memoryview) -> tuple[str, int]:
     domain, version = "", 0
-    for field, value in _fields(data):
+    for field, value in _read_fields(data):
         if field == _KEY and isinstance(value, memoryview):
             domain = bytes(value).decode("utf-8", "replace")
         elif field == _VALUE and isinstance(value, int):
@@ -239,18 +239,18 @@ def _opset(data: memoryview) -> tuple[str, int]:
     return domain, version
 
 
-def _external(data: memoryview) -> set[str]:
+def _find_external_files(data: memoryview) -> set[str]:
     """Names of the files that hold a tensor's values."""
     found = set()
-    for field, value in _fields(data):
+    for field, value in _read_fields(data):
         if field == _EXTERNAL_DATA and isinstance(value, memoryview):
-            pair = dict(_fields(value))
+            pair = dict(_read_fields(value))
             key, name = pair.get(_KEY), pair.get(_VALUE)
             if isinstance(key, memoryview) and isinstance(name, memoryview) and bytes(key) == b"location":
                 found.add(bytes(name).decode("utf-8", "replace"))
     return found
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+def _read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Number and value of each field of a message: whole numbers, or bytes that are not copied."""
     return ((number, value) for number, kind, value in wire.fields(data) if kind in (wire.VARINT, wire.BYTES))

@@ -51,7 +51,7 @@ def operators(dataset: Dataset, asked: OperatorFilters) -> Answer:
     samples = Samples.of(dataset)
     torch = samples.release(asked.torch)
     exporters = tuple(name for name in EXPORTERS if name in asked.exporters) or EXPORTERS
-    taken = _condition(samples, asked)
+    taken = _filter_sql(samples, asked)
     rows = [
         at
         for row in read_sampled(samples.views, f"torch = $1 AND form IS NULL AND {taken}", [torch])
@@ -64,27 +64,31 @@ def operators(dataset: Dataset, asked: OperatorFilters) -> Answer:
         lines = {
             key: line for key, line in lines.items() if any(row.statuses & asked.statuses for row in line.values())
         }
-    used = _used(samples.operators)
+    used = _read_usage(samples.operators)
     order = sorted(lines, key=lambda key: (all(row.opsets for row in lines[key].values()), -used.get(key[0], 0), key))
-    works = _works(samples, torch, taken, asked.opset)
+    works = _read_passing(samples, torch, taken, asked.opset)
     rules = registered(dataset, torch)
-    made = tuple(_row({name: lines[key].get(name) for name in exporters}, key, works, rules) for key in order)
+    made = tuple(_build_row({name: lines[key].get(name) for name in exporters}, key, works, rules) for key in order)
     calls = [call_text(torch, name) for name in exporters]
     more_columns = tuple(f"{call} {what}" for call in calls for what in ("since", "registered"))
     tables = (
         Table("", ("operator", "dtype", *calls, "error", *more_columns), made, _SHOWN, folded=more_columns),
-        _broken(samples, torch, taken, exporters),
-        *((_shares(works, exporters, used, torch), _others(samples)) if not (asked.ops or asked.statuses) else ()),
+        _broken_table(samples, torch, taken, exporters),
+        *(
+            (_share_table(works, exporters, used, torch), _unsampled_table(samples))
+            if not (asked.ops or asked.statuses)
+            else ()
+        ),
     )
     return Answer(
-        _verdict(torch, asked, rows, made, exporters),
+        _choose_verdict(torch, asked, rows, made, exporters),
         AnswerOutcome.LISTED if made else AnswerOutcome.NOT_MEASURED,
         tables,
         more="op NAME tells more of one; --status, --dtype, --opset, --exporter narrow; --all: every line.",
     )
 
 
-def _condition(samples: Samples, asked: OperatorFilters) -> str:
+def _filter_sql(samples: Samples, asked: OperatorFilters) -> str:
     """The operators and dtypes that are asked about, as SQL. Raises :class:`UnknownName`."""
     conditions = ["true"]
     if asked.ops:
@@ -97,7 +101,7 @@ def _condition(samples: Samples, asked: OperatorFilters) -> str:
     return " AND ".join(conditions)
 
 
-def _used(ops: Collection[str]) -> dict[str, int]:
+def _read_usage(ops: Collection[str]) -> dict[str, int]:
     """How many of some models call each operator (benchmarks/models/count_operators.py)."""
     file = homes.find().cases / OPERATORS / "used.json"
     models = json.loads(file.read_text(encoding="utf-8"))["operators"] if file.is_file() else {}
@@ -109,7 +113,7 @@ def _used(ops: Collection[str]) -> dict[str, int]:
     }
 
 
-def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> Works:
+def _read_passing(samples: Samples, torch: str, taken: str, opset: int | None) -> Works:
     """By operator, dtype and exporter: in which releases up to one all samples pass at some opset, oldest first."""
     rows = samples.views.fetch(
         f"""SELECT op, dtype, exporter, torch, bool_or(works(status)), any_value(hash(arguments))
@@ -125,7 +129,7 @@ def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> Works
     return found
 
 
-def _row(
+def _build_row(
     line: Mapping[str, Sampled | None],
     key: tuple[str, str],
     works: Works,
@@ -143,7 +147,7 @@ def _row(
     return (Link(op, "op", {"op": op}), dtype, *marks, error, *more)
 
 
-def _verdict(
+def _choose_verdict(
     torch: str, asked: OperatorFilters, rows: Sequence[Sampled], made: Sequence[object], exporters: Sequence[str]
 ) -> str:
     where = f"torch {torch}" if asked.opset is None else f"torch {torch}, opset {asked.opset}"
@@ -161,7 +165,7 @@ def _verdict(
     return f"At {where} {', '.join(counts)}."
 
 
-def _broken(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) -> Table:
+def _broken_table(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) -> Table:
     """The same samples that pass at an opset in the release before, and do not now."""
     before = samples.releases[samples.releases.index(torch) - 1] if torch != samples.releases[0] else ""
     rows = samples.views.fetch(
@@ -183,7 +187,7 @@ def _broken(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) 
     return Table(f"worked at torch {before}", ("operator", "dtype", "call", "opset", "error"), made, shown=6)
 
 
-def _shares(
+def _share_table(
     works: Works,
     exporters: Sequence[str],
     used: Mapping[str, int],
@@ -207,7 +211,7 @@ def _shares(
     return Table("operators that work", columns, rows, shown=4, axis="torch", heads=2)
 
 
-def _others(samples: Samples) -> Table:
+def _unsampled_table(samples: Samples) -> Table:
     """The operators of documented cases that have no samples, with the number of these cases."""
     counted = Counter(op for _, _, ops, _ in samples.documented for op in dict.fromkeys(ops))
     made = tuple((Link(op, "op", {"op": op}), counted[op]) for op in sorted(counted) if not samples.called(op))

@@ -44,15 +44,15 @@ class Pattern:
     @cached_property
     def before(self) -> Mapping[int, frozenset[int]]:
         """By node: those it reads from."""
-        return _joined((after, before) for before, after in self.edges)
+        return _group_pairs((after, before) for before, after in self.edges)
 
     @cached_property
     def after(self) -> Mapping[int, frozenset[int]]:
         """By node: those that read from it."""
-        return _joined(self.edges)
+        return _group_pairs(self.edges)
 
 
-def _joined(pairs: Iterable[tuple[int, int]]) -> Mapping[int, frozenset[int]]:
+def _group_pairs(pairs: Iterable[tuple[int, int]]) -> Mapping[int, frozenset[int]]:
     found: dict[int, set[int]] = defaultdict(set)
     for one, other in pairs:
         found[one].add(other)
@@ -67,10 +67,10 @@ def pattern(graph: Graph) -> Pattern:
         frozenset(
             (writers[name], place) for place, node in enumerate(graph.nodes) for name in node.inputs if name in writers
         ),
-        tuple(_types_read(graph.types, node.inputs) for node in graph.nodes),
+        tuple(_read_types(graph.types, node.inputs) for node in graph.nodes),
         tuple(len(node.inputs) for node in graph.nodes),
-        any(not size.isdigit() for name in graph.inputs for size in _sizes(graph.types.get(name, ""))),
-        _shape(graph),
+        any(not size.isdigit() for name in graph.inputs for size in _axis_sizes(graph.types.get(name, ""))),
+        _describe_shape(graph),
     )
 
 
@@ -79,7 +79,7 @@ def value_pattern(graph: Graph) -> Pattern:
 
     Whether an operand is computed or constant makes no difference to it, nor whether an axis varies.
     """
-    sized = _of_sizes(graph)
+    sized = _find_size_values(graph)
     nodes: list[Node] = []
     edges: set[tuple[int, int]] = set()
     writers: dict[str, frozenset[int]] = {}
@@ -92,12 +92,12 @@ def value_pattern(graph: Graph) -> Pattern:
             before = frozenset({len(nodes)})
             nodes.append(node)
         writers |= dict.fromkeys(node.outputs, before)
-    known = _with_types_kept(graph)
-    types = tuple(_types_read(known, filter(known.get, node.inputs)) for node in nodes)
+    known = _infer_types(graph)
+    types = tuple(_read_types(known, filter(known.get, node.inputs)) for node in nodes)
     return Pattern(tuple(node.op for node in nodes), frozenset(edges), types, (0,) * len(nodes), False, ())
 
 
-def _with_types_kept(graph: Graph) -> dict[str, str]:
+def _infer_types(graph: Graph) -> dict[str, str]:
     """The types that the file says, and those that follow: some exporters write none within a graph."""
     known = dict(graph.types)
     for node in graph.nodes:
@@ -106,7 +106,7 @@ def _with_types_kept(graph: Graph) -> dict[str, str]:
     return known
 
 
-def _of_sizes(graph: Graph) -> set[str]:
+def _find_size_values(graph: Graph) -> set[str]:
     """The values that follow from sizes and constants alone."""
     found: set[str] = set()
     for node in graph.nodes:
@@ -115,18 +115,18 @@ def _of_sizes(graph: Graph) -> set[str]:
     return found
 
 
-def _types_read(types: Mapping[str, str], inputs: Iterable[str]) -> frozenset[str]:
+def _read_types(types: Mapping[str, str], inputs: Iterable[str]) -> frozenset[str]:
     """The element types that a node reads; none where one of them is not known."""
     found = [types.get(name, "").partition("[")[0] for name in inputs]
     return frozenset(found) if all(found) else frozenset()
 
 
-def _sizes(kind: str) -> list[str]:
+def _axis_sizes(kind: str) -> list[str]:
     inner = kind.partition("[")[2].removesuffix("]")
     return inner.split(",") if inner else []
 
 
-def _shape(graph: Graph) -> tuple[object, ...]:
+def _describe_shape(graph: Graph) -> tuple[object, ...]:
     """The same for graphs that differ in the names of values and axes alone."""
     numbers: dict[str, int] = {}
 
@@ -134,7 +134,9 @@ def _shape(graph: Graph) -> tuple[object, ...]:
         return tuple(numbers.setdefault(name, len(numbers)) for name in names)
 
     kinds = [graph.types.get(name, "") for name in graph.inputs]
-    inputs = [(kind.partition("[")[0], *(size if size.isdigit() else "?" for size in _sizes(kind))) for kind in kinds]
+    inputs = [
+        (kind.partition("[")[0], *(size if size.isdigit() else "?" for size in _axis_sizes(kind))) for kind in kinds
+    ]
     places = number(graph.inputs)
     nodes = [(node.op, number(node.inputs), number(node.outputs), node.constants) for node in graph.nodes]
     return (places, *inputs, *nodes, number(graph.outputs))
@@ -154,14 +156,14 @@ class _Search:
 
     def __init__(self, part: Pattern, whole: Pattern) -> None:
         self._part, self._whole = part, whole
-        self._order = _order(part, whole)
+        self._order_nodes = _order_nodes(part, whole)
         self._placed: dict[int, int] = {}
         self._tried = 0
 
     def found(self) -> bool:
-        if len(self._placed) == len(self._order):
+        if len(self._placed) == len(self._order_nodes):
             return True
-        node = self._order[len(self._placed)]
+        node = self._order_nodes[len(self._placed)]
         for place in self._candidates(node):
             self._tried += 1
             if self._tried > _MOST_TRIED:
@@ -195,7 +197,7 @@ class _Search:
         return not wanted or not there or bool(wanted & there)
 
 
-def _order(part: Pattern, whole: Pattern) -> list[int]:
+def _order_nodes(part: Pattern, whole: Pattern) -> list[int]:
     """The nodes of a pattern: those with the fewest places first, and joined ones behind each other."""
     rank = {node: (len(whole.places[op]), node) for node, op in enumerate(part.ops)}
     left, order, beside = set(rank), [], set[int]()

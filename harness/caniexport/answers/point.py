@@ -144,7 +144,7 @@ class Points:
         notes: list[str] = []
         torch, other = versions.resolve_told(asked.get("torch") or "latest", self.releases)
         notes += [other] * bool(other)
-        profile = self._profile(torch, asked, notes)
+        profile = self._choose_profile(torch, asked, notes)
         if self.views.include(profile):
             self._read()
         if "profile" in asked and (profile, torch) not in self._own:
@@ -152,8 +152,8 @@ class Points:
         own = self._own.get((profile, torch)) or self._own.get((NEWEST, torch)) or (Exporter.TRACE.value, None)
         named = {axis: asked[axis] for axis in ("exporter", "opset") if asked.get(axis, "default") != "default"}
         exporter = require_exporter(named["exporter"], named=True) if "exporter" in named else own[0]
-        opset = self._opset(profile, torch, exporter, named.get("opset"), notes) if named else own[1]
-        on = self._runtime(torch, asked, notes)
+        opset = self._choose_opset(profile, torch, exporter, named.get("opset"), notes) if named else own[1]
+        on = self._choose_runtime(torch, asked, notes)
         return Point(torch, exporter, opset, own, not named, profile, on), notes
 
     def at(self, torch: str, like: Point) -> Point:
@@ -163,26 +163,26 @@ class Points:
 
     def kept(self, before: Point, target: Point) -> Point:
         """The target called as before: with the same exporter, at the same opset where it takes that."""
-        taken = self._taken(target, before.exporter)
-        opset = before.opset if before.opset in taken else self._own_of(target, before.exporter)
+        taken = self._list_opsets(target, before.exporter)
+        opset = before.opset if before.opset in taken else self._default_opset(target, before.exporter)
         return replace(target, exporter=before.exporter, opset=opset, is_default=False)
 
     def others(self, target: Point) -> list[Point]:
         """The target called with each exporter by its name, at its own opset and at the newest that it takes."""
         found = []
         for exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value):
-            taken = self._taken(target, exporter)
-            opsets = dict.fromkeys((self._own_of(target, exporter), max(taken, default=None)))
+            taken = self._list_opsets(target, exporter)
+            opsets = dict.fromkeys((self._default_opset(target, exporter), max(taken, default=None)))
             found += [replace(target, exporter=exporter, opset=opset, is_default=False) for opset in opsets if opset]
         return found
 
-    def _taken(self, point: Point, exporter: str) -> set[int]:
+    def _list_opsets(self, point: Point, exporter: str) -> set[int]:
         return self._calls.get((point.profile, point.torch, exporter), set())
 
-    def _own_of(self, point: Point, exporter: str) -> int | None:
+    def _default_opset(self, point: Point, exporter: str) -> int | None:
         return self._own_opset.get((point.profile, point.torch, exporter))
 
-    def _opset(self, profile: str, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:
+    def _choose_opset(self, profile: str, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:
         if asked is None:
             return self._own_opset.get((profile, torch, exporter))
         if not asked.isdigit():
@@ -193,7 +193,7 @@ class Points:
             notes.append(f"{who} takes opset {versions.opset_text(taken)}" if taken else f"{who} was not measured")
         return int(asked)
 
-    def _profile(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> str:
+    def _choose_profile(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> str:
         """The profile that is named, or whose packages are most like those that are."""
         wanted = helpers_of({name: asked[name] for name in HELPERS if name in asked})
         if "profile" in asked:
@@ -208,7 +208,7 @@ class Points:
         notes += [f"not measured with {', '.join(others)}"] if others else []
         return found.profile
 
-    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> On | None:
+    def _choose_runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> On | None:
         text, provider = asked.get("runtime", ""), asked.get("provider")
         text = "" if text == "default" else text
         if not text and provider in (None, _CPU):
@@ -253,14 +253,14 @@ def parse(text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for part in filter(None, (item.strip() for item in text.split(","))):
-        axis, value = _part(part)
+        axis, value = _parse_part(part)
         if axis in found:
             raise UnknownName(f"{text!r}: {axis} is given twice")
         found[axis] = value
     return found
 
 
-def _part(part: str) -> tuple[str, str]:
+def _parse_part(part: str) -> tuple[str, str]:
     axis, equals, value = (item.strip() for item in part.partition("="))
     if not equals:
         axis, value = "torch", _TORCH_NAME.sub("", part)

@@ -27,7 +27,7 @@ ON_CPU = frozenset({"cpu", "none", None})
 #: what is not an exported file
 _NO_FILES = (probes.CORPUS, node_tests.CORPUS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")
-_ENDS = ("stage", "status", "message_id", "facts")
+_OUTCOME_COLUMNS = ("stage", "status", "message_id", "facts")
 _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
 #: cases that are named
 _CASES = 4
@@ -104,7 +104,7 @@ _Of = tuple[str, str, str, str]
 
 
 @dataclass
-class _Gathered:
+class _ProviderTally:
     ends: Counter[ProviderEnd] = field(default_factory=Counter)
     ran: dict[str, str] = field(default_factory=dict)
     left: dict[str, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
@@ -118,9 +118,9 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
     """
     found = _gather(dataset, {"provider": (provider,)}, corpus)
     ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
-    operators = _operators(dataset, ran, corpus)
+    operators = _read_operators(dataset, ran, corpus)
     return [
-        ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
+        ProviderRuns(*of, dict(gathered.ends), _rank_operators(gathered, operators), _list_cases(gathered))
         for of, gathered in sorted(found.items(), key=lambda item: versions.parse(item[0][1] or "0"), reverse=True)
     ]
 
@@ -130,9 +130,9 @@ def place_of(runtime: str, version: str, provider: str, device: str) -> str:
     return f"{runtime} {version} on {provider}" + (f" ({device})" if device not in ("", "cpu") else "")
 
 
-def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _Gathered]:
+def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _ProviderTally]:
     """By runtime, version, provider and devices: how each file ended; one that ran on several devices counts once."""
-    rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
+    rows = dataset.run_groups((*_COLUMNS, *_OUTCOME_COLUMNS), {}, where)
     rows = [
         row
         for row in rows
@@ -143,8 +143,8 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
     devices: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for name, version, provider, device, *_ in rows:
         devices[name, version or "", provider].add(device or "")
-    found: dict[_Of, _Gathered] = defaultdict(_Gathered)
-    for row, end in _once_each(rows):
+    found: dict[_Of, _ProviderTally] = defaultdict(_ProviderTally)
+    for row, end in _choose_devices(rows):
         name, version, provider, _, _, case, variant, bundle, _, status, message, facts = row
         of = (name, version or "", provider)
         gathered, text = found[*of, ", ".join(sorted(devices[of]))], texts.get(message or "", "")
@@ -153,19 +153,19 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
             gathered.ran[bundle] = variant
         if end in _APART:
             # of what the CPU provider says the stage and the exception's name are left out
-            own = _cpu(facts).get("signature", "").split("|", 2)[-1]
+            own = _read_cpu_fact(facts).get("signature", "").split("|", 2)[-1]
             gathered.apart[case, variant, end].append(own if end is ProviderEnd.ONLY else text)
-        for operator, nodes in _left(text):
+        for operator, nodes in _read_left_operators(text):
             gathered.left[operator][bundle] = case, nodes
     return found
 
 
-def _once_each(rows: Sequence[Any]) -> list[tuple[Any, ProviderEnd]]:
+def _choose_devices(rows: Sequence[Any]) -> list[tuple[Any, ProviderEnd]]:
     """The rows with their ends, of each file those of one device: of one where it is worse than on the CPU, if any."""
     ended = []
     chosen: dict[tuple[Any, ...], tuple[str, bool]] = {}
     for row in rows:
-        end = _end(row[8], row[9], _cpu(row[11]).get("status") in WORKS)
+        end = _classify(row[8], row[9], _read_cpu_fact(row[11]).get("status") in WORKS)
         file, is_worse = (*row[:3], *row[5:8]), end in (ProviderEnd.VALUES, ProviderEnd.FAILS)
         if file not in chosen or (is_worse and not chosen[file][1]):
             chosen[file] = (row[3], is_worse)
@@ -173,7 +173,7 @@ def _once_each(rows: Sequence[Any]) -> list[tuple[Any, ProviderEnd]]:
     return [(row, end) for row, end, file in ended if row[3] == chosen[file][0]]
 
 
-def _cpu(facts: str | None) -> dict[str, str]:
+def _read_cpu_fact(facts: str | None) -> dict[str, str]:
     """What a row says of the CPU's provider."""
     said: dict[str, str] = json.loads(facts or "{}").get("cpu", {})
     return said
@@ -184,7 +184,7 @@ def elsewhere(dataset: Dataset) -> list[str]:
     return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - ON_CPU)
 
 
-def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
+def _classify(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
     if stage == Stage.PLACE and status == Status.UNSUPPORTED:
         return ProviderEnd.ABSENT
     if status in WORKS:
@@ -196,7 +196,7 @@ def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
     return ProviderEnd.VALUES if stage == Stage.COMPARE else ProviderEnd.FAILS
 
 
-def _left(text: str) -> Iterable[tuple[str, int]]:
+def _read_left_operators(text: str) -> Iterable[tuple[str, int]]:
     """The operators that a row's text says are on the CPU, with how many nodes: ``Gather*2, Relu``."""
     for words in _LEFT.findall(text):
         for word in words.split(", "):
@@ -204,7 +204,7 @@ def _left(text: str) -> Iterable[tuple[str, int]]:
             yield operator.strip(), int(count) if count.isdigit() else 1
 
 
-def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:
+def _read_operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:
     """The operators of files: as their cells have them, or that which the variant of a node test names."""
     if corpus:
         return {bundle: frozenset({node_tests.about(form).operator}) for bundle, form in variants.items()}
@@ -212,7 +212,7 @@ def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> di
     return {bundle: frozenset(part.partition("*")[0] for part in (ops or "").split()) for bundle, ops in rows}
 
 
-def _ranked(gathered: _Gathered, operators: Mapping[str, frozenset[str]]) -> tuple[LeftOperator, ...]:
+def _rank_operators(gathered: _ProviderTally, operators: Mapping[str, frozenset[str]]) -> tuple[LeftOperator, ...]:
     having = Counter(name for bundle in gathered.ran for name in operators.get(bundle, ()))
     found = []
     for operator, files in gathered.left.items():
@@ -223,7 +223,7 @@ def _ranked(gathered: _Gathered, operators: Mapping[str, frozenset[str]]) -> tup
     return tuple(sorted(found, key=lambda item: (-item.files, item.operator)))
 
 
-def _differing(gathered: _Gathered) -> tuple[ProviderCase, ...]:
+def _list_cases(gathered: _ProviderTally) -> tuple[ProviderCase, ...]:
     found = [
         ProviderCase(*place, len(texts), Counter(texts).most_common(1)[0][0]) for place, texts in gathered.apart.items()
     ]

@@ -61,7 +61,7 @@ def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
         if not (is_test and node_tests.about(test or "").mark):
             files[tuple(key)].append((stage, status, signature, count, held, apart, local))
     keys = sorted({*limits, *files}, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3]))
-    lines = [_line(key, files[key], *limits.get(key, (None, None, False))) for key in keys]
+    lines = [_make_line(key, files[key], *limits.get(key, (None, None, False))) for key in keys]
     return [line for line in lines if line.bundles] if corpus else lines
 
 
@@ -78,7 +78,7 @@ _COUNTED = f"""SELECT {_KEY}, {{test}}, stage, status, signature, count("case"),
     FROM replays WHERE profile = $1 AND (corpus IS NULL OR list_contains($2, corpus) = $3) GROUP BY ALL"""
 
 
-def _line(
+def _make_line(
     key: tuple[str, ...], rows: list[tuple[Any, ...]], opset: int | None, ir: int | None, local: bool
 ) -> RuntimeLine:
     statuses: Counter[str] = Counter()
@@ -108,20 +108,20 @@ def runtime_releases(dataset: Dataset, names: Sequence[str] = (), corpus: str = 
     """What each release of a runtime takes, and how the exported files (or ONNX's own node tests) end on it."""
     lines = runtimes(dataset, corpus)
     taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
-    lines = _ordered(line for line in lines if not names or line.runtime in taken)
+    lines = _sort_lines(line for line in lines if not names or line.runtime in taken)
     if not lines:
         said = "Not measured: no file has been run by a further runtime."
-        return Answer(said, AnswerOutcome.NOT_MEASURED, (_contributed(dataset),))
+        return Answer(said, AnswerOutcome.NOT_MEASURED, (_contributed_table(dataset),))
     newest = lines[0]
     what = "node tests" if corpus else "exported files"
     limits = f" and takes opset {newest.max_opset}, IR version {newest.max_ir} at most" if newest.max_opset else ""
-    share = _share(newest)
+    share = _pass_share(newest)
     verdict = f"{newest.runtime} {newest.version} runs {share.works} of {share.measured} {what}{limits}."
     columns = ("runtime", "on", "opset", "IR", "pass", "wrong", "not loaded", "later", "lost", *_FOLDED)
     return Answer(
         verdict,
         AnswerOutcome.LISTED,
-        (Table("", columns, tuple(map(_row_of, lines)), _SHOWN, folded=_FOLDED), _contributed(dataset)),
+        (Table("", columns, tuple(map(_make_row, lines)), _SHOWN, folded=_FOLDED), _contributed_table(dataset)),
         (
             "opset, IR: the highest whose probe runs. Not loaded: refused, as too new or without a kernel.",
             "Later: an error when it runs. Lost: crash, timeout, out of memory.",
@@ -130,21 +130,21 @@ def runtime_releases(dataset: Dataset, names: Sequence[str] = (), corpus: str = 
     )
 
 
-def _ordered(lines: Iterable[RuntimeLine]) -> list[RuntimeLine]:
+def _sort_lines(lines: Iterable[RuntimeLine]) -> list[RuntimeLine]:
     """What is installed beside torch first, of each the newest first."""
     newest = sorted(lines, key=lambda line: versions.parse(line.version or "0"), reverse=True)
     return sorted(newest, key=lambda line: (line.runtime != "onnxruntime", line.runtime, line.provider != "cpu"))
 
 
-def _share(line: RuntimeLine) -> Share:
+def _pass_share(line: RuntimeLine) -> Share:
     return Share(sum(line.statuses.get(status.value, 0) for status in WORKS), line.bundles)
 
 
-def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
+def _make_row(line: RuntimeLine) -> tuple[Cell, ...]:
     refused = sum(line.refusals.values())
     wrong = line.statuses.get("mismatch", 0)
     lost = sum(line.statuses.get(name, 0) for name in ("crash", "timeout", "oom"))
-    later = max(0, line.bundles - _share(line).works - refused - wrong - lost)
+    later = max(0, line.bundles - _pass_share(line).works - refused - wrong - lost)
     why = max(line.refusals, key=line.refusals.__getitem__, default="")
     on = line.provider + (f" ({line.device})" if line.device not in ("", "cpu") else "")
     return (
@@ -153,7 +153,7 @@ def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
             on,
             line.max_opset,
             line.max_ir,
-            _share(line),
+            _pass_share(line),
             wrong,
             refused,
             later,
@@ -165,7 +165,7 @@ def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
     )
 
 
-def _contributed(dataset: Dataset) -> Table:
+def _contributed_table(dataset: Dataset) -> Table:
     """Runs that others handed in, the newest first, and whether their rows are used."""
     rows: list[tuple[Cell, ...]] = []
     runs = [run for run in dataset.records("environments") if run["contributor"]]

@@ -91,7 +91,7 @@ class Sampled(NamedTuple):
         return self._replace(ends=ends) if ends else None
 
 
-def _ended(end: Mapping[str, Any]) -> Ended:
+def _read_outcome(end: Mapping[str, Any]) -> Ended:
     return Ended(end["opset"], Status(end["status"]), end["passing"], end["samples"])
 
 
@@ -120,7 +120,7 @@ def read_sampled(views: Views, where: str, values: Sequence[object] = ()) -> lis
         values,
     )
     return [
-        Sampled(op, dtype, form, exporter, torch, tuple(map(_ended, ends)), error, given)
+        Sampled(op, dtype, form, exporter, torch, tuple(map(_read_outcome, ends)), error, given)
         for op, dtype, form, exporter, torch, ends, error, given in rows
     ]
 
@@ -215,8 +215,8 @@ class Samples:
 
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""
-        called = _letters(name.rpartition(".")[2].rpartition("::")[2])
-        return op not in self._newest, called not in map(_letters, (*op.split("."), _base(op))), is_inner(op)
+        called = _fold_name(name.rpartition(".")[2].rpartition("::")[2])
+        return op not in self._newest, called not in map(_fold_name, (*op.split("."), _base_name(op))), is_inner(op)
 
     @cached_property
     def _by_onnx(self) -> dict[str, list[str]]:
@@ -273,12 +273,12 @@ def samples_table(dataset: Dataset, ops: Sequence[str], points: Sequence[Point])
     for op in ops:
         ends = samples_end(dataset, op, points)
         if any(ends):
-            rows.append((op, *map(_cell, ends)))
+            rows.append((op, *map(_outcome_cell, ends)))
     columns = ("operator samples", *(f"{point.torch} {point.call}" for point in points))
     return Table("", columns, tuple(rows))
 
 
-def _cell(end: Ended | None) -> Cell:
+def _outcome_cell(end: Ended | None) -> Cell:
     if end is None:
         return Mark(Status.NOT_RUN, "not measured")
     return Mark(end.status, f"{end.passing} of {end.samples} pass")
@@ -299,19 +299,19 @@ def is_inner(op: str) -> bool:
     return any(part.startswith(("_", "native_")) for part in op.split("."))
 
 
-def _letters(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-def _base(op: str) -> str:
+def _base_name(op: str) -> str:
     """The operator's own name: without its part of torch and the name of its test."""
     part, _, rest = op.rpartition(".")
     if not part:
         return op
-    return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base(part)
+    return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base_name(part)
 
 
 @lru_cache(maxsize=8192)
 def name_keys(op: str) -> frozenset[str]:
     """The keys of an operator's name, with and without that of its test."""
-    return frozenset({operator_key(op), operator_key(_base(op))})
+    return frozenset({operator_key(op), operator_key(_base_name(op))})

@@ -43,7 +43,7 @@ def select(dataset: Dataset, filters: Filters) -> CaseSelection:
     known = Inventory.of(dataset)
     found = {text for asked in filters.torch if asked != "all" for text in versions.resolve_each(asked, known.torch)}
     torch = tuple(text for text in known.torch if not found or text in found)
-    catalogue = _narrow(known, filters)
+    catalogue = _select_variants(known, filters)
     narrowed = len(catalogue) < len(known.catalogue)
     where: dict[str, Collection[Any]] = {
         "case": {case for case, _ in catalogue} if narrowed else (),
@@ -57,24 +57,24 @@ def select(dataset: Dataset, filters: Filters) -> CaseSelection:
     return CaseSelection(filters, catalogue, torch, require_statuses(filters.statuses), taken)
 
 
-def _narrow(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:
+def _select_variants(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:
     """The catalogue's variants that the filters on case, variant, theme and op take."""
-    taken = _of_cases(known, filters.cases)
+    taken = _select_cases(known, filters.cases)
     if filters.variants:
         variants = dict.fromkeys([PLAIN, *(variant for _, variant in taken)])
         found = names.require_all("variant", filters.variants, variants)
         taken = {key: entry for key, entry in taken.items() if key[1] in found}
-    taken = _of_themes(known, taken, filters.themes)
+    taken = _select_themes(known, taken, filters.themes)
     keys = operator_keys(known.ops)
     for op in filters.ops:
         if operator_key(op) not in keys:
             if _is_operator(op, known):
-                raise UnknownName(f"op {op!r}: no case of the corpus is about it ({_who_knows(op, known)})")
+                raise UnknownName(f"op {op!r}: no case of the corpus is about it ({_suggest_commands(op, known)})")
             raise names.unknown("op", op, spellings(known.ops))
-    return _of_ops(taken, filters.ops)
+    return _select_ops(taken, filters.ops)
 
 
-def _of_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+def _select_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
     """What ``CASE``, ``CASE/VARIANT`` and globs mean; every documented variant where nothing is asked for."""
     if not asked:
         return {key: entry for key, entry in known.catalogue.items() if entry.corpus != CANARY}
@@ -91,14 +91,16 @@ def _of_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntr
     return {key: entry for key, entry in known.catalogue.items() if key in found}
 
 
-def _of_themes(known: Inventory, taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+def _select_themes(
+    known: Inventory, taken: dict[Key, CatalogueEntry], asked: Sequence[str]
+) -> dict[Key, CatalogueEntry]:
     if not asked:
         return taken
     found = names.require_all("theme", asked, dict.fromkeys(entry.theme for entry in known.catalogue.values()))
     return {key: entry for key, entry in taken.items() if entry.theme in found}
 
 
-def _of_ops(taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+def _select_ops(taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
     wanted = operator_keys(asked)
     return {key: entry for key, entry in taken.items() if not wanted or wanted & operator_keys(entry.ops)}
 
@@ -124,10 +126,10 @@ def refuse_uncovered(text: str, known: Inventory) -> None:
     """Raises :class:`UnknownName` for an operator that no case is about, with who else knows of it."""
     if _is_operator(text, known):
         said = f"{text!r} is no case, and an operator that no case of the corpus is about"
-        raise UnknownName(f"{said} ({_who_knows(text, known)})")
+        raise UnknownName(f"{said} ({_suggest_commands(text, known)})")
 
 
-def _who_knows(name: str, known: Inventory) -> str:
+def _suggest_commands(name: str, known: Inventory) -> str:
     samples = f"`caniexport op {name}`: its operator samples; " if Samples.of(known.dataset).called(name) else ""
     return f"{samples}`caniexport check`: a model of your own"
 
@@ -173,8 +175,8 @@ def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), o
     for op in uncovered:
         if not _is_operator(op, known):
             raise names.unknown("op", op, spellings(known.ops))
-    taken = _of_themes(known, _of_cases(known, [text.partition("/")[0] for text in cases]), themes)
-    return Scope(frozenset(case for case, _ in _of_ops(taken, ops)), tuple(ops), uncovered)
+    taken = _select_themes(known, _select_cases(known, [text.partition("/")[0] for text in cases]), themes)
+    return Scope(frozenset(case for case, _ in _select_ops(taken, ops)), tuple(ops), uncovered)
 
 
 def require_cases(found: Scope) -> None:

@@ -116,7 +116,7 @@ class FullText:
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
         columns = "is_case UNINDEXED, name, title, operators, notes, messages"
         self._index.execute(f"CREATE VIRTUAL TABLE text USING fts5({columns}, tokenize='porter unicode61')")
-        self._index.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)", _documents(dataset))
+        self._index.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)", _list_documents(dataset))
 
     def find(self, words: str, *, every: bool = True) -> tuple[Hit, ...]:
         """The hits with every one of the words, or with any of them, best first."""
@@ -180,7 +180,7 @@ def find_cases(dataset: Dataset, index: FullText, text: str) -> tuple[str, ...]:
         return tuple(hit.case for hit in index.find(text) if hit.case)
 
 
-def _documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str]]:
+def _list_documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str]]:
     """One for each documented case, and for each operator that only torch's operator samples cover."""
     known = Inventory.of(dataset)
     messages, notes = dict(known.views.fetch(_MESSAGES, [dataset.profile])), defaultdict(list)

@@ -32,7 +32,7 @@ _TOUCHES, _MAY = 0.5, 0.2
 #: measured cases that join operators as a model does, from which on no failure among them is an answer
 ENOUGH = 5
 #: fixes that are no other model: their files are written at another place than the one asked for
-_ELSEWHERE = {
+_OTHER_POINT = {
     kind.value for kind in (FixKind.EXPORT_OPTION, FixKind.RAISE_OPSET, FixKind.RUNTIME_OPTION, FixKind.VERSION_UPGRADE)
 }
 
@@ -148,43 +148,43 @@ class TouchJudge:
         failing = {case for (case, _), status in measured.items() if not works(status)}
         calls = failing_by_call(self._known.views, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
-        if refused := self._refused(target):
+        if refused := self._find_refusal(target):
             standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
             return replace(standing, failing=sum(not works(status) for status in measured.values()))
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
         if measured and not equal and not any(map(works, measured.values())):
             return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
-        found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
-        touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
-        may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
-        inside = self._joined(measured)
+        found = [self._judge_touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
+        touches = _rank_touches(touch for touch in found if touch.share >= _TOUCHES)
+        may = _rank_touches(touch for touch in found if _MAY <= touch.share < _TOUCHES)
+        inside = self._find_joined(measured)
         return ModelStanding(
-            _word(list(equal.values()), touches, may, len(measured), len(inside)),
+            _choose_verdict(list(equal.values()), touches, may, len(measured), len(inside)),
             {f"{case}/{variant}": status for (case, variant), status in equal.items()},
             touches,
             may,
             len(measured),
-            self._may_be_wrong(target),
-            unseen=self._unseen(measured, target),
+            self._find_wrong(target),
+            unseen=self._find_unseen(measured, target),
             failing=sum(not works(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
             inside=inside,
         )
 
-    def _joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    def _find_joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         """The measured cases whose graphs lie in the model and join operators on values: one alone tells nothing."""
-        parts = _kept(self._known, self._source, value_pattern)
+        parts = _read_patterns(self._known, self._source, value_pattern)
         known = {*measured}
-        return tuple(sorted({key[0] for key in self._inside if key in known and _tells_values(parts[key])}))
+        return tuple(sorted({key[0] for key in self._inside if key in known and _is_telling(parts[key])}))
 
-    def _refused(self, target: Point) -> str:
+    def _find_refusal(self, target: Point) -> str:
         """Why the runtime of a target loads no file that is written there."""
         written = written_versions(self._known.views, target)
         runtime = target.runtime or self._known.own_runtime(target.torch, target.profile)
         refusal = refusal_by_version(self._known.views, runtime, written) if runtime else ""
         return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
-    def _unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
+    def _find_unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
         """The operators of the model that are in none of the graphs that were measured, and whose samples do not all
         pass there.
         """
@@ -193,7 +193,7 @@ class TouchJudge:
         left = sorted(set(self._model.ops) - seen) if seen else []
         return tuple(op for op in left if not (self._samples and self._samples.pass_at(op, *point)))
 
-    def _may_be_wrong(self, target: Point) -> tuple[Touch, ...]:
+    def _find_wrong(self, target: Point) -> tuple[Touch, ...]:
         """Cases that give wrong values at both points, and whose operators on values lie in the model; those of which
         as many other cases with these operators are right say nothing.
         """
@@ -202,28 +202,28 @@ class TouchJudge:
             for case, others in self._wrong_inside.items()
             if (status := self._status(case, PLAIN, target)) is Status.MISMATCH
         ]
-        return _ranked(touch for touch in found if touch.share >= _TOUCHES)
+        return _rank_touches(touch for touch in found if touch.share >= _TOUCHES)
 
     @cached_property
     def _wrong_inside(self) -> dict[str, dict[str, bool]]:
         """By case that gives wrong values where the model comes from, and whose operators on values lie in it: the
         other cases with these operators, and whether theirs are wrong.
         """
-        parts = _kept(self._known, self._source, value_pattern)
+        parts = _read_patterns(self._known, self._source, value_pattern)
         ended = {key: self._status(*key, self._source) for key in parts}
         wrong = [key for key, status in ended.items() if key[1] == PLAIN and status is Status.MISMATCH]
-        inside = [key for key in wrong if _tells_values(parts[key]) and lies_in(parts[key], self._values)]
-        return {key[0]: _wrong_beside(key[0], parts[key], parts, ended) for key in inside}
+        inside = [key for key in wrong if _is_telling(parts[key]) and lies_in(parts[key], self._values)]
+        return {key[0]: _find_other_wrong(key[0], parts[key], parts, ended) for key in inside}
 
-    def _touch(self, key: tuple[str, str], measured: Mapping[tuple[str, str], Status]) -> Touch:
+    def _judge_touch(self, key: tuple[str, str], measured: Mapping[tuple[str, str], Status]) -> Touch:
         by_case: dict[str, bool] = {}
-        for other in self._others_of(key, self._working[key]):
+        for other in self._find_others(key, self._working[key]):
             if other in measured:
                 by_case[other[0]] = by_case.get(other[0], False) or works(measured[other]) is False
         entry = self._known.catalogue[key]
         return Touch(*key, entry.title, measured[key], len(by_case), sum(by_case.values()))
 
-    def _others_of(self, key: tuple[str, str], part: Pattern) -> list[tuple[str, str]]:
+    def _find_others(self, key: tuple[str, str], part: Pattern) -> list[tuple[str, str]]:
         """The variants of other cases whose graphs have the pattern."""
         if key not in self._others:
             self._others[key] = [
@@ -249,17 +249,17 @@ class TouchJudge:
     @cached_property
     def _written(self) -> dict[Key, Pattern]:
         """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
-        return _kept(self._known, self._source, pattern)
+        return _read_patterns(self._known, self._source, pattern)
 
 
-def _tells_values(part: Pattern) -> bool:
+def _is_telling(part: Pattern) -> bool:
     """Whether operators tell of wrong values: what one does wrong alone is in its attributes, which no published graph
     has, and sums and products are in every model, and wrong where the exporter fixed a number that is in no file.
     """
     return len(part.ops) > 1 and not _SUMS.issuperset(part.ops)
 
 
-def _wrong_beside(
+def _find_other_wrong(
     case: str,
     part: Pattern,
     parts: Mapping[tuple[str, str], Pattern],
@@ -288,7 +288,7 @@ def failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
     return {case for (case,) in rows}
 
 
-def _kept(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
+def _read_patterns(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
     """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw; read once."""
     key = f"{read.__name__} {source.torch} {source.exporter}"
     if key not in known.dataset.beside:
@@ -310,15 +310,15 @@ def known_graphs(known: Inventory, torch: str, exporter: str) -> dict[Key, Graph
     return {
         (case, variant): drawn[bundle]
         for case, variant, bundle in files
-        if bundle in drawn and _counts(known.catalogue.get((case, variant)))
+        if bundle in drawn and _has_model_graph(known.catalogue.get((case, variant)))
     }
 
 
-def _counts(entry: CatalogueEntry | None) -> bool:
-    return entry is not None and entry.corpus != CANARY and entry.kind not in _ELSEWHERE
+def _has_model_graph(entry: CatalogueEntry | None) -> bool:
+    return entry is not None and entry.corpus != CANARY and entry.kind not in _OTHER_POINT
 
 
-def _word(
+def _choose_verdict(
     equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...], compared: int, inside: int
 ) -> TouchWord:
     """Rows of the same graph speak first; silence of few is no answer."""
@@ -336,7 +336,7 @@ def _word(
     return TouchWord.NOT_TOUCHED if inside >= ENOUGH else TouchWord.NOT_ENOUGH
 
 
-def _ranked(found: Iterable[Touch]) -> tuple[Touch, ...]:
+def _rank_touches(found: Iterable[Touch]) -> tuple[Touch, ...]:
     """One for each case, its failing form before its fixes; what tells most first."""
     ranked = sorted(found, key=lambda touch: (touch.variant != PLAIN, -touch.share, touch.case))
     first = {touch.case: touch for touch in reversed(ranked)}

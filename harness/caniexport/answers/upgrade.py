@@ -50,7 +50,7 @@ def upgrade(
     others = [] if is_named else [point for point in points.others(right) if point not in asked]
     moves = Moves(points.views, left, [*asked, *others], scope)
     found = moves.tallies([*asked, *others])
-    ways = _ordered(found, len(asked))
+    ways = _rank_calls(found, len(asked))
     if same_call and not is_named:
         today = right if left.is_default else asked[0]
         ways.sort(key=lambda way: way.point != today)
@@ -60,23 +60,23 @@ def upgrade(
     samples = samples_table(dataset, scope.ops, (left, best.point))
     unstable = (move for move in cases if Status.UNSTABLE in (move.before, move.after))
     tables = (
-        _calls(ways),
-        _worse(cases, best.point, because),
+        _call_table(ways),
+        _worse_table(cases, best.point, because),
         samples,
-        *_workarounds(advised, best.point),
-        _named("not measured there", (move for move in cases if move.became is Became.NOT_MEASURED), best.point),
-        _named(
+        *_advice_tables(advised, best.point),
+        _name_table("not measured there", (move for move in cases if move.became is Became.NOT_MEASURED), best.point),
+        _name_table(
             "works there, and onnx's checker refuses the file", (move for move in cases if move.is_refused), best.point
         ),
-        _named("unstable: repetitions differ at one of the points", unstable, best.point),
+        _name_table("unstable: repetitions differ at one of the points", unstable, best.point),
     )
     counts = Counter(advice for advice, *_ in advised)
-    verdict, outcome = _with_operators(dataset, scope, left, best, *_verdict(left, best))
+    verdict, outcome = _judge_operators(dataset, scope, left, best, *_choose_verdict(left, best))
     summary = (
         f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD] + counts[Advice.LOST]}, "
         f"keep {counts[Advice.KEEP]}."
     )
-    lines = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_uncovered(scope, samples)]
+    lines = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_note_uncovered(scope, samples)]
     return Answer(verdict, outcome, tables, (*dict.fromkeys(lines), summary), more=_MORE)
 
 
@@ -96,42 +96,44 @@ def ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:
     kept = [points.kept(left, point) for point in default]
     found = Moves(points.views, left, [*kept, *default], scope).tallies([*kept, *default])
     pairs = [*zip(found[: len(newer)], found[len(newer) :], strict=True)]
-    known = _mostly_measured(found)
+    known = _keep_measured(found)
     clean = [way for way in known if way.is_clear and way.compared >= ENOUGH and not way.is_thin]
-    rows = tuple((torch, _count(one), _count(other)) for torch, (one, other) in zip(newer, pairs, strict=True))
+    rows = tuple(
+        (torch, _change_text(one), _change_text(other)) for torch, (one, other) in zip(newer, pairs, strict=True)
+    )
     columns = ("torch", kept[0].call.partition(",")[0], "default")
-    table = Table("", columns, _with_notes(rows, default, left))
+    table = Table("", columns, _note_default_exporter(rows, default, left))
     uses = "you use" if scope.cases is not None else "measured"
     clean.sort(key=lambda way: (newer.index(way.point.torch), way.cost, not way.point.is_default))
     best = next((way for way in clean if not lose_samples(dataset, scope.ops, left, way.point)), None)
     if best is not None:
-        said = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks{_failing(best)}."
+        said = f"Move to {best.point.torch} with {best.point.call}: nothing {uses} breaks{_count_text(best)}."
         outcome = AnswerOutcome.WORKS
     else:
         best = min(known, key=lambda way: (way.cost, newer.index(way.point.torch)))
-        said, outcome = _verdict(left, best)
-    verdict, outcome = _with_operators(dataset, scope, left, best, said, outcome)
+        said, outcome = _choose_verdict(left, best)
+    verdict, outcome = _judge_operators(dataset, scope, left, best, said, outcome)
     samples = samples_table(dataset, scope.ops, (left, best.point))
-    lines = (f"From {left.text}.", *notes, *_uncovered(scope, samples))
+    lines = (f"From {left.text}.", *notes, *_note_uncovered(scope, samples))
     return Answer(verdict, outcome, (table, samples), lines, more="--to VERSION lists what changes there.")
 
 
-def _ordered(found: Sequence[Tally], asked: int) -> list[Tally]:
+def _rank_calls(found: Sequence[Tally], asked: int) -> list[Tally]:
     """The best way, of equal ones the first; one that breaks as little, and by which more works; those ``asked``."""
-    known = _mostly_measured(found)
+    known = _keep_measured(found)
     best = min(known, key=lambda way: way.cost)
     fuller = max((way for way in known if way.cost == best.cost), key=lambda way: way.working)
     ways = [best, *([fuller] if fuller.working > best.working else []), *found[:asked]]
     return [way for at, way in enumerate(ways) if way not in ways[:at]]
 
 
-def _mostly_measured(ways: Sequence[Tally]) -> list[Tally]:
+def _keep_measured(ways: Sequence[Tally]) -> list[Tally]:
     """The ways by which about as many cases were measured as by any: a call that nobody tried breaks nothing."""
     most = max(way.compared for way in ways)
     return [way for way in ways if way.compared >= _AS_KNOWN * most]
 
 
-def _verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
+def _choose_verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
     """What to do at a point, in one line."""
     call = f"{best.point.torch} with {best.point.call}"
     worse = best.worse
@@ -141,9 +143,9 @@ def _verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
     back = versions.parse(best.point.torch) < versions.parse(left.torch)
     move = "Go back to" if back else "Stay at" if best.point.torch == left.torch else "Move to"
     if best.is_clear:
-        return f"{move} {call}: nothing breaks{_failing(best)}.", AnswerOutcome.WORKS
+        return f"{move} {call}: nothing breaks{_count_text(best)}.", AnswerOutcome.WORKS
     if not worse:
-        return f"At {call} nothing works: {_cases(best)} fail before and after.", AnswerOutcome.FAILS
+        return f"At {call} nothing works: {_cases_text(best)} fail before and after.", AnswerOutcome.FAILS
     if worse > best.working:
         return f"Fails: {worse} of {best.compared} cases break at {call}.", AnswerOutcome.FAILS
     helped = worse - best.helpless - best.counts[Became.LOST]
@@ -154,37 +156,37 @@ def _verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
     return f"{said}, {tail}." if len(f"{said}, {tail}.") <= LONGEST else f"{said}.", AnswerOutcome.FAILS
 
 
-def _with_operators(
+def _judge_operators(
     dataset: Dataset, scope: Scope, left: Point, best: Tally, verdict: str, outcome: AnswerOutcome
 ) -> tuple[str, AnswerOutcome]:
     """The verdict on the cases, or what speaks against it: operator samples, an operator without a case."""
     if outcome is not AnswerOutcome.FAILS and lose_samples(dataset, scope.ops, left, best.point):
         samples = f"operator samples that passed fail at {best.point.torch}"
-        return f"No documented case breaks ({_cases(best)}), and {samples}.", AnswerOutcome.FAILS
+        return f"No documented case breaks ({_cases_text(best)}), and {samples}.", AnswerOutcome.FAILS
     if outcome is AnswerOutcome.WORKS and scope.uncovered:
         some = f"{len(scope.uncovered)} of {plural(len(scope.ops), 'operator')}"
         return f"Not enough measured: no case is about {some}; nothing else breaks.", AnswerOutcome.NOT_MEASURED
     return verdict, outcome
 
 
-def _failing(way: Tally) -> str:
+def _count_text(way: Tally) -> str:
     """How many cases say so; where most fail before and after, that they do."""
     failing = way.compared - way.working
-    return f", {failing} of {way.compared} still fail" if failing > way.working else f" ({_cases(way)})"
+    return f", {failing} of {way.compared} still fail" if failing > way.working else f" ({_cases_text(way)})"
 
 
-def _cases(way: Tally) -> str:
+def _cases_text(way: Tally) -> str:
     return plural(way.compared, "measured case")
 
 
-def _calls(ways: Sequence[Tally]) -> Table:
+def _call_table(ways: Sequence[Tally]) -> Table:
     """The ways of calling the release, the best first, with what becomes of the cases by each."""
     counted = [became for became in Became if became in _ALWAYS or any(way.counts[became] for way in ways)]
     rows: list[tuple[Cell, ...]] = [(Code(way.point.call), *(way.counts[became] for became in counted)) for way in ways]
     return Table("", ("call", *(became.value for became in counted)), tuple(rows))
 
 
-def _worse(moves: Iterable[CaseMove], point: Point, because: Mapping[str, str]) -> Table:
+def _worse_table(moves: Iterable[CaseMove], point: Point, because: Mapping[str, str]) -> Table:
     """What breaks and what now gives wrong values, with what helps there."""
     order = (Became.BREAKS, Became.LOST, Became.NOW_WRONG)
     worse = sorted((move for move in moves if move.became in order), key=lambda move: order.index(move.became))
@@ -193,9 +195,9 @@ def _worse(moves: Iterable[CaseMove], point: Point, because: Mapping[str, str]) 
             Mark(move.after or Status.NOT_RUN, move.became.value),
             move.title,
             Message(cause_line(move.message), move.message),
-            _helping(move),
+            _workaround_cell(move),
             because.get(move.case, ""),
-            _link(move.case, point),
+            _case_link(move.case, point),
         )
         for move in worse
     )
@@ -203,7 +205,7 @@ def _worse(moves: Iterable[CaseMove], point: Point, because: Mapping[str, str]) 
     return Table(f"worse with {point.call}", columns, rows, shown=8, folded=("because of",))
 
 
-def _helping(move: CaseMove) -> Cell:
+def _workaround_cell(move: CaseMove) -> Cell:
     """The workaround to try first, and how many others work; ``±`` marks one that computes other values."""
     if not move.workarounds:
         return "none"
@@ -212,23 +214,23 @@ def _helping(move: CaseMove) -> Cell:
     return f"{sign}{first}" + (f" +{len(others)}" if others else "")
 
 
-def _workarounds(advised: Iterable[tuple[Advice, str, str, str]], point: Point) -> list[Table]:
+def _advice_tables(advised: Iterable[tuple[Advice, str, str, str]], point: Point) -> list[Table]:
     """What to do with workarounds, a table for each advice; of all only the counts are on the first screen."""
     by_advice: dict[Advice, list[tuple[Cell, ...]]] = {}
     for advice, case, variant, note in advised:
-        by_advice.setdefault(advice, []).append((variant, note or "", _link(case, point, variant)))
+        by_advice.setdefault(advice, []).append((variant, note or "", _case_link(case, point, variant)))
     return [
         Table(_TITLES[advice], ("workaround", "what it does", "case"), tuple(rows), shown=0)
         for advice, rows in by_advice.items()
     ]
 
 
-def _named(title: str, moves: Iterable[CaseMove], point: Point) -> Table:
-    rows = tuple((move.title, _link(move.case, point)) for move in moves)
+def _name_table(title: str, moves: Iterable[CaseMove], point: Point) -> Table:
+    rows = tuple((move.title, _case_link(move.case, point)) for move in moves)
     return Table(title, ("case", "name"), rows, shown=0)
 
 
-def _link(case: str, point: Point, variant: str = "") -> Link:
+def _case_link(case: str, point: Point, variant: str = "") -> Link:
     asked = {"case": case, "torch": point.torch}
     if variant:
         asked["variant"] = variant
@@ -237,7 +239,7 @@ def _link(case: str, point: Point, variant: str = "") -> Link:
     return Link(case, "case", asked)
 
 
-def _count(way: Tally) -> str:
+def _change_text(way: Tally) -> str:
     """``0 break, 3 fixed``."""
     if not way.compared:
         return "not measured"
@@ -246,7 +248,7 @@ def _count(way: Tally) -> str:
     return f"{breaks} break{wrong}" + (f", {fixed} fixed" if fixed else "")
 
 
-def _with_notes(
+def _note_default_exporter(
     rows: Sequence[tuple[Cell, ...]], default: Sequence[Point], left: Point
 ) -> tuple[tuple[Cell, ...], ...]:
     """The rows of a ladder; the release at which the default call changes its exporter says so."""
@@ -257,7 +259,7 @@ def _with_notes(
     )
 
 
-def _uncovered(scope: Scope, samples: Table) -> list[str]:
+def _note_uncovered(scope: Scope, samples: Table) -> list[str]:
     """What is known of the operators that no case is about."""
     sampled = {row[0] for row in samples.rows}
     unknown = [op for op in scope.uncovered if op not in sampled]

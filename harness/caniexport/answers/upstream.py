@@ -97,14 +97,14 @@ def upstream(dataset: Dataset, cases: Collection[str] = ()) -> dict[str, tuple[S
     known = {row["source"]: row for row in dataset.records("sources")}
     rows = Views.of(dataset).fetch("""SELECT "case", sources FROM variants WHERE variant = 'plain'""")
     wanted = {case: sources or () for case, sources in rows if not cases or case in cases}
-    standing = _Standing(dataset, [case for case, sources in wanted.items() if known.keys() & set(sources)])
+    standing = _OriginalStandings(dataset, [case for case, sources in wanted.items() if known.keys() & set(sources)])
     return {
-        case: tuple(_source(case, source, known.get(source), standing) for source in sources)
+        case: tuple(_judge_source(case, source, known.get(source), standing) for source in sources)
         for case, sources in wanted.items()
     }
 
 
-def _source(case: str, source: str, row: Mapping[str, Any] | None, standing: _Standing) -> SourceState:
+def _judge_source(case: str, source: str, row: Mapping[str, Any] | None, standing: _OriginalStandings) -> SourceState:
     if row is None:
         return SourceState(source)
     words = {name: row[name] or "" for name in ("kind", "state", "as_of", "seen")}
@@ -114,7 +114,7 @@ def _source(case: str, source: str, row: Mapping[str, Any] | None, standing: _St
     return SourceState(source, **words, word=word, places=places)
 
 
-class _Standing:
+class _OriginalStandings:
     """How the originals of some cases stand on every release, on cpu."""
 
     def __init__(self, dataset: Dataset, cases: Sequence[str]) -> None:
@@ -133,35 +133,35 @@ class _Standing:
 
     def failing(self, case: str, source: str) -> tuple[ExporterStanding, ...]:
         """Where it fails on the newest release, at the release's own default opset."""
-        exporters = dict.fromkeys(name for claim in self._of(case, source) for name in _exporters(claim))
-        return tuple(filter(None, (self._place(case, exporter, "", is_good=False) for exporter in exporters)))
+        exporters = dict.fromkeys(name for claim in self._find_claims(case, source) for name in _list_exporters(claim))
+        return tuple(filter(None, (self._judge_exporter(case, exporter, "", is_good=False) for exporter in exporters)))
 
     def passing(self, case: str, source: str) -> tuple[ExporterStanding, ...]:
         """Where it passes on the newest release, if it does so for every claim that it fails."""
-        expected = [(json.loads(claim["expects"] or "{}"), claim) for claim in self._of(case, source)]
+        expected = [(json.loads(claim["expects"] or "{}"), claim) for claim in self._find_claims(case, source)]
         claims = [claim for expects, claim in expected if _BAD.intersection(expects.get("status", ()))]
-        asked = dict.fromkeys((name, claim["opset"] or "") for claim in claims for name in _exporters(claim))
-        places = [self._place(case, *call, is_good=True) for call in asked if (case, call[0]) in self._ends]
+        asked = dict.fromkeys((name, claim["opset"] or "") for claim in claims for name in _list_exporters(claim))
+        places = [self._judge_exporter(case, *call, is_good=True) for call in asked if (case, call[0]) in self._ends]
         found = {place.exporter: place for place in places if place}
         return tuple(found.values()) if places and None not in places else ()
 
-    def _of(self, case: str, source: str) -> list[dict[str, Any]]:
+    def _find_claims(self, case: str, source: str) -> list[dict[str, Any]]:
         """The decided claims of a source; those of its case where it has none of its own."""
         mine = [claim for claim in self._claims[case] if claim["source"] == source]
         return [claim for claim in mine or self._claims[case] if claim["outcome"] in _ADJUDICATED]
 
-    def _place(self, case: str, exporter: str, opset: str, *, is_good: bool) -> ExporterStanding | None:
+    def _judge_exporter(self, case: str, exporter: str, opset: str, *, is_good: bool) -> ExporterStanding | None:
         """Where it is (not) good on the newest release that says anything, and since when; at the opsets that a claim
         names, else the release's own.
         """
-        judged = list(self._judged(case, exporter, opset))
+        judged = list(self._judge_releases(case, exporter, opset))
         if not judged or judged[-1][1] is not is_good:
             return None
         alike = list(takewhile(lambda item: item[1] is is_good, reversed(judged)))
         since = "" if len(alike) == len(judged) else alike[-1][0]
         return ExporterStanding(exporter, judged[-1][0], judged[-1][2], since)
 
-    def _judged(self, case: str, exporter: str, opset: str) -> Iterator[tuple[str, bool | None, Status]]:
+    def _judge_releases(self, case: str, exporter: str, opset: str) -> Iterator[tuple[str, bool | None, Status]]:
         """Release by release, oldest first: whether the opsets chosen work (``None``: some do), the worst status."""
         is_own = not opset or exporter == Exporter.DEFAULT.value
         for torch, ends in self._ends[case, exporter].items():
@@ -189,5 +189,5 @@ _ENDS = f"""SELECT "case", exporter, torch, list(opset), list(status) FROM (
     GROUP BY "case", exporter, torch, n ORDER BY n"""
 
 
-def _exporters(claim: Mapping[str, Any]) -> Iterable[str]:
+def _list_exporters(claim: Mapping[str, Any]) -> Iterable[str]:
     return (claim["exporter"],) if claim["exporter"] else _ANY

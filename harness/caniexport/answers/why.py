@@ -77,24 +77,24 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
     """
     index, points = ErrorIndex.of(dataset), Points(dataset)
     match = match_error(index, text)
-    point, notes = points.find(_asked(points, match, text, asked))
+    point, notes = points.find(_choose_point(points, match, text, asked))
     cause = None if match.is_known else find_cause(points.views, text, match.evidence)
     found = leads_at(dataset, points, match, point)
     if cause:
         alike = [item for item in found if item.is_alike]
-        also = _cases(index, alike, point, len(alike))
+        also = _case_table(index, alike, point, len(alike))
         return Answer(cause[0], AnswerOutcome.FAILS, (also,), tuple(filter(None, cause[1:])))
     operator = match.evidence.operator
     if not found:
         said = f"Not known{f': no measured case is about {operator}' if operator else ''}."
-        return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_samples(dataset, operator), _MEASURE))
+        return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_note_samples(dataset, operator), _MEASURE))
     first = found[0]
     fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
-    ends = tuple(_ends(points, match, first, point, fixes))
+    ends = tuple(_list_outcomes(points, match, first, point, fixes))
     # words that several cases fail with do not say whose workaround it takes
     many = sum(item.is_alike for item in found)
     is_answered = first.lead.shares in SURE or many == 1
-    verdict, outcome = _verdict(match, first, point, fixes, ends)
+    verdict, outcome = _choose_verdict(match, first, point, fixes, ends)
     by_default = asked.get("exporter", Exporter.DEFAULT.value) == Exporter.DEFAULT.value
     is_guard = _GUARD.search(text) and by_default and point.own[0] == Exporter.DYNAMO.value
     if is_guard and first.lead.shares not in SURE:
@@ -107,22 +107,22 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
         Table(
             "workarounds that work there",
             ("workaround", "what it does"),
-            tuple((_workaround(first.lead.case, fix, point), fix.note) for fix in fixes),
+            tuple((_workaround_link(first.lead.case, fix, point), fix.note) for fix in fixes),
             shown=_WORKAROUNDS,
         ),
         *(
             Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code).strip()),),), shown=_CODE_LINES)
             for fix in shown
         ),
-        _cases(index, found, point, match.cases),
+        _case_table(index, found, point, match.cases),
     )
     if not first.fails and operator:
-        notes += _samples(dataset, operator)
+        notes += _note_samples(dataset, operator)
     more = f"caniexport case {first.lead.case} shows every cell."
     return Answer(verdict[:LONGEST], outcome, tables, tuple(notes), more=more)
 
 
-def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str]) -> dict[str, str]:
+def _choose_point(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str]) -> dict[str, str]:
     """Where an error is answered: what the user names, else what the text tells of the call, else where it was seen."""
     seen = next((lead.seen for lead in match.leads if lead.seen and lead.seen.exporter in _CALLED), None)
     named, opset = set(_RELEASE.findall(text)), _OPSET.search(text)
@@ -166,7 +166,7 @@ def leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) 
     return sorted(found, key=lambda item: not item.is_alike)
 
 
-def _ends(
+def _list_outcomes(
     points: Points, match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping]
 ) -> Iterator[CaseEnd]:
     """How the first case ends at the point, from which release on and by which other call it works there, and on which
@@ -177,7 +177,7 @@ def _ends(
     helps = plural(len(fixes), "workaround") if fixes else nothing
     yield CaseEnd(point.text, first.status or Status.NOT_RUN, told, helps)
     if not first.fails:
-        yield from _on_runtimes(points, match, first)
+        yield from _list_runtimes(points, match, first)
         return
     cells = points.views.fetch(
         """SELECT torch, exporter, opset, works(status) FROM cells JOIN version USING (torch)
@@ -195,7 +195,7 @@ def _ends(
             yield CaseEnd(call, Status.PASS, "works", f"call it with {call}")
 
 
-def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[CaseEnd]:
+def _list_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[CaseEnd]:
     """The releases of a runtime that give the error for a file that works at the point, and the first newer one that
     takes the file.
     """
@@ -217,7 +217,7 @@ def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[C
             yield CaseEnd(f"{own} {newer} and later", Status.PASS, "works", f"upgrade {own} to {newer}")
 
 
-def _verdict(
+def _choose_verdict(
     match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping], ends: Sequence[CaseEnd]
 ) -> tuple[str, AnswerOutcome]:
     """What to do, in one line."""
@@ -243,14 +243,14 @@ def _verdict(
     return f"{what}, and it works at torch {point.torch}: look for another cause.", AnswerOutcome.NOT_MEASURED
 
 
-def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
+def _case_table(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
     """The cases that fail alike, with what each shares with the text and how it ends at the point."""
     rows = tuple(
         (
             index.cases[item.lead.case].title,
             item.lead.shares.value,
             Mark(item.status or Status.NOT_RUN, "as you saw" if item.is_alike else ""),
-            Link(item.lead.case, "case", {"case": item.lead.case, **_place(point)}),
+            Link(item.lead.case, "case", {"case": item.lead.case, **_point_parameters(point)}),
         )
         for item in found
     )
@@ -258,19 +258,19 @@ def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int)
     return Table(f"{counted} that may be meant", ("case", "shares", "there", "name"), rows, shown=_CASES)
 
 
-def _workaround(case: str, fix: Helping, point: Point) -> Link:
+def _workaround_link(case: str, fix: Helping, point: Point) -> Link:
     """A workaround that leads to the cell in which it works; ``±`` marks one that computes other values."""
-    asked = {"case": case, "variant": fix.variant, **_place(point)}
+    asked = {"case": case, "variant": fix.variant, **_point_parameters(point)}
     return Link(f"± {fix.variant}" if fix.changes_values else fix.variant, "case", asked)
 
 
-def _place(point: Point) -> dict[str, str]:
+def _point_parameters(point: Point) -> dict[str, str]:
     if point.is_default:
         return {"torch": point.torch}
     return {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
 
 
-def _samples(dataset: Dataset, operator: str) -> list[str]:
+def _note_samples(dataset: Dataset, operator: str) -> list[str]:
     """What the operator samples of an operator come to."""
     names = Samples.of(dataset).called(operator) if operator else ()
     if not names:

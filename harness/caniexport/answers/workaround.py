@@ -63,7 +63,7 @@ def standings(
     Each release is judged at its own opset, or at ``opset`` where it takes that.
     """
     views = Views.of(dataset)
-    pairs = views.keep(_pairs(dataset.profile, scope, opset, exporters))
+    pairs = views.keep(_pair_sql(dataset.profile, scope, opset, exporters))
     rows = views.fetch(
         f"""WITH here AS (SELECT * FROM {pairs} WHERE torch = {sql.literal(torch)}),
         until AS (SELECT pair.* FROM {pairs} pair JOIN here USING ("case", variant, exporter) WHERE pair.n <= here.n),
@@ -88,15 +88,15 @@ def standings(
         JOIN original o ON o."case" = here."case"
         ORDER BY o.theme, o."case", w.caution, {EASE}, exporter"""
     )
-    return [_standing(row) for row in rows]
+    return [_make_standing(row) for row in rows]
 
 
-def _standing(row: Sequence[Any]) -> Standing:
+def _make_standing(row: Sequence[Any]) -> Standing:
     kinds = {8: Workaround, 10: Workaround, 11: Status, 12: Status}
     return Standing(*(kinds[at](value) if value and at in kinds else value for at, value in enumerate(row)))
 
 
-def _pairs(profile: str, scope: Scope, opset: int | None, exporters: Sequence[str]) -> str:
+def _pair_sql(profile: str, scope: Scope, opset: int | None, exporters: Sequence[str]) -> str:
     """Original and workaround in each cell at which a release is judged, as SQL, with the verdict."""
     at = "(c.exporter = 'default' OR is_own)" if opset is None else f"call.opset = {opset}"
     names = f"AND c.exporter IN ({', '.join(map(sql.literal, exporters))})" if exporters else ""
@@ -137,19 +137,23 @@ def workaround(
     found = found or installed
     sound = [item for item in found if not item.caution] or found
     wrong = [item for item in found if item.caution and sound is not found]
-    verdict, outcome = _verdict(sound, point.torch, _without_row(points.views, scope, {item.case for item in found}))
+    verdict, outcome = _choose_verdict(
+        sound, point.torch, _count_unmeasured(points.views, scope, {item.case for item in found})
+    )
     if any(item.changes_values for item in sound):
         notes.append(CHANGES_VALUES)
     tables = (
-        _advice("", sound, point.torch, shown=14),
-        _advice("known to be wrong or partial", wrong, point.torch, shown=0),
-        _advice("workarounds of what is installed together", installed if found is not installed else [], "", shown=0),
-        _evidence([*found, *(installed if found is not installed else [])], point.torch),
+        _advice_table("", sound, point.torch, shown=14),
+        _advice_table("known to be wrong or partial", wrong, point.torch, shown=0),
+        _advice_table(
+            "workarounds of what is installed together", installed if found is not installed else [], "", shown=0
+        ),
+        _evidence_table([*found, *(installed if found is not installed else [])], point.torch),
     )
     return Answer(verdict, outcome, tables, tuple(notes), more="--all: what each does, since when, and the evidence.")
 
 
-def _without_row(views: Views, scope: Scope, found: Collection[str]) -> int:
+def _count_unmeasured(views: Views, scope: Scope, found: Collection[str]) -> int:
     """How many cases in scope have workarounds, and no row of their original there."""
     rows = views.fetch(
         f"""SELECT DISTINCT o."case" FROM original o JOIN variants w ON w."case" = o."case" AND w.variant <> 'plain'
@@ -168,17 +172,17 @@ def environments(views: Views, scope: Scope) -> list[Standing]:
         LEFT JOIN cells e ON e."case" = o."case" AND e.variant = w.variant AND e.torch IS NULL
         WHERE o.variant = 'plain' AND {scope.condition} ORDER BY o."case", w.variant"""
     )
-    return [_standing(row) for row in rows]
+    return [_make_standing(row) for row in rows]
 
 
-def _verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[str, AnswerOutcome]:
+def _choose_verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[str, AnswerOutcome]:
     """What to do, in one line; ``without_row`` cases have no row there."""
     by_case: dict[str, list[Standing]] = {}
     for item in found:
         by_case.setdefault(item.case, []).append(item)
     if len(by_case) == 1 and not without_row:
-        return _of_case(found, torch)
-    needs = {case: _needed_with(items) for case, items in by_case.items()}
+        return _judge_case(found, torch)
+    needs = {case: _needing_exporters(items) for case, items in by_case.items()}
     needed = [case for case, calls in needs.items() if calls]
     broken = [case for case, items in by_case.items() if not needs[case] and _is_broken(items)]
     known = {item.case for item in found if item.verdict is not Workaround.UNKNOWN}
@@ -196,9 +200,9 @@ def _verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[s
     return f"Not needed: {cases} export at torch {torch} without a workaround.", AnswerOutcome.WORKS
 
 
-def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
-    needed = _needed_with(items)
-    called = {name: _column(torch, name) for name in dict.fromkeys(item.exporter for item in items)}
+def _judge_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
+    needed = _needing_exporters(items)
+    called = {name: _call_heading(torch, name) for name in dict.fromkeys(item.exporter for item in items)}
     if needed:
         helping = next(item for item in items if item.verdict is Workaround.NEEDED)
         sign = "± " if helping.changes_values else ""
@@ -223,7 +227,7 @@ def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]
 _NAMED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 
 
-def _needed_with(items: Iterable[Standing]) -> list[str]:
+def _needing_exporters(items: Iterable[Standing]) -> list[str]:
     """The exporters with which some workaround is needed."""
     return list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.NEEDED))
 
@@ -232,41 +236,41 @@ def _is_broken(items: Iterable[Standing]) -> bool:
     return any(item.verdict is Workaround.BROKEN for item in items)
 
 
-def _column(torch: str, exporter: str) -> str:
+def _call_heading(torch: str, exporter: str) -> str:
     """How a call is headed: a case about what is installed together has none."""
     return call_text(torch, exporter) if exporter not in ("", Exporter.DEFAULT.value) else exporter or "as installed"
 
 
-def _advice(title: str, found: Sequence[Standing], torch: str, shown: int) -> Table:
+def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int) -> Table:
     """A line for each workaround, those that are needed first, with what to do by each call."""
     exporters = [name for name in (*_SHOWN, Exporter.SCRIPT.value, "") if any(item.exporter == name for item in found)]
     lines: dict[tuple[str, str], dict[str, Standing]] = {}
     for item in found:
         lines.setdefault((item.case, item.variant), {})[item.exporter] = item
-    needed = {case for (case, _), line in lines.items() if _needed_with(line.values())}
+    needed = {case for (case, _), line in lines.items() if _needing_exporters(line.values())}
     rows = []
     for (case, variant), line in sorted(lines.items(), key=lambda pair: pair[0][0] not in needed):
         first = next(iter(line.values()))
         sign = "± " if first.changes_values else ""
         asked = {"case": case, "variant": variant, "torch": torch}
-        cells = (_mark(line.get(name)) for name in exporters)
+        cells = (_verdict_mark(line.get(name)) for name in exporters)
         rows.append((f"{sign}{variant}", *cells, first.note, Link(case, "case", asked)))
-    columns = ("workaround", *(_column(torch, name) for name in exporters), "what it does", "case")
-    scripted = _column(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
+    columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
+    scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))
 
 
-def _mark(item: Standing | None) -> Cell:
+def _verdict_mark(item: Standing | None) -> Cell:
     verdict = item.verdict if item else Workaround.UNKNOWN
     return Mark(verdict, ADVICE[verdict])
 
 
-def _evidence(found: Iterable[Standing], torch: str) -> Table:
+def _evidence_table(found: Iterable[Standing], torch: str) -> Table:
     """How original and workaround end in the cells that show it."""
     rows = tuple(
         (
             item.variant,
-            Code(_column(torch, item.exporter)),
+            Code(_call_heading(torch, item.exporter)),
             item.opset,
             Mark(item.verdict),
             item.since or "",

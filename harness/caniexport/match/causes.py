@@ -78,13 +78,13 @@ def find_cause(views: Views, text: str, evidence: ErrorEvidence) -> tuple[str, s
             if re.search(pattern, said):
                 return verdict, note
     if found := _TOO_NEW.search(text):
-        return _too_new(views, found)
+        return _advise_newer_runtime(views, found)
     if found := _REFUSED.search(text):
-        return _refused(views, int(found[1]))
+        return _advise_older_opset(views, int(found[1]))
     return next(((verdict, note) for pattern, verdict, note in _CAUSES if re.search(pattern, text)), None)
 
 
-def _too_new(views: Views, found: re.Match[str]) -> tuple[str, str]:
+def _advise_newer_runtime(views: Views, found: re.Match[str]) -> tuple[str, str]:
     """A file that is newer than the runtime: the first measured release that takes it."""
     kind, asked, most = ("opset", found["opset"], found["most_opset"]) if found["opset"] else ("ir", found["ir"], "")
     rows = views.fetch(
@@ -99,7 +99,7 @@ def _too_new(views: Views, found: re.Match[str]) -> tuple[str, str]:
     return f"{first}{run}.", "The runtime is older than the file."
 
 
-def _refused(views: Views, opset: int) -> tuple[str, str]:
+def _advise_older_opset(views: Views, opset: int) -> tuple[str, str]:
     """An opset that a release of torch does not take: which releases take it."""
     rows = views.fetch(
         """SELECT exporter, arg_min(torch, n) FROM call JOIN version USING (torch)

@@ -167,7 +167,7 @@ class ErrorIndex:
             mine, words = reason.pattern, split_words(reason.pattern)
             few = min(len(words), _LEAST_WORDS)
             near = (line for line, known in self.words.items() if len(known & words) >= few)
-            found = frozenset(line for line in near if _is_one(mine, pattern_of(line)))
+            found = frozenset(line for line in near if _is_same_pattern(mine, pattern_of(line)))
             if found:
                 return found
         return frozenset()
@@ -185,7 +185,7 @@ class ErrorIndex:
         """Failures whose message, warning or checker's word has the innermost line of a text, but for names."""
         for reason in evidence.reasons:
             part = max(_NAMED.split(reason.line), key=len, default="").strip()
-            if _speaks_alone(part):
+            if _is_telling(part):
                 found = [SeenFailure(*row) for row in self._views.fetch(_QUOTING, [part])]
                 return [item for item in found if item.case in self.cases]
         return []
@@ -199,7 +199,7 @@ _OWN = """LEFT JOIN version USING (torch)
             USING (torch, exporter, opset)"""
 _FAILS = """variant = 'plain' AND works(status) IS DISTINCT FROM true AND status NOT IN ('skip', 'not_run')"""
 _PLACED = "coalesce(p.t, '') AS torch, coalesce(p.e, '') AS exporter, p.o AS opset"
-_ENDS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
+_FAILING_ROWS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
     AND "case" IN (SELECT "case" FROM variants WHERE variant = 'plain' AND corpus <> 'canary')"""
 #: the failures of original forms: the line of the signature, then what :class:`SeenFailure` has
 _FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
@@ -207,10 +207,10 @@ _FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
         {_PLACED}, runtime
     FROM (
         SELECT signature, "case", message_id, count(*) AS cells, {_NEWEST} AS p, '' AS runtime
-        FROM cells {_OWN} WHERE {_ENDS} GROUP BY signature, "case", message_id
+        FROM cells {_OWN} WHERE {_FAILING_ROWS} GROUP BY signature, "case", message_id
         UNION ALL BY NAME
         SELECT signature, "case", message_id, count(*) AS cells, runtime || ' ' || max(runtime_version) AS runtime
-        FROM replays WHERE {_ENDS} GROUP BY signature, "case", message_id, replays.runtime)"""
+        FROM replays WHERE {_FAILING_ROWS} GROUP BY signature, "case", message_id, replays.runtime)"""
 _QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE contains(text, $1)),
     cell AS (SELECT torch, exporter, opset, "case", variant, status, unnest([message_id, warning_id, checker_id]) AS id
         FROM cells WHERE variant = 'plain')
@@ -220,17 +220,17 @@ _QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE cont
     WHERE NOT harmless"""
 
 
-def _speaks_alone(words: str) -> bool:
+def _is_telling(words: str) -> bool:
     """Whether a part of a line says something by itself."""
     return len(words) >= _LEAST_LETTERS and len(words.split()) >= _LEAST_WORDS
 
 
-def _is_one(mine: str, known: str) -> bool:
+def _is_same_pattern(mine: str, known: str) -> bool:
     """Whether two patterns are one, or the shorter is a telling part of the longer."""
     if mine == known:
         return bool(mine) and len(split_words(mine)) > 1
     shorter, longer = sorted((mine, known), key=len)
-    return _speaks_alone(shorter) and shorter in longer
+    return _is_telling(shorter) and shorter in longer
 
 
 def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
@@ -240,30 +240,30 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
     quoting = [] if lines or evidence.operators else index.quoting(evidence)
     if evidence.reasons and not (evidence.operators or lines or quoting):
         evidence = replace(evidence, operators=read_names(text, index.operators))
-    leads = [*_by_pattern(index, evidence, [*index.seen(lines), *quoting]), *_by_operator(index, evidence)]
+    leads = [*_leads_by_pattern(index, evidence, [*index.seen(lines), *quoting]), *_leads_by_operator(index, evidence)]
     if not leads and not evidence.operators:
-        leads += _by_words(index, evidence)
+        leads += _leads_by_words(index, evidence)
     asked = split_words(text)
     best: dict[str, Lead] = {}
     for lead in leads:
-        weighed = replace(lead, score=round(lead.score + _about(index, lead, asked), 4))
-        if lead.case not in best or _rank(weighed) < _rank(best[lead.case]):
+        weighed = replace(lead, score=round(lead.score + _score_words(index, lead, asked), 4))
+        if lead.case not in best or _rank_lead(weighed) < _rank_lead(best[lead.case]):
             best[lead.case] = weighed
-    found = sorted(best.values(), key=_rank)
+    found = sorted(best.values(), key=_rank_lead)
     quoted = frozenset(item.message_id for item in quoting)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, quoted, len(found))
 
 
-def _rank(lead: Lead) -> tuple[object, ...]:
+def _rank_lead(lead: Lead) -> tuple[object, ...]:
     return list(Shares).index(lead.shares), -lead.score, lead.case
 
 
-def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
+def _leads_by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
     """Cases that end with the pattern of a text; of a text that names an operator those that name the very one."""
     name = operator_name(evidence.operator) if evidence.operator else ""
     # operators of ONNX fail in one way for several causes
     is_rule = "::" in evidence.operator or any(_OF_EXPORTER.search(reason.line) for reason in evidence.reasons)
-    seen = _naming(index, name, seen) if name else list(seen)
+    seen = _keep_naming(index, name, seen) if name else list(seen)
     of_case: dict[str, list[SeenFailure]] = defaultdict(list)
     for item in seen:
         of_case[item.case].append(item)
@@ -271,7 +271,7 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenF
         is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
         cells = sum(item.cells for item in found)
         pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
-        newest = max(found, key=_newness)
+        newest = max(found, key=_recency)
         if not name:
             shares = Shares.WORDS
         elif is_rule:
@@ -281,13 +281,13 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenF
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
 
 
-def _newness(item: SeenFailure) -> tuple[object, ...]:
+def _recency(item: SeenFailure) -> tuple[object, ...]:
     """What orders failures: the newest release, there a call that people make, then the newest opset."""
     is_called = item.exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value)
     return versions.parse(item.torch or "0"), is_called, item.opset or 0, item.exporter, item.runtime, item.message_id
 
 
-def _naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
+def _keep_naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
     """The failures whose message names the operator as the one that fails."""
     seen = list(seen)
     names = {
@@ -298,14 +298,14 @@ def _naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[S
     return [item for item in seen if names.get(item.message_id) == name]
 
 
-def _by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+def _leads_by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     for position, op in enumerate(evidence.operators):
         for case in index.by_operator.get(operator_key(op), ()):
             score = 1 / (1 + position) / math.sqrt(len(index.cases[case].ops))
             yield Lead(case, Shares.OPERATOR, score, op)
 
 
-def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+def _leads_by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     """Cases whose errors have most of the words of a text."""
     mine = evidence.words
     weight = index.weigh(mine)
@@ -320,7 +320,7 @@ def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         yield from (Lead(item.case, Shares.WORDS, like, "", item) for item in index.seen([line]))
 
 
-def _about(index: ErrorIndex, lead: Lead, asked: frozenset[str]) -> float:
+def _score_words(index: ErrorIndex, lead: Lead, asked: frozenset[str]) -> float:
     """How much of a case's name, title and operators is in a text, and whether it is named after the operator."""
     case = index.cases[lead.case]
     words = split_words(" ".join((lead.case.replace("-", " "), case.title)))

@@ -92,7 +92,7 @@ _NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
 #: sentences that name the operator which fails, the most telling first
-_RULES = tuple(
+_SENTENCES = tuple(
     re.compile(text, re.DOTALL | re.ASCII)
     for text in (
         r"OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
@@ -224,7 +224,7 @@ def pattern_of(line: str) -> str:
     for pattern, instead in _DIFFERING:
         line = pattern.sub(instead, line)
     line = signature("", "", line).split("|", 2)[-1].rstrip(". ")
-    found = (match for rule in _RULES if (match := rule.search(line)))
+    found = (match for rule in _SENTENCES if (match := rule.search(line)))
     named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
     if named is None:
         return line
@@ -243,37 +243,37 @@ def only_wraps(words: str) -> bool:
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = _plain(text)
+    whole = _clean_text(text)
     cleaned = whole
     for pattern, instead in _LEFT_OUT:
         cleaned = pattern.sub(instead, cleaned)
-    reasons = _reasons(cleaned)
+    reasons = _split_reasons(cleaned)
     telling = [reason for reason in reasons if not only_wraps(reason.line)] or reasons
-    return ErrorEvidence(tuple(telling), tuple(_operators(whole, cleaned, telling, reasons)))
+    return ErrorEvidence(tuple(telling), tuple(_find_operators(whole, cleaned, telling, reasons)))
 
 
 def read_names(text: str, known: frozenset[str]) -> tuple[str, ...]:
     """The names in a text whose keys are ``known`` as operators': functions of torch, names of code, other words."""
-    plain = _plain(text)
+    plain = _clean_text(text)
     words = (word for word in _WORD.findall(plain) if word.casefold() not in _PLAIN_WORDS and not dtypes_of(word))
     of_code = sorted(words, key=lambda word: not ("_" in word or any(map(str.isupper, word[1:]))))
     every = (*_OF_TORCH.findall(plain), *of_code)
-    return tuple(_by_key(spelled(name) for name in every if operator_key(name) in known).values())
+    return tuple(_group_by_key(spelled(name) for name in every if operator_key(name) in known).values())
 
 
-def _plain(text: str) -> str:
+def _clean_text(text: str) -> str:
     """A text without colors and typeset quotes; of one that is very long its two ends."""
     text = _BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
 
 
-def _reasons(text: str) -> list[Reason]:
+def _split_reasons(text: str) -> list[Reason]:
     """All exceptions of a text, the innermost first; the whole text where it names no exception."""
     marks = list(_RAISED.finditer(text))
     found = []
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=bool(marks)):
         words = text[mark.end() : end].strip()[:_REASON]
-        found.append(Reason(mark["quoted"] or mark["plain"] or "", _trimmed(words)))
+        found.append(Reason(mark["quoted"] or mark["plain"] or "", _trim(words)))
     found = list(dict.fromkeys(reason for reason in found if reason.text))
     if not found and text.strip():
         lines = [line.strip() for line in text.splitlines()]
@@ -285,7 +285,7 @@ def _reasons(text: str) -> list[Reason]:
     return sorted(found, key=lambda reason: reason.warns)[:_MOST_REASONS]
 
 
-def _trimmed(words: str) -> str:
+def _trim(words: str) -> str:
     """Without what only ties one exception to the next."""
     for end in _TIES:
         words = words.split(end)[0]
@@ -293,17 +293,17 @@ def _trimmed(words: str) -> str:
     return (words[runtime.start() :] if runtime else words).strip().strip("│|").strip()
 
 
-def _operators(whole: str, cleaned: str, telling: Sequence[Reason], reasons: Iterable[Reason]) -> list[str]:
+def _find_operators(whole: str, cleaned: str, telling: Sequence[Reason], reasons: Iterable[Reason]) -> list[str]:
     """Operators named, those of the innermost reasons first, then those whose symbolic function raised."""
-    found = [op for reason in telling for op in _named(f"{reason.kind}: {reason.text}")]
+    found = [op for reason in telling for op in _find_named(f"{reason.kind}: {reason.text}")]
     frames = [match["op"] for match in _SYMBOLIC.finditer(whole)]
     found += [op for op in reversed(frames) if not op.startswith(_HELPERS)]
-    found += [op for reason in reasons if reason not in telling for op in _named(f"{reason.kind}: {reason.text}")]
-    by_key = _by_key(found) or _by_key(_named(cleaned)) or _by_key(_onnx_named(cleaned))
+    found += [op for reason in reasons if reason not in telling for op in _find_named(f"{reason.kind}: {reason.text}")]
+    by_key = _group_by_key(found) or _group_by_key(_find_named(cleaned)) or _group_by_key(_find_onnx_named(cleaned))
     return list(by_key.values())
 
 
-def _by_key(found: Iterable[str]) -> dict[str, str]:
+def _group_by_key(found: Iterable[str]) -> dict[str, str]:
     """What are operators of the names found, each once, by its key."""
     by_key: dict[str, str] = {}
     for op in found:
@@ -313,12 +313,12 @@ def _by_key(found: Iterable[str]) -> dict[str, str]:
     return by_key
 
 
-def _named(text: str) -> Iterator[str]:
-    every = (match["op"] for rule in _RULES for match in rule.finditer(text))
+def _find_named(text: str) -> Iterator[str]:
+    every = (match["op"] for rule in _SENTENCES for match in rule.finditer(text))
     return (spelled(op) for op in every if not op.startswith(_HELPERS[1:]))
 
 
-def _onnx_named(text: str) -> Iterator[str]:
+def _find_onnx_named(text: str) -> Iterator[str]:
     """ONNX's operators, and other programs', by their own names, where no sentence names one."""
     found = (match["kind"] or match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
     return (op for op in found if op in node_names())

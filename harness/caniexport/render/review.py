@@ -63,12 +63,12 @@ def sarif(answer: Answer) -> str:
     run = {
         "tool": {"driver": {"name": "caniexport", "semanticVersion": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(item) for item in findings(answer) if item.verdict in _LEVELS],
+        "results": [_make_result(item) for item in findings(answer) if item.verdict in _LEVELS],
     }
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _result(item: Finding) -> dict[str, object]:
+def _make_result(item: Finding) -> dict[str, object]:
     place = {"artifactLocation": {"uri": quote(item.place.path)}, "region": {"startLine": item.place.line}}
     return {
         "ruleId": item.verdict.value,

@@ -33,7 +33,7 @@ def show(answer: Answer, console: Console, *, whole: bool = False) -> None:
         rows = table.rows if whole else table.rows[: table.shown]
         if rows:
             console.print()
-            for line in _lines(table, rows, console.width, whole=whole):
+            for line in _draw_lines(table, rows, console.width, whole=whole):
                 console.print(line, soft_wrap=True)
     if answer.notes:
         console.print()
@@ -43,7 +43,7 @@ def show(answer: Answer, console: Console, *, whole: bool = False) -> None:
         console.print(Text(answer.more, "dim"))
 
 
-def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
+def _draw_lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
     if table.title:
         title = Text(table.title, "bold")
         title.truncate(max(width, cell_len(title.plain)) if whole else width, overflow="ellipsis")
@@ -52,7 +52,7 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     # one column says in the title what it is
     lines = [[Text(table.columns[at], "dim") for at in kept]] if len(kept) > 1 else []
     for row in rows:
-        cells = [_text(row[at], whole=whole).split("\n") for at in kept]
+        cells = [_draw_cell(row[at], whole=whole).split("\n") for at in kept]
         several = [[*map(Text.copy, line)] for line in zip_longest(*cells, fillvalue=Text())]
         lines += several if whole else several[: table.shown]
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
@@ -63,9 +63,9 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
     ]
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
-        last = _last(widths, table.heads, width - _GAP) if table.axis else len(widths)
+        last = _count_fitting(widths, table.heads, width - _GAP) if table.axis else len(widths)
         lines, widths = [line[:last] for line in lines], widths[:last]
-        _fit(widths, whole_names[: len(widths)], width - _GAP)
+        _narrow(widths, whole_names[: len(widths)], width - _GAP)
     for line in lines:
         made = Text(" " * _GAP)
         for at, (text, wide) in enumerate(zip(line, widths, strict=True)):
@@ -77,7 +77,7 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
         yield made
 
 
-def _last(widths: Sequence[int], heads: int, width: int) -> int:
+def _count_fitting(widths: Sequence[int], heads: int, width: int) -> int:
     """How many columns fit: what stands behind the heads is left out from the end, but for the first of it."""
     last = len(widths)
     while last > heads + 1 and sum(widths[:last]) + _GAP * (last - 1) > width:
@@ -85,7 +85,7 @@ def _last(widths: Sequence[int], heads: int, width: int) -> int:
     return last
 
 
-def _fit(widths: list[int], least: Sequence[int], width: int) -> None:
+def _narrow(widths: list[int], least: Sequence[int], width: int) -> None:
     """Narrow the widest columns until a line fits; names (``least``) stay whole."""
     while sum(widths) + _GAP * (len(widths) - 1) > width:
         cut = [at for at, wide in enumerate(widths) if wide > max(_LEAST, least[at])]
@@ -94,7 +94,7 @@ def _fit(widths: list[int], least: Sequence[int], width: int) -> None:
         widths[max(cut, key=widths.__getitem__)] -= 1
 
 
-def _text(cell: Cell, *, whole: bool) -> Text:
+def _draw_cell(cell: Cell, *, whole: bool) -> Text:
     match cell:
         case Mark(word, text):
             sign = look(word)
@@ -108,6 +108,6 @@ def _text(cell: Cell, *, whole: bool) -> Text:
         case Message(line, everything):
             return Text(everything or line if whole else line)
         case tuple():
-            return Text(", ").join(_text(item, whole=whole) for item in cell)
+            return Text(", ").join(_draw_cell(item, whole=whole) for item in cell)
         case _:
             return Text(words(cell))
