@@ -17,10 +17,10 @@ from caniexport.answers.inventory import Inventory
 from caniexport.answers.moves import Moves
 from caniexport.answers.point import Points
 from caniexport.answers.scope import Scope
-from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
+from caniexport.answers.touching import TouchJudge, TouchVerdict, read_graphs
 from caniexport.cli import main
-from caniexport.match.errors import SURE, ErrorIndex, Shares, match_error
-from caniexport.match.parse import pattern_of, read_error
+from caniexport.match.errors import SURE, ErrorIndex, Likeness, match_error
+from caniexport.match.parse import make_pattern, read_error
 from caniexport.operators import operator_key
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks" / "errors"))
@@ -64,7 +64,7 @@ def test_every_sixth_labeled_text_is_right_first_and_none_is_wrongly_the_same_er
     ],
 )
 def test_a_pasted_line_and_the_line_of_a_signature_have_one_pattern(pasted, kept):
-    assert pattern_of(pasted) == pattern_of(kept)
+    assert make_pattern(pasted) == make_pattern(kept)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_the_dump_of_a_value_names_no_operator():
 )
 def test_an_error_of_a_case_finds_it(index, text, case):
     found = match_error(index, text).leads[0]
-    assert (found.case, found.shares) == (case, Shares.ERROR)
+    assert (found.case, found.shares) == (case, Likeness.ERROR)
 
 
 @pytest.mark.parametrize("like", ["upsample_trilinear3d", "upsample_linear1d"])
@@ -195,9 +195,9 @@ def test_the_same_error_is_of_the_very_operator_and_of_one_that_is_alike_the_sam
     text = "RuntimeError: ONNX export failed: Couldn't export operator aten::{}"
     of_it, of_like = (match_error(index, text.format(op)).leads for op in ("upsample_bilinear2d", like))
 
-    assert Shares.ERROR in {lead.shares for lead in of_it}
+    assert Likeness.ERROR in {lead.shares for lead in of_it}
     assert set(SURE).isdisjoint(lead.shares for lead in of_like)
-    assert of_like[0].shares is Shares.OPERATOR
+    assert of_like[0].shares is Likeness.OPERATOR
 
 
 AROUND = {
@@ -366,7 +366,7 @@ def test_no_measured_error_is_unknown_where_it_was_measured(published, index):
     """Of some lines that few cases have: the message, asked at the newest place that has it."""
     false = []
     for line in sorted(index.words)[::40]:
-        found = [seen for seen in index.seen([line]) if seen.exporter in ANY_EXPORTER]
+        found = [seen for seen in index.find_failures([line]) if seen.exporter in ANY_EXPORTER]
         if not found or len({seen.case for seen in found}) > 3:
             continue
         seen, text = found[0], published.message(found[0].message_id)
@@ -415,10 +415,10 @@ def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dy
     known = Inventory.of(published)
     points = Points(published)
     source, _ = points.find({"torch": "2.15.0", "exporter": "torchscript-trace", "opset": "18"})
-    graph = known_graphs(known, source.torch, source.exporter)["sdpa-three-dims", "plain"]
+    graph = read_graphs(known, source.torch, source.exporter)["sdpa-three-dims", "plain"]
     target, _ = points.find({"torch": torch, "exporter": exporter, "opset": str(opset)})
     statuses = Moves(points.views, source, [target], Scope())
-    assert TouchJudge(known, graph, source, statuses.status).at(target).word is TouchWord.FAILS
+    assert TouchJudge(known, graph, source, statuses.status).at(target).word is TouchVerdict.FAILS
 
 
 @pytest.mark.parametrize(
@@ -432,7 +432,7 @@ def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dy
 def test_what_numpy_tells_any_program_is_called_the_same_error_as_nothing(index, text):
     found = match_error(index, text)
 
-    assert Shares.ERROR not in {lead.shares for lead in found.leads}
+    assert Likeness.ERROR not in {lead.shares for lead in found.leads}
 
 
 def test_what_the_checker_says_of_a_file_that_fails_is_searched(index):

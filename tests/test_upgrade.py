@@ -10,7 +10,7 @@ from small_dataset import write
 
 import caniexport
 from caniexport.answers.answer import AnswerOutcome, as_json, records
-from caniexport.answers.point import parse
+from caniexport.answers.point import parse_point
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
@@ -121,7 +121,7 @@ def test_a_point_that_cannot_be_understood_is_refused_with_the_nearest_right_one
     ],
 )
 def test_a_point_is_read_as_requirement_files_and_people_write_it(point, axes):
-    assert parse(point) == axes
+    assert parse_point(point) == axes
 
 
 def test_where_nothing_works_at_either_end_nobody_is_told_to_move(results):

@@ -13,7 +13,7 @@ from caniexport import api, versions
 from caniexport.answers.answer import as_json
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import CAUSED
-from caniexport.answers.plain import plain
+from caniexport.answers.plain import to_plain
 from caniexport.answers.search import FullText, find_hits
 from caniexport.answers.upstream import source_address
 from caniexport.model.case import PLAIN
@@ -107,7 +107,7 @@ class Agent:
 
     def search(self, words: str) -> Told:
         """List the cases and operators whose title, operators, notes or messages have these words."""
-        return self._answer({"hits": plain(find_hits(FullText(self.dataset), words))}, f"why {words!r}", {}, "")
+        return self._answer({"hits": to_plain(find_hits(FullText(self.dataset), words))}, f"why {words!r}", {}, "")
 
     def explain_error(self, text: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
         """Say which known failure an export error or a traceback is, and which fix is measured to work at a point."""

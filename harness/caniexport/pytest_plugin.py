@@ -137,9 +137,9 @@ def _known(name: str, exporter: str, opset: str, upto: str) -> KnownCase:
 def _still_failing(
     name: str, torch: str, exporter: str, opset: str, upto: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from caniexport.answers.known import still_failing
+    from caniexport.answers.known import find_failing_releases
 
-    return still_failing(_dataset(), name, torch, _point({}, exporter, opset), upto)
+    return find_failing_releases(_dataset(), name, torch, _point({}, exporter, opset), upto)
 
 
 def _point(packages: dict[str, str], exporter: str, opset: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ _REGISTRIES = {"torchscript": Exporter.TRACE.value, "dynamo": Exporter.DYNAMO.va
 
 
 class Agreement(StrEnum):
-    """How what an exporter registers and what was measured stand to each other, for one operator."""
+    """How the registry of an exporter agrees with what was measured, for one operator."""
 
     NOTHING_PASSES = "registered, nothing passes"
     FEWER = "passes at fewer opsets than registered"
@@ -49,12 +49,12 @@ class _MeasuredOperator:
             return Agreement.UNREGISTERED if passing else Agreement.NEITHER
         if not passing:
             return Agreement.NOTHING_PASSES
-        # a special case that passes nowhere says little of the operator
+        # a special case that passes nowhere is no measure of the operator
         tried = (self.cases_tried if self.cases_pass else set()) | (self.samples_tried if self.samples_pass else set())
         return Agreement.AGREES if self.registered & tried <= passing else Agreement.FEWER
 
 
-def declared(
+def answer_declared(
     dataset: Dataset,
     torch: str = "",
     exporters: Collection[str] = EXPORTERS,
@@ -62,7 +62,7 @@ def declared(
     agreements: Collection[Agreement] = tuple(Agreement),
     words: str = "",
 ) -> Answer:
-    """The operators of a release that were measured, those first that are registered and do not pass.
+    """Answer with the measured operators of a release, those first that are registered and do not pass.
 
     ``ops`` are the only operators that are wanted, none for all; ``words`` are parts of an operator's or a case's name.
     Raises :class:`UnknownName`.
@@ -81,12 +81,12 @@ def declared(
         for word, keys in by.items()
     )
     never, fewer = len(by.get(Agreement.NOTHING_PASSES, ())), len(by.get(Agreement.FEWER, ()))
-    said = f"At torch {torch} {never} registered operators do not pass, {fewer} pass at fewer opsets."
+    verdict = f"At torch {torch} {never} registered operators do not pass, {fewer} pass at fewer opsets."
     notes = (
         "An operator passes where a documented case or an operator sample of it does. One that is registered and has "
         "neither is left out. Each operator counts once for each exporter.",
     )
-    return Answer(said, AnswerOutcome.LISTED, tables, notes)
+    return Answer(verdict, AnswerOutcome.LISTED, tables, notes)
 
 
 def _matches_word(word: str, op: str, item: _MeasuredOperator) -> bool:
@@ -94,21 +94,23 @@ def _matches_word(word: str, op: str, item: _MeasuredOperator) -> bool:
 
 
 def declared_table(dataset: Dataset, torch: str, keys: Collection[str]) -> Table:
-    """The same of the operators that have one of these keys."""
+    """Return the table of the operators with these keys."""
     return _build_table("registered by torch", torch, _read_measured(dataset, torch, EXPORTERS, keys))
 
 
-def registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
-    """By exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
+def read_registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
+    """Return by exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
     found: dict[tuple[str, str], set[int]] = defaultdict(set)
     for exporter, op, opsets in _read_registry(dataset, torch):
         found[exporter, operator_key(op)].update(opsets)
     return {key: versions.opset_text(opsets) for key, opsets in found.items()}
 
 
-def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
-    """The opsets of :func:`registered` for an operator that has samples; empty for none."""
-    return ", ".join(dict.fromkeys(rules[exporter, key] for key in sorted(name_keys(op)) if (exporter, key) in rules))
+def registered_opsets(registered_at: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
+    """Return the opsets of :func:`read_registered` for an operator that has samples; empty for none."""
+    return ", ".join(
+        dict.fromkeys(registered_at[exporter, key] for key in sorted(name_keys(op)) if (exporter, key) in registered_at)
+    )
 
 
 def _read_registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
@@ -188,5 +190,5 @@ def _build_table(title: str, torch: str, found: Mapping[tuple[str, str], _Measur
 
 def _parse_opsets(text: str) -> list[int]:
     """``7-9,11`` as numbers."""
-    ends = [part.split("-") for part in text.split(",")]
-    return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]
+    bounds = [part.split("-") for part in text.split(",")]
+    return [number for bound in bounds for number in range(int(bound[0]), int(bound[-1]) + 1)]

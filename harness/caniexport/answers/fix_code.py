@@ -1,4 +1,4 @@
-"""The code of a fix as a reader copies it: without the marks by which the corpus knows a fix, an option as the call."""
+"""The code of a workaround for a reader to copy: without the marks of the corpus; an option as the call."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SCRIPTED = 'torch.onnx.export(torch.jit.script(model), args, "model.onnx"'
 #: what an export is called with, and from which release of torch on it is so
 _DYNAMO = ("dynamo=True", "  # before torch 2.5: torch.onnx.dynamo_export(model, *args)")
 _TORCHSCRIPT = ("dynamo=False", "  # before torch 2.5 without dynamo=")
-#: arguments of a mark that say nothing of the call
+#: arguments of a mark that are not about the call
 _NOT_OF_CALL = frozenset(("documented", "caution", "changes_values"))
 
 
 @lru_cache(maxsize=4096)
 def code_to_copy(code: str) -> str:
-    """The code of a fix as its reader needs it; as it is where it cannot be read."""
+    """Return the code of a workaround for a reader to copy; unchanged where it cannot be parsed."""
     try:
         body = ast.parse(code).body
     except SyntaxError:
@@ -30,7 +30,7 @@ def code_to_copy(code: str) -> str:
 
 
 def _write_call(mark: ast.expr) -> str:
-    """The export call that an option means; empty for one that means more, or another thing."""
+    """Return the export call that an option means; empty for an option that is more than a call."""
     if not (isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "fix"):
         return ""
     given = {word.arg: word.value for word in mark.keywords if word.arg and word.arg not in _NOT_OF_CALL}
@@ -66,7 +66,7 @@ def _read_options(export: ast.expr) -> ast.expr:
 
 
 def _remove_marks(code: str, body: list[ast.stmt]) -> str:
-    """The code without the marks above its functions: their kind and note stand beside it."""
+    """Return the code without the marks above its functions."""
     marks = [mark for node in body if isinstance(node, ast.FunctionDef) for mark in node.decorator_list]
     left_out = {
         line

@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it."""
+    """One variant of a case, as the dataset's catalogue describes it; empty texts where there are only rows of it."""
 
     case: str
     variant: str
@@ -44,7 +44,7 @@ class Inventory:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
-        """That of a dataset, made once."""
+        """Return the inventory of a dataset, made once."""
         if "inventory" not in dataset.beside:
             dataset.beside["inventory"] = cls(dataset)
         made: Self = dataset.beside["inventory"]
@@ -133,7 +133,7 @@ class Inventory:
         return tuple(sorted(found, key=lambda one: (one.name, one.provider, versions.parse(one.version))))
 
     def own_runtime(self, torch: str, profile: str = NEWEST, provider: str = "cpu") -> Runtime | None:
-        """The runtime that most cells of a release were measured on, installed beside it."""
+        """The runtime that most cells of a release were measured on, installed with it."""
         rows = self.views.fetch(
             """SELECT runtime, runtime_version, provider FROM places
                 WHERE profile = $1 AND torch = $2 AND provider = $3 AND runtime_version IS NOT NULL

@@ -1,4 +1,4 @@
-"""What is known of a user's ONNX file at the points of an upgrade."""
+"""Known failures in a user's ONNX file at the points of an upgrade."""
 
 from __future__ import annotations
 
@@ -11,54 +11,62 @@ from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
+from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchVerdict
 from caniexport.corpus.verdicts import works
 from caniexport.names import plural
 from caniexport.store import Dataset
 
-#: the better a word, the sooner a way of calling the release is advised
+#: verdicts, the best first: the call with the best one is advised
 _ORDER = (
-    *(TouchWord.WORKS, TouchWord.NOT_TOUCHED, TouchWord.NOT_ENOUGH, TouchWord.NOT_KNOWN, TouchWord.MAY_BE_TOUCHED),
-    *(TouchWord.TOUCHED, TouchWord.FAILS, TouchWord.NOTHING_WORKS),
+    *(
+        TouchVerdict.WORKS,
+        TouchVerdict.NOT_TOUCHED,
+        TouchVerdict.NOT_ENOUGH,
+        TouchVerdict.NOT_KNOWN,
+        TouchVerdict.MAY_BE_TOUCHED,
+    ),
+    *(TouchVerdict.TOUCHED, TouchVerdict.FAILS, TouchVerdict.NOTHING_WORKS),
 )
-_CLEAR = (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
-_UNKNOWN = (TouchWord.NOT_ENOUGH, TouchWord.NOT_KNOWN)
+_CLEAR = (TouchVerdict.WORKS, TouchVerdict.NOT_TOUCHED)
+_UNKNOWN = (TouchVerdict.NOT_ENOUGH, TouchVerdict.NOT_KNOWN)
 
 
-def upgrade_model(dataset: Dataset, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> Answer:
-    """Which known failures touch a model at a target, as it is called today and by default.
+def answer_model_upgrade(
+    dataset: Dataset, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]
+) -> Answer:
+    """Answer which known failures touch a model at a target, as it is called today and by default.
 
-    ``before`` is what the file says of itself, unless somebody says otherwise. Raises :class:`UnknownName`.
+    ``before`` replaces the point that the file names. Raises :class:`UnknownName`.
     """
     points = Points(dataset)
-    left, notes = points.find({**file.point, **before})
+    left, left_notes = points.find({**file.point, **before})
     right, more_notes = points.find(after)
-    asked = [right] if {"exporter", "opset"} & set(after) else [points.kept(left, right), right]
-    judge = model_judge(dataset, file, left, asked)
+    asked = [right] if {"exporter", "opset"} & set(after) else [points.keep_call(left, right), right]
+    judge = make_touch_judge(dataset, file, left, asked)
     found = {point: judge.at(point) for point in asked}
     best = min(asked, key=lambda point: (not _is_clear(found[point]), _ORDER.index(found[point].word)))
     rows = tuple(
-        (Code(point.call), standing.told, len(standing.touches), len(standing.may_touch), standing.compared)
+        (Code(point.call), standing.text, len(standing.touches), len(standing.may_touch), standing.compared)
         for point, standing in found.items()
     )
     columns = ("call", "what is known", "known failures", "possible failures", "cases compared")
     calls = Table("", columns, rows, folded=("cases compared",))
     tables = (calls, _same_graph_table(dataset, found[best], best), _touch_table(found[best], best))
-    said = [
+    notes = [
         *file.notes,
         f"It comes from {left.text}.",
-        *notes,
+        *left_notes,
         *more_notes,
-        *file.refused_on(Inventory.of(dataset), (left, best)),
+        *file.list_refusals(Inventory.of(dataset), (left, best)),
         *_note_limits(found[best]),
     ]
     return Answer(
-        _choose_verdict(file, best, found[best]), _choose_outcome(found[best]), tables, tuple(dict.fromkeys(said))
+        _choose_verdict(file, best, found[best]), _choose_outcome(found[best]), tables, tuple(dict.fromkeys(notes))
     )
 
 
-def model_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Sequence[Point]) -> TouchJudge:
-    """What holds a file against the graphs of the corpus, from where it was written to some targets."""
+def make_touch_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Sequence[Point]) -> TouchJudge:
+    """Return the judge that compares a file with the graphs of the corpus, from its source to some targets."""
     points = Points(dataset)
     own = Point(source.torch, source.exporter, source.opset, source.own, profile=source.profile)
     moves = Moves(points.views, source, [own, *targets], Scope())
@@ -78,17 +86,17 @@ def _choose_outcome(found: ModelStanding) -> AnswerOutcome:
 def _choose_verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
     there = f"{point.torch} with {point.call}"
     match found.word:
-        case TouchWord.WORKS | TouchWord.NOT_TOUCHED if _is_clear(found):
+        case TouchVerdict.WORKS | TouchVerdict.NOT_TOUCHED if _is_clear(found):
             return f"Try {there}: no known failure touches {file.name}."
-        case TouchWord.WORKS | TouchWord.NOT_TOUCHED:
+        case TouchVerdict.WORKS | TouchVerdict.NOT_TOUCHED:
             return f"Check {file.name} at {there}: its file does not show all that matters."
-        case TouchWord.NOT_ENOUGH | TouchWord.NOT_KNOWN:
+        case TouchVerdict.NOT_ENOUGH | TouchVerdict.NOT_KNOWN:
             return f"Not enough measured: too few cases at {there} are like {file.name}."
-        case TouchWord.NOTHING_WORKS:
+        case TouchVerdict.NOTHING_WORKS:
             return f"Fails: nothing written by {there} runs there."
-        case TouchWord.FAILS:
+        case TouchVerdict.FAILS:
             return f"Fails: the case with the same graph fails at {there}."
-        case TouchWord.TOUCHED:
+        case TouchVerdict.TOUCHED:
             number = _count_cases(found, found.touches)
             verb = "touches" if number == 1 else "touch"
             return f"Check {file.name} at {there}: {plural(number, 'known failure')} {verb} it."
@@ -98,7 +106,7 @@ def _choose_verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
 
 
 def _count_cases(found: ModelStanding, touches: Sequence[Touch]) -> int:
-    """How many cases these are, with those of the same graph that fail."""
+    """Count these cases and those of the same graph that fail."""
     same = {name.partition("/")[0] for name, status in found.equal.items() if not works(status)}
     return len({touch.case for touch in touches} | same)
 
@@ -136,11 +144,11 @@ def _case_link(case: str, variant: str, point: Point) -> Link:
 
 
 def _note_limits(found: ModelStanding) -> list[str]:
-    said = [found.refused] if found.refused else []
+    notes = [found.refused] if found.refused else []
     if found.unseen:
-        said.append(f"Nothing is known of {', '.join(found.unseen)}: no measured graph has it.")
+        notes.append(f"Nothing is known of {', '.join(found.unseen)}: no measured graph has it.")
     if found.written_by:
-        said.append(
+        notes.append(
             f"The file was written by another exporter ({found.written_by}): it does not show all of the model."
         )
-    return said
+    return notes

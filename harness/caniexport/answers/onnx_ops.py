@@ -1,7 +1,7 @@
-"""The operators of an ONNX file, read off its bytes: no onnx package, no weights in memory, whatever its size.
+"""The operators of an ONNX file, read from its bytes, without the onnx package and without its weights in memory.
 
-Only the fields that name operators and what joins them are looked at (onnx.proto: ModelProto, GraphProto, NodeProto);
-everything else is stepped over. The torch operators are those that the dynamo exporter leaves in its nodes' metadata.
+Only the fields that name operators and their edges are read (onnx.proto: ModelProto, GraphProto, NodeProto);
+all others are skipped. The torch operators are those that the dynamo exporter leaves in its nodes' metadata.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KEY, _VALUE = 1, 2
 _TORCH = re.compile(rb"torch\.ops\.aten\.(\w+)")
 #: what only the dynamo exporter writes: domains of operators, and keys of nodes' metadata, that begin so
 _DYNAMO = "pkg."
-#: how deep subgraphs may lie in each other: a file that goes deeper was made to hurt
+#: how deep subgraphs may lie in each other: a deeper file is refused
 _DEEPEST = 100
 
 
@@ -40,8 +40,8 @@ class BadModel(CaniexportError):
 @dataclass(frozen=True)
 class ModelOps:
     """What a model uses: ONNX operators (``GridSample``), torch operators (``aten::grid_sampler``) as far as the file
-    names them, the opset of the ai.onnx domain, its IR version, who wrote it, and external data that does not lie
-    beside it.
+    names them, the opset of the ai.onnx domain, its IR version, who wrote it, and external data that is not in its
+    folder.
 
     ``written_by`` is the version of ``producer``; ``exporter`` is torch's, empty where torch did not write the file (a
     scripted model's file looks like a traced one's); ``graph`` has the nodes of all subgraphs and functions too.
@@ -64,19 +64,19 @@ class ModelOps:
 
 
 def read(path: Path) -> ModelOps:
-    """The operators of a model. Raises :class:`BadModel` naming the file and what is wrong with it."""
+    """Read the operators of a model. Raises :class:`BadModel` naming the file and what is wrong with it."""
     try:
         with path.open("rb") as file:
             if not path.stat().st_size:
                 raise BadModel(f"{path} is empty")
-            # closed when nothing looks at it any more: an error on its way still does
+            # closed when nothing refers to it: an error that is being raised still does
             return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), str(path), path.parent)
     except (OSError, ValueError) as error:
         raise BadModel(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
 
-def of_bytes(content: bytes, name: str) -> ModelOps:
-    """The operators of a model that lies nowhere, called ``name``: no file is looked for beside it.
+def read_bytes(content: bytes, name: str) -> ModelOps:
+    """Read the operators of a model in memory, called ``name``; external data is not looked for.
 
     Raises :class:`BadModel` as :func:`read` does.
     """
@@ -109,10 +109,10 @@ def _walk(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> 
             found.by_dynamo |= domain.startswith(_DYNAMO)
         elif field == _GRAPH and isinstance(value, memoryview):
             found.graphs += 1
-            found.graph(value, 0)
+            found.add_graph(value, 0)
         elif field == _FUNCTIONS and isinstance(value, memoryview):
             found.functions += 1
-            found.nodes(value, _FUNCTION_NODE, 0)
+            found.add_nodes(value, _FUNCTION_NODE, 0)
     if not found.looks_like_onnx or not found.graphs:
         raise BadModel(f"{name} is not an ONNX file (no {'graph' if found.looks_like_onnx else 'IR version'} in it)")
     missing = sorted(item for item in found.external if folder is None or not (folder / item).is_file())
@@ -125,7 +125,7 @@ def _walk(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> 
         tuple(missing),
         written_by,
         by.value if producer == "pytorch" else "",
-        found.drawn(),
+        found.build_graph(),
         ir_version,
     )
 
@@ -147,16 +147,16 @@ class _SeenOps:
         self._outputs: list[str] = []
         self._types: dict[str, str] = {}
 
-    def drawn(self) -> Graph:
+    def build_graph(self) -> Graph:
         """Everything as one graph."""
         nodes = [_node(op, inputs, outputs, self._constants) for op, inputs, outputs in self._nodes]
         inputs = tuple(name for name in self._inputs if name not in self._constants)
         return Graph(tuple(nodes), inputs, tuple(self._outputs), self._types)
 
-    def graph(self, data: memoryview, depth: int) -> None:
+    def add_graph(self, data: memoryview, depth: int) -> None:
         if depth > _DEEPEST:
             raise wire.Malformed(f"subgraphs lie more than {_DEEPEST} deep")
-        self.nodes(data, _NODE, depth)
+        self.add_nodes(data, _NODE, depth)
         for field, value in _read_fields(data):
             if field == _INITIALIZER and isinstance(value, memoryview):
                 self.external |= _find_external_files(value)
@@ -170,7 +170,7 @@ class _SeenOps:
         if depth == 0 and field != _VALUE_INFO:
             (self._inputs if field == _GRAPH_INPUT else self._outputs).append(name)
 
-    def nodes(self, data: memoryview, number: int, depth: int) -> None:
+    def add_nodes(self, data: memoryview, number: int, depth: int) -> None:
         for field, value in _read_fields(data):
             if field == number and isinstance(value, memoryview):
                 self._node(value, depth)
@@ -198,7 +198,7 @@ class _SeenOps:
     def _add_subgraphs(self, attribute: memoryview, depth: int) -> None:
         for field, value in _read_fields(attribute):
             if field in (_SUBGRAPH, _SUBGRAPHS) and isinstance(value, memoryview):
-                self.graph(value, depth + 1)
+                self.add_graph(value, depth + 1)
 
     def _add_operator(self, op: str, domain: str, names: dict[int, list[str]]) -> None:
         own = domain in ("", "ai.onnx")

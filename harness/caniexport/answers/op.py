@@ -10,12 +10,20 @@ from dataclasses import replace
 from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
-from caniexport.answers.declared import declared_table, registered, registered_for
+from caniexport.answers.declared import declared_table, read_registered, registered_opsets
 from caniexport.answers.filters import require_exporter
-from caniexport.answers.installed import installations
-from caniexport.answers.operators import EVERY, OperatorFilters, operators
+from caniexport.answers.installed import read_installations
+from caniexport.answers.operators import NO_FILTER, OperatorFilters, answer_operators
 from caniexport.answers.point import call_text
-from caniexport.answers.samples import EXPORTERS, Sampled, Samples, last_run, name_keys, read_sampled, shown_error
+from caniexport.answers.samples import (
+    EXPORTERS,
+    Sampled,
+    Samples,
+    error_message,
+    find_last_run,
+    name_keys,
+    read_sampled,
+)
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OF_PYTHON, OPERATORS
@@ -31,30 +39,32 @@ _ANY = "2.15"
 Lines = Mapping[str, Mapping[str, Sampled]]
 
 
-def op(dataset: Dataset, name: str = "", asked: OperatorFilters = EVERY) -> Answer:
-    """What is known of the operators of a name, up to a release; without one, of a glob or with filters the list.
+def answer_op(dataset: Dataset, name: str = "", asked: OperatorFilters = NO_FILTER) -> Answer:
+    """Answer for the operators of a name up to a release; without a name, of a glob or with filters a list.
 
     Raises :class:`UnknownName`.
     """
     samples = Samples.of(dataset)
     if not name:
-        return operators(dataset, asked)
+        return answer_operators(dataset, asked)
     if any(sign in name for sign in "*?["):
         found = names.require_all("operator", (name,), samples.operators)
-        return operators(dataset, replace(asked, ops=tuple(sorted(found))))
+        return answer_operators(dataset, replace(asked, ops=tuple(sorted(found))))
     try:
         every = samples.named(name)
     except UnknownName:
         about = replace(_case_table(samples, name), shown=12)
         if about.rows:
-            said = f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
-            return Answer(said, AnswerOutcome.LISTED, (about,), more="caniexport case NAME tells of one.")
+            verdict = (
+                f"No operator samples were measured, and {plural(len(about.rows), 'documented case')} about {name}."
+            )
+            return Answer(verdict, AnswerOutcome.LISTED, (about,), more="caniexport case NAME shows one.")
         known = {*samples.operators, *(op for _, _, ops, _ in samples.documented for op in ops)}
         raise names.unknown("operator", name, sorted(known)) from None
     meant = [one for one in every if samples.likeness(one, name) == samples.likeness(every[0], name)]
-    if len(meant) == 1 and asked == replace(EVERY, torch=asked.torch):
+    if len(meant) == 1 and asked == replace(NO_FILTER, torch=asked.torch):
         return _answer_one(samples, dataset, meant[0], samples.release(asked.torch))
-    return operators(dataset, replace(asked, ops=tuple(meant)))
+    return answer_operators(dataset, replace(asked, ops=tuple(meant)))
 
 
 def is_sample(case: str) -> bool:
@@ -62,8 +72,8 @@ def is_sample(case: str) -> bool:
     return case.startswith(("op-", "promotion-"))
 
 
-def sample(dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
-    """How the samples of an operator in one dtype and form end: ``op-cross/float32-plain``; without these the operator.
+def answer_sample(dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
+    """Answer for the samples of an operator in one dtype and form (``op-cross/float32-plain``), or for the operator.
 
     Raises :class:`UnknownName`.
     """
@@ -98,7 +108,7 @@ def sample(dataset: Dataset, name: str, asked: Mapping[str, str]) -> Answer:
 
 
 def _read_until(samples: Samples, op: str, torch: str) -> list[Sampled]:
-    """The lines of an operator in a release and those before it, newest first."""
+    """Return the lines of an operator up to a release, newest first."""
     where = "op = $1 AND n <= (SELECT n FROM sampled_release WHERE torch = $2)"
     return read_sampled(samples.views, where, [op, torch])
 
@@ -175,7 +185,7 @@ def _choose_verdict(name: str, by_call: Lines, newest: str) -> tuple[str, Answer
 
 def _find_passing_run(along: Mapping[str, Sampled]) -> tuple[str, str]:
     """The first and the last of the newest releases in a row on which the samples pass; empty where they never do."""
-    return last_run({torch: (bool(row.opsets), row.given) for torch, row in [*along.items()][::-1]})
+    return find_last_run({torch: (bool(row.opsets), row.given) for torch, row in [*along.items()][::-1]})
 
 
 def _failure_text(row: Sampled) -> str:
@@ -211,7 +221,7 @@ def _sample_mark(row: Sampled | None) -> Cell:
 
 
 def _dtype_table(title: str, rows: Iterable[Sampled], shown: int) -> Table:
-    """How samples end in a release, a line for each dtype and form."""
+    """How samples end in a release, a line for each dtype and variant of it."""
     lines: dict[str, dict[str, Sampled]] = {}
     torch = _ANY
     for row in rows:
@@ -222,7 +232,7 @@ def _dtype_table(title: str, rows: Iterable[Sampled], shown: int) -> Table:
 
 
 def _failure_table(samples: Samples, op: str, torch: str, line: tuple[str, str | None] | None = None) -> Table:
-    """Why samples do not pass in a release, each message once."""
+    """Return why samples do not pass in a release, each message once."""
     rows = samples.views.fetch(
         """SELECT signature, list(DISTINCT (dtype, exporter)), arg_min(sample, opset), arg_min(arguments, opset)
             FROM samples WHERE op = $1 AND torch = $2 AND calls > 0 AND NOT works(status) AND signature IS NOT NULL
@@ -233,7 +243,7 @@ def _failure_table(samples: Samples, op: str, torch: str, line: tuple[str, str |
     made = tuple(
         (
             ", ".join(sorted(f"{dtype} {call_text(torch, exporter)}" for dtype, exporter in where)),
-            shown_error(signature),
+            error_message(signature),
             dict(given.split(": ", 1) for given in (arguments or "").splitlines()).get(first, first),
         )
         for signature, where, first, arguments in rows
@@ -245,7 +255,7 @@ def _note_companions(dataset: Dataset, along: Mapping[str, Sampled]) -> list[str
     """The companion packages with which dynamo first exports it: an older onnxscript has fewer translations."""
     since, until = _find_passing_run(along)
     is_now = bool(along) and until == next(iter(along))
-    own = [item.text for item in installations(dataset.of(NEWEST)) if item.torch == since and item.text]
+    own = [item.text for item in read_installations(dataset.of(NEWEST)) if item.torch == since and item.text]
     return [f"dynamo=True was measured at torch {since} with {own[0]}."] if is_now and own else []
 
 
@@ -259,14 +269,14 @@ def _note_onnx_operators(samples: Samples, op: str, torch: str, dtype: str) -> l
 
 
 def _note_registered(dataset: Dataset, op: str, torch: str) -> list[str]:
-    rules = registered(dataset, torch)
-    found = {exporter: opsets for exporter in EXPORTERS if (opsets := registered_for(rules, op, exporter))}
-    told = " and ".join(f"{call_text(torch, exporter)} at opset {opsets}" for exporter, opsets in found.items())
-    return [f"Registered by torch {torch}: {told}."] if told else []
+    registered_at = read_registered(dataset, torch)
+    found = {exporter: opsets for exporter in EXPORTERS if (opsets := registered_opsets(registered_at, op, exporter))}
+    calls = " and ".join(f"{call_text(torch, exporter)} at opset {opsets}" for exporter, opsets in found.items())
+    return [f"Registered by torch {torch}: {calls}."] if calls else []
 
 
 def _finding_table(op: str) -> Table:
-    """What looking by hand at wrong values found, with the call of ``differs`` (of the file) that shows it."""
+    """Return findings about wrong values by hand, with the call of ``differs`` (of the file) that shows each."""
     file = homes.find().cases / OPERATORS / "findings.toml"
     found = tomllib.loads(file.read_text(encoding="utf-8"))["finding"] if file.is_file() else ()
     rows = tuple(
@@ -282,7 +292,7 @@ def _finding_table(op: str) -> Table:
 
 
 def _onnxscript_table(op: str) -> Table:
-    """What the tests of onnxscript (dynamo's translations) expect of an operator, where they mark it."""
+    """Return the marks of an operator in the tests of onnxscript, which has dynamo's translations."""
     file = homes.find().cases / OPERATORS / "onnxscript.json"
     tests = json.loads(file.read_text(encoding="utf-8"))["tests"] if file.is_file() else ()
     rows = tuple(

@@ -105,8 +105,8 @@ def _select_ops(taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[
     return {key: entry for key, entry in taken.items() if not wanted or wanted & operator_keys(entry.ops)}
 
 
-def cases_about(text: str, known: Inventory) -> tuple[str, ...]:
-    """The cases that are about an operator; none where a case itself is called so."""
+def find_cases_about(text: str, known: Inventory) -> tuple[str, ...]:
+    """Return the cases that are about an operator; none for the name of a case."""
     if any(text.casefold() == case.casefold() for case, _ in known.catalogue):
         return ()
     key = operator_key(text)
@@ -115,18 +115,18 @@ def cases_about(text: str, known: Inventory) -> tuple[str, ...]:
 
 def _refuse_operator(text: str, known: Inventory) -> None:
     """Raises :class:`UnknownName` with its cases for an operator where a case is wanted."""
-    if found := cases_about(text, known):
-        named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
-        raise UnknownName(f"{named} (caniexport table --op {text})")
+    if found := find_cases_about(text, known):
+        problem = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
+        raise UnknownName(f"{problem} (caniexport table --op {text})")
     if not any(text.casefold() == case.casefold() for case, _ in known.catalogue):
         refuse_uncovered(text, known)
 
 
 def refuse_uncovered(text: str, known: Inventory) -> None:
-    """Raises :class:`UnknownName` for an operator that no case is about, with who else knows of it."""
+    """Raises :class:`UnknownName` for an operator that no case is about, with commands that know it."""
     if _is_operator(text, known):
-        said = f"{text!r} is no case, and an operator that no case of the corpus is about"
-        raise UnknownName(f"{said} ({_suggest_commands(text, known)})")
+        problem = f"{text!r} is no case, and an operator that no case of the corpus is about"
+        raise UnknownName(f"{problem} ({_suggest_commands(text, known)})")
 
 
 def _suggest_commands(name: str, known: Inventory) -> str:
@@ -154,7 +154,7 @@ class Scope:
 
     @property
     def condition(self) -> str:
-        """The same as SQL on the column ``case`` of the relation ``o``."""
+        """The condition as SQL on the column ``case`` of the relation ``o``."""
         return "true" if self.cases is None else f"""o."case" IN {sql.listed(sorted(self.cases))}"""
 
     def of_variants(self, table: str) -> str:
@@ -162,8 +162,8 @@ class Scope:
         return f"{table}.variant IN {sql.listed(sorted(self.variants))}" if self.variants else "true"
 
 
-def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), ops: Sequence[str] = ()) -> Scope:
-    """The cases that have one of the names, of the themes, and one of the operators; an operator may have none.
+def find_scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), ops: Sequence[str] = ()) -> Scope:
+    """Return the cases with one of the names, of the themes, and one of the operators; an operator may have none.
 
     Raises :class:`UnknownName` for what nobody knows; globs work for cases and themes.
     """
@@ -185,8 +185,8 @@ def require_cases(found: Scope) -> None:
         raise UnknownName("no case has all that was asked for: name fewer cases, themes or operators")
 
 
-def named(views: Views, name: str) -> Scope:
-    """What one name means: a case (``CASE/VARIANT``, a glob), else an operator, else a theme, else a workaround, alone
+def resolve_name(views: Views, name: str) -> Scope:
+    """Return the scope of a name: a case (``CASE/VARIANT``, a glob), an operator, a theme, or a workaround, alone
     or behind an operator's (``cross/stack_rewrite``).
 
     Raises :class:`UnknownName` with the nearest of all.
@@ -197,11 +197,11 @@ def named(views: Views, name: str) -> Scope:
     variants = {variant for _, variant in known.catalogue if variant != PLAIN}
     head, _, variant = name.partition("/")
     if any(sign in head for sign in "*?[") or head.casefold() in {case.casefold() for case in cases}:
-        found = scope(views, cases=(head,))
+        found = find_scope(views, cases=(head,))
     elif is_operator_name(head) or operator_key(head) in operator_keys(known.ops):
-        found = scope(views, ops=(head,))
+        found = find_scope(views, ops=(head,))
     elif name.casefold() in {theme.casefold() for theme in themes}:
-        return scope(views, themes=(name,))
+        return find_scope(views, themes=(name,))
     elif name in variants:
         return Scope(frozenset(case for case, one in known.catalogue if one == name), variants=frozenset({name}))
     else:

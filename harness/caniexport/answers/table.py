@@ -1,4 +1,4 @@
-"""What passes where: cases, themes or operators down; releases, opsets, exporters, runtimes or packages across."""
+"""The table: cases, themes or operators down; releases, opsets, exporters, runtimes or packages across."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
-from caniexport.answers.beside_torch import one_release, versions_of
 from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
+from caniexport.answers.package_versions import read_package_versions, require_release
 from caniexport.answers.scope import CaseSelection, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
 from caniexport.corpus.verdicts import collapse
@@ -52,14 +52,14 @@ CALLS = {
 }
 #: the calls of a table that names none
 _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
-#: beside what this machine measured, where others did the rest
+#: the mark of cells of this machine, where others measured the rest
 _LOCAL = "*"
-#: of a cell that was measured on several providers that on the CPU
+#: the row on the CPU of a cell that was measured on several providers
 _ON_CPU = """QUALIFY provider = 'cpu' OR NOT coalesce(bool_or(provider = 'cpu') OVER (
     PARTITION BY profile, torch, "case", variant, exporter, opset), false)"""
 #: lines on the first screen
 _SHOWN = 30
-#: what is worse than an error is told beside what passes
+#: statuses that are worse than an error: their signs are shown after the passing opsets
 _WORSE = [status for status in Status if list(Status).index(status) > list(Status).index(Status.FAIL)]
 _PACKAGES = (By.ONNXSCRIPT, By.ONNX)
 _ON = "CASE coalesce({0}, 'cpu') WHEN 'cpu' THEN '' WHEN 'none' THEN ' (parse only)' ELSE ' on ' || {0} END"
@@ -77,12 +77,12 @@ _Installed = tuple[str, str, Status, str]
 _Ends = dict[Status, list[Any]]
 
 
-def table(
+def answer_table(
     dataset: Dataset, filters: Filters, by: By = By.TORCH, lines: TableLines = TableLines.CASES, on: On | None = None
 ) -> Answer:
-    """How the cells that the filters take end, on the runtime ``on`` in place of the one installed beside each release.
+    """Answer how the cells that the filters take end, on the runtime ``on`` or the one installed with each release.
 
-    Without a case or variant it has the original forms. By anything but torch it is about one release, the newest
+    Without a case or variant it has the originals. By anything but torch it is about one release, the newest
     measured where none is named. Raises :class:`UnknownName` for a filter value that nobody knows.
     """
     known = Inventory.of(dataset)
@@ -91,7 +91,7 @@ def table(
         filters = replace(filters, torch=(known.torch[-1],))
         notes.append(f"torch {known.torch[-1]}, the newest measured")
     if by in _PACKAGES:
-        filters = replace(filters, torch=(one_release(known.torch, filters.torch, by.value),))
+        filters = replace(filters, torch=(require_release(known.torch, filters.torch, by.value),))
     installed = _read_installed(dataset, select(dataset, filters)) if lines is TableLines.CASES else []
     if not filters.exporters and by is not By.EXPORTER and (lines is not TableLines.CASES or not filters.cases):
         filters = replace(
@@ -107,12 +107,12 @@ def table(
 
 
 def _cell_sql(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> str:
-    """The cells that are taken, as SQL: the ``place`` of each is a column of the table, ``along`` what varies in it."""
+    """Return SQL for the cells: ``place`` is their column of the table, ``along`` what varies in it."""
     views = Views.of(dataset)
     column = _AT.get(by, "")
     profiles = {dataset.profile: ""}
     if by in _PACKAGES:
-        found = versions_of(dataset, taken.torch[0], by.value)
+        found = read_package_versions(dataset, taken.torch[0], by.value)
         profiles = {item.installed.profile: item.version for item in found}
         words = " ".join(f"WHEN {sql.literal(name)} THEN {sql.literal(text)}" for name, text in profiles.items())
         column = f"CASE profile {words} END"
@@ -138,7 +138,7 @@ def _cell_sql(dataset: Dataset, taken: CaseSelection, by: By, on: On | None) -> 
 
 
 def _other_runtime_sql(cells: str, more: str) -> str:
-    """The same files on every other runtime that has run them."""
+    """Return SQL for the same files on every other runtime that has run them."""
     replays = which_row.taken("SELECT * FROM replays", "runs", which_row.REPLAY)
     return f"""SELECT c.* REPLACE (r.runtime AS runtime, r.runtime_version AS runtime_version, r.provider AS provider,
             r.origin AS origin, r.stage AS stage,
@@ -184,8 +184,8 @@ def _answer_cases(
             else Mark(Status.NOT_RUN)
             for at in columns
         ]
-    told = set().union(*signs.values())
-    notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in told)
+    used = set().union(*signs.values())
+    notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in used)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
     answer = _count_environments(installed) if installed and not columns else _choose_verdict(marks, columns, by, taken)
@@ -197,12 +197,12 @@ def _answer_cases(
             dataset, [] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken
         ),
     )
-    more = "--all: every line and column. caniexport case NAME tells more of one."
+    more = "--all: every line and column. caniexport case NAME shows one."
     return replace(answer, tables=tables, notes=tuple(notes), more=more)
 
 
 def _matrix_table(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: CaseSelection, by: By) -> Table:
-    """A line for each variant and call; one for all calls where they end alike."""
+    """Return a line for each variant and call; one for all calls where the outcomes are the same."""
     by_variant: dict[tuple[str, str], dict[str, tuple[Cell, ...]]] = {}
     for (case, variant, exporter), row in marks.items():
         by_variant.setdefault((case, variant), {})[exporter] = tuple(row)
@@ -230,7 +230,7 @@ def _matrix_table(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str],
 
 
 def _make_mark(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
-    """What passes, and what worse than an error happens beside it: ``16+``, ``8-14 ≠``; with the signs of its cells."""
+    """Return the passing opsets and the signs of what is worse than an error: ``16+``, ``8-14 ≠``."""
     order = list(releases)
     key = order.index if order else int
     at = {
@@ -251,7 +251,7 @@ def _make_mark(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
 
 
 def _range_text(passing: Collection[Any], tried: Collection[Any], order: Sequence[str]) -> str:
-    """``16+``: from there on at all that were tried; else the runs of neighbors. One alone needs no text."""
+    """Return ``16+`` where all tried ones from there on pass; else the runs of neighbors; empty for a single one."""
     number = order.index if order else int
     names = {number(value): str(value) for value in tried}
     if order and len(order) == 1:
@@ -263,12 +263,12 @@ def _range_text(passing: Collection[Any], tried: Collection[Any], order: Sequenc
 
 
 def _is_judged(status: Status) -> bool:
-    """Whether a status says something of the model: a refused opset does not."""
+    """Return whether a status is about the model: a refused opset is not."""
     return status in MEASURED and status is not Status.UNSUPPORTED
 
 
 def _sort_columns(found: Iterable[str], by: By) -> list[str]:
-    """The columns, newest first."""
+    """Return the columns, newest first."""
     if by is By.OPSET:
         return sorted(found, key=lambda text: (text == "default", int(text) if text.isdigit() else 0), reverse=True)
     if by is By.EXPORTER:
@@ -277,7 +277,7 @@ def _sort_columns(found: Iterable[str], by: By) -> list[str]:
         return sorted(found, key=lambda text: (text != "cpu", text))
     if by is By.RUNTIME:
         names = sorted(found, key=lambda text: versions.parse(text.split()[1] if " " in text else "0"), reverse=True)
-        # what is installed beside torch comes first
+        # the runtime that is installed with torch comes first
         return sorted(names, key=lambda text: (text.split()[0] != "onnxruntime", text.split()[0], text.split()[2:]))
     return versions.ordered(found)[::-1]
 
@@ -290,7 +290,7 @@ def _sort_lines(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
 def _choose_verdict(
     marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: CaseSelection
 ) -> Answer:
-    """How many of the original forms work, by call: in the first column, by opset in any."""
+    """Answer how many of the originals work with each call: in the first column, by opset in any."""
     if not columns and taken.statuses:
         words = " or ".join(sorted(status.value for status in taken.statuses))
         return Answer(f"None of the measured cells ends with {words}.", AnswerOutcome.LISTED)
@@ -302,8 +302,8 @@ def _choose_verdict(
         for at, cell in enumerate(marks[line]):
             call = columns[at] if by is By.EXPORTER else line[2]
             if by is By.OPSET:
-                told = [works(other) for other in marks[line]]
-                ends.setdefault(call, []).extend([True in told] * (at == 0 and set(told) != {None}))
+                works_at = [works(other) for other in marks[line]]
+                ends.setdefault(call, []).extend([True in works_at] * (at == 0 and set(works_at) != {None}))
             elif (by is By.EXPORTER or at == 0) and (end := works(cell)) is not None:
                 ends.setdefault(call, []).append(end)
     where = _column_text(by, columns[0])
@@ -317,11 +317,10 @@ def _choose_verdict(
 
 
 def works(cell: Cell) -> bool | None:
-    """Whether what stands in a place works; ``None`` where it says nothing of the model, as a refused opset does."""
+    """Return whether a cell of the table works; ``None`` where it is not about the model, as a refused opset."""
     if isinstance(cell, Share):
         return cell.works == cell.measured if cell.measured else None
-    told = isinstance(cell, Mark) and _is_judged(Status(cell.word))
-    return cell.word in WORKS if told and isinstance(cell, Mark) else None
+    return cell.word in WORKS if isinstance(cell, Mark) and _is_judged(Status(cell.word)) else None
 
 
 def _column_text(by: By, column: str) -> str:
@@ -331,18 +330,18 @@ def _column_text(by: By, column: str) -> str:
 def _count_text(counts: Sequence[tuple[str, Share]]) -> str:
     """``10 of 18 cases work with dynamo=False, 13 of 17 with dynamo=True``: two calls have room in a line."""
     (first, share), *others = counts
-    said = f"{share.works} of {share.measured} cases work"
+    text = f"{share.works} of {share.measured} cases work"
     if share.measured == 1:
-        said = "the case works" if share.works else "the case does not work"
+        text = "the case works" if share.works else "the case does not work"
     # the same number by two calls may be of other cases
     if share.works in (0, share.measured) and all(other == share for _, other in others):
-        return f"{said}{' with every call' if others else f' with {first}' if first else ''}"
+        return f"{text}{' with every call' if others else f' with {first}' if first else ''}"
     more = [f"{other.works} of {other.measured} with {call}" for call, other in others]
-    return ", ".join((f"{said} with {first}", *more[:1]))
+    return ", ".join((f"{text} with {first}", *more[:1]))
 
 
 def _read_installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
-    """The cells of environment cases that the filters take; none where one asks for what those do not have."""
+    """Read the cells of environment cases that the filters take; none for filters that those do not have."""
     if {"torch", "opset", "exporter", "provider"} & taken.where.keys():
         return []
     rows = Views.of(dataset).fetch(
@@ -358,7 +357,7 @@ def _read_installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
 
 
 def _count_environments(found: Sequence[_Installed]) -> Answer:
-    """How many variants of what is installed together work, where nothing else was asked for."""
+    """Answer how many variants of environment cases work."""
     works = sum(status in WORKS for _, _, status, _ in found)
     return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
@@ -380,7 +379,7 @@ def _environment_table(found: Iterable[_Installed], taken: CaseSelection) -> Tab
 
 
 def _unmeasured_table(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
-    """What is known and has no cell within the filters; a version upgrade has none of its own."""
+    """Return the variants without a cell within the filters; version upgrades never have one."""
     installed = {case for (case,) in Views.of(dataset).fetch('SELECT "case" FROM environment')}
     rows = tuple(
         (Link(case if variant == PLAIN else f"{case}/{variant}", "case", {"case": case}),)
@@ -391,23 +390,24 @@ def _unmeasured_table(dataset: Dataset, missing: Iterable[tuple[str, str]], take
 
 
 def _answer_shares(dataset: Dataset, cells: str, by: By, lines: TableLines, notes: list[str]) -> Answer:
-    """Of the cases of a theme, or about an operator, how many work at some opset."""
+    """Answer how many of the cases of a theme, or about an operator, work at some opset."""
     names = "[theme]" if lines is TableLines.THEMES else "list_distinct(list_concat(aten_ops, onnx_ops))"
     call = "''" if by is By.EXPORTER else "exporter"
     found = Views.of(dataset).fetch(
         f"""WITH ended AS (SELECT "case", {call} AS exporter, place, coalesce(bool_or(works(status)), false) AS works,
                 bool_or(works(status) IS NOT NULL AND status <> 'unsupported')
-                    AND (bool_or(works(status)) OR NOT bool_or(works(status) IS NULL)) AS told
+                    AND (bool_or(works(status)) OR NOT bool_or(works(status) IS NULL)) AS judged
                 FROM ({cells}) GROUP BY ALL),
             named AS (SELECT *, unnest({names}) AS name FROM ended JOIN original USING ("case"))
-        SELECT name, exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM named GROUP BY ALL
-        UNION ALL SELECT '', exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM ended GROUP BY ALL"""
+        SELECT name, exporter, place, count(*) FILTER (works), count(*) FILTER (judged) FROM named GROUP BY ALL
+        UNION ALL SELECT '', exporter, place, count(*) FILTER (works), count(*) FILTER (judged)
+        FROM ended GROUP BY ALL"""
     )
     columns = _sort_columns({row[2] for row in found}, by)
     places = {
-        (name or "no theme", exporter, at): Share(works, told) for name, exporter, at, works, told in found if name
+        (name or "no theme", exporter, at): Share(works, judged) for name, exporter, at, works, judged in found if name
     }
-    in_all = {(exporter, at): Share(works, told) for name, exporter, at, works, told in found if name == ""}
+    in_all = {(exporter, at): Share(works, judged) for name, exporter, at, works, judged in found if name == ""}
     if not columns or not any(share.measured for share in in_all.values()):
         return Answer("Not measured: nothing that was asked for.", AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     exporters = sorted({exporter for _, exporter, _ in places}, key=exporter_rank)

@@ -31,8 +31,8 @@ _SHOWN = (Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.DEFAULT.value)
 
 @dataclass(frozen=True)
 class Standing:
-    """A workaround with one exporter at a release: its verdict, since which release, and how original and workaround
-    end there.
+    """A workaround with one exporter at a release: its verdict, since which release, and the status of original and
+    workaround there.
 
     ``before`` is the verdict on the release before ``since``, ``works_since`` the release from which on the original
     exports; both ``None`` where there is none. ``refuses``: the workaround works, and onnx's checker refuses its file.
@@ -55,10 +55,10 @@ class Standing:
     refuses: bool = False
 
 
-def standings(
+def read_standings(
     dataset: Dataset, torch: str, scope: Scope, opset: int | None = None, exporters: Sequence[str] = ()
 ) -> list[Standing]:
-    """Every workaround in scope at a measured release, the first to try first.
+    """Read the verdict of every workaround in scope at a measured release, the first to try first.
 
     Each release is judged at its own opset, or at ``opset`` where it takes that.
     """
@@ -116,24 +116,24 @@ def _pair_sql(profile: str, scope: Scope, opset: int | None, exporters: Sequence
         WHERE p.variant = 'plain' AND o.corpus <> 'canary' AND {scope.of_variants("o")}"""
 
 
-def workaround(
+def answer_workaround(
     dataset: Dataset, scope: Scope, torch: str = "", opset: int | None = None, exporters: Sequence[str] = ()
 ) -> Answer:
-    """What to do with the workarounds in scope at a release, the newest measured where none is named.
+    """Answer what to do with the workarounds in scope at a release, the newest measured where none is named.
 
     Raises :class:`UnknownName`.
     """
     require_cases(scope)
     points = Points(dataset)
     point, notes = points.find({"torch": torch} if torch else {})
-    found = standings(dataset, point.torch, scope, opset, exporters)
+    found = read_standings(dataset, point.torch, scope, opset, exporters)
     if not torch:
         notes.append(f"torch {point.torch}, the newest measured: --torch names yours")
-    installed = environments(points.views, scope)
+    installed = read_environments(points.views, scope)
     if not found and not installed:
         asked = f", opset {opset}" if opset else ""
-        said = f"Not measured: no workaround of what was asked for at torch {point.torch}{asked}."
-        return Answer(said, AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
+        verdict = f"Not measured: no workaround of what was asked for at torch {point.torch}{asked}."
+        return Answer(verdict, AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     found = found or installed
     sound = [item for item in found if not item.caution] or found
     wrong = [item for item in found if item.caution and sound is not found]
@@ -154,7 +154,7 @@ def workaround(
 
 
 def _count_unmeasured(views: Views, scope: Scope, found: Collection[str]) -> int:
-    """How many cases in scope have workarounds, and no row of their original there."""
+    """Count the cases in scope that have workarounds, and no row of their original there."""
     rows = views.fetch(
         f"""SELECT DISTINCT o."case" FROM original o JOIN variants w ON w."case" = o."case" AND w.variant <> 'plain'
             AND w.kind <> 'version-upgrade' WHERE {scope.condition} AND {scope.of_variants("w")}"""
@@ -162,8 +162,8 @@ def _count_unmeasured(views: Views, scope: Scope, found: Collection[str]) -> int
     return len({case for (case,) in rows} - set(found))
 
 
-def environments(views: Views, scope: Scope) -> list[Standing]:
-    """Workarounds of cases about what is installed together: they are about no release."""
+def read_environments(views: Views, scope: Scope) -> list[Standing]:
+    """Read the verdicts of workarounds of environment cases, which are about no release."""
     rows = views.fetch(
         f"""SELECT o."case", w.variant, o.title, w.note, w.caution, w.changes_values, '', NULL,
             verdict(p.status, e.status), NULL, NULL, p.status, e.status, NULL
@@ -176,7 +176,7 @@ def environments(views: Views, scope: Scope) -> list[Standing]:
 
 
 def _choose_verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[str, AnswerOutcome]:
-    """What to do, in one line; ``without_row`` cases have no row there."""
+    """Return what to do, in one line; ``without_row`` cases have no row there."""
     by_case: dict[str, list[Standing]] = {}
     for item in found:
         by_case.setdefault(item.case, []).append(item)
@@ -211,9 +211,9 @@ def _judge_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutco
     broken = list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.BROKEN))
     if broken:
         several = len({item.variant for item in items}) > 1
-        said = "none of the measured workarounds helps" if several else f"{items[0].variant} does not help"
+        text = "none of the measured workarounds helps" if several else f"{items[0].variant} does not help"
         by = "" if len(broken) == len(called) else f" with {' and '.join(called[name] for name in broken)}"
-        return f"Fails{by} at torch {torch}: {said}.", AnswerOutcome.FAILS
+        return f"Fails{by} at torch {torch}: {text}.", AnswerOutcome.FAILS
     if all(item.verdict is Workaround.UNKNOWN for item in items):
         return f"Not measured at torch {torch}.", AnswerOutcome.NOT_MEASURED
     since = {item.exporter: item.works_since for item in items if item.works_since}
@@ -228,7 +228,7 @@ _NAMED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 
 
 def _needing_exporters(items: Iterable[Standing]) -> list[str]:
-    """The exporters with which some workaround is needed."""
+    """Return the exporters with which some workaround is needed."""
     return list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.NEEDED))
 
 
@@ -237,12 +237,12 @@ def _is_broken(items: Iterable[Standing]) -> bool:
 
 
 def _call_heading(torch: str, exporter: str) -> str:
-    """How a call is headed: a case about what is installed together has none."""
+    """Return the heading of a call; an environment case has no call."""
     return call_text(torch, exporter) if exporter not in ("", Exporter.DEFAULT.value) else exporter or "as installed"
 
 
 def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int) -> Table:
-    """A line for each workaround, those that are needed first, with what to do by each call."""
+    """Return a line for each workaround, needed ones first, with what to do by each call."""
     exporters = [name for name in (*_SHOWN, Exporter.SCRIPT.value, "") if any(item.exporter == name for item in found)]
     lines: dict[tuple[str, str], dict[str, Standing]] = {}
     for item in found:
@@ -266,7 +266,7 @@ def _verdict_mark(item: Standing | None) -> Cell:
 
 
 def _evidence_table(found: Iterable[Standing], torch: str) -> Table:
-    """How original and workaround end in the cells that show it."""
+    """Return the outcome of original and workaround in the cells behind the verdicts."""
     rows = tuple(
         (
             item.variant,
@@ -297,8 +297,8 @@ def _evidence_table(found: Iterable[Standing], torch: str) -> Table:
     return Table("evidence", columns, rows, shown=0)
 
 
-def verdicts(answer: Answer) -> set[str]:
-    """The verdicts of the workarounds of an answer, those known to be wrong only where there are no others."""
+def list_verdicts(answer: Answer) -> set[str]:
+    """Return the verdicts in the first table of an answer."""
     first = next((table for table in answer.tables if table.rows), None)
     if first is None:
         return {Workaround.UNKNOWN.value}

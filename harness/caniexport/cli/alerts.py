@@ -115,11 +115,11 @@ def command(
 def _written(form: str, found: Comparison, answer: Answer) -> str:
     """The answer in a format for other programs."""
     from caniexport.alerts.formats import atom, github
-    from caniexport.render.markdown import markdown
+    from caniexport.render.markdown import as_markdown
 
     match form:
         case "markdown":
-            return markdown(answer)
+            return as_markdown(answer)
         case "github":
             return github(found, answer)
         case _:

@@ -1,4 +1,4 @@
-"""The glossary: what the words of the answers, the pages and the dataset mean, each said once."""
+"""The glossary of the answers, the pages and the dataset."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _look_meanings(looked: Mapping[Any, looks.Look]) -> dict[str, str]:
 
 
 def _status_meanings() -> dict[str, str]:
-    """The statuses, with the word that pages and answers have for one where it is another."""
+    """Return the meanings of statuses, with the name that pages show where it is another."""
     found = _look_meanings(looks.STATUS)
     for status in (Status.UNSUPPORTED, Status.NOT_RUN):
         found[status.value] += f"; shown as «{looks.STATUS[status].word}»"
@@ -129,7 +129,7 @@ TERMS = (
     ),
     Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
     Entry("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
-    Entry("exporter", "the way in which torch makes the ONNX file", _name_values(EXPORTERS)),
+    Entry("exporter", "the part of torch that writes the ONNX file", _name_values(EXPORTERS)),
     Entry("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
     Entry("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
     Entry("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
@@ -149,10 +149,12 @@ TERMS = (
     Entry("status", "how a cell ended", _status_meanings()),
     Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
     Entry("needed, obsolete", "whether a workaround is still needed in a cell", _look_meanings(looks.WORD)),
-    Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
+    Entry("interval (a, b]", "a change after version a, and at version b at the latest"),
     Entry("change", "what happened to a cell between two versions", _name_values(CLASSES)),
     Entry("alert", "changes of one kind with one cause, with the cells in which they happened"),
-    Entry("claim", "what a source says of a case, compared with what was measured", _look_meanings(looks.CLAIM)),
+    Entry(
+        "claim", "a statement of a source about a case, compared with what was measured", _look_meanings(looks.CLAIM)
+    ),
     Entry(
         "declared",
         "what torch's own registries of symbolics and translations list, compared with what passes",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from caniexport.answers.answer import Answer, Cell, Mark, Table, words
-from caniexport.render.looks import look
+from caniexport.answers.answer import Answer, Cell, Mark, Table, cell_text
+from caniexport.render.looks import find_sign
 
 #: rows of a table that is folded
 _MOST = 200
 
 
-def markdown(answer: Answer) -> str:
-    """The verdict, the tables (those that no first screen shows are folded), the notes."""
+def as_markdown(answer: Answer) -> str:
+    """Return the verdict, the tables (those that no first screen shows are folded) and the notes."""
     lines = [f"## {_escape_text(answer.verdict)}", ""]
     for table in answer.tables:
         if table.rows:
@@ -34,8 +34,8 @@ def _write_rows(table: Table) -> Iterator[str]:
 
 
 def _write_cell(cell: Cell) -> str:
-    sign = f"{look(cell.word).sign} " if isinstance(cell, Mark) else ""
-    return sign + _escape_text(words(cell))
+    sign = f"{find_sign(cell.word).sign} " if isinstance(cell, Mark) else ""
+    return sign + _escape_text(cell_text(cell))
 
 
 def _escape_text(text: str) -> str:
