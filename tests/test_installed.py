@@ -202,7 +202,7 @@ def test_a_release_is_looked_at_along_the_versions_of_a_package_beside_it(local)
 
     assert (new["onnxscript"], new["outcome"], new["changed in"]) == (["0.7.2"], "pass", "(0.5.6, 0.7.2]")
     assert (old["onnxscript"], old["outcome"]) == (["0.5.6"], "mismatch")
-    with pytest.raises(UnknownName, match="one torch release is looked at; --torch names it"):
+    with pytest.raises(UnknownName, match="one torch release; name it with --torch"):
         api.changes(Dataset.open(None, local), "cross", along="onnxscript")
     with pytest.raises(UnknownName, match=r"torch 2\.8\.0 was not measured with onnxscript installed"):
         api.changes(Dataset.open(None, local), "cross", along="onnxscript", torch="2.8")

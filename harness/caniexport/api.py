@@ -44,8 +44,7 @@ from caniexport.answers.pandas_extra import import_pandas
 from caniexport.answers.point import Points, parse_point
 from caniexport.answers.samples import EXPORTERS
 from caniexport.answers.scope import find_scope, resolve_name, select
-from caniexport.answers.table import By, TableLines
-from caniexport.answers.table import table as what_passes
+from caniexport.answers.table import By, TableLines, answer_table
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 from caniexport.store.views import Views
@@ -103,7 +102,7 @@ def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: 
     """
     axis = By(names.require("axis", by, list(By)))
     down = TableLines(names.require("lines", lines, list(TableLines)))
-    return what_passes(dataset, read_filters("table", filters), axis, down)
+    return answer_table(dataset, read_filters("table", filters), axis, down)
 
 
 def case(

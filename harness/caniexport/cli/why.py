@@ -111,9 +111,9 @@ def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[
 
 def _operator(dataset: Dataset, name: str) -> Answer:
     """What is known of an operator."""
-    from caniexport.answers.op import op
+    from caniexport.answers.op import answer_op
 
-    return op(dataset, name)
+    return answer_op(dataset, name)
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:
