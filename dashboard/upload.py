@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from caniexport.answers import onnx_ops
-from caniexport.answers.model_file import ModelFile, place_model
+from caniexport.answers.model_file import ModelFile, make_model_file
 from caniexport.answers.onnx_ops import BadModel
 from caniexport.names import plural
 from caniexport.operators import operator_key
@@ -83,7 +83,7 @@ def read_given() -> ModelFile | None:
 def read_origin(kept: Kept, name: str, content: bytes) -> ModelFile | None:
     """Return the point and graph of a model file; ``None`` if it is no model."""
     try:
-        return place_model(onnx_ops.of_bytes(content, name), _printable_name(name), kept.inventory.torch)
+        return make_model_file(onnx_ops.read_bytes(content, name), _printable_name(name), kept.inventory.torch)
     except BadModel:
         return None
 
@@ -94,7 +94,7 @@ def find_operators(name: str, content: bytes, covered: Iterable[str], longest: i
     if len(content) > LARGEST:
         return "", False, f"{shown} is larger than 100 MB: caniexport upgrade --model reads files of any size"
     try:
-        found = onnx_ops.of_bytes(content, shown)
+        found = onnx_ops.read_bytes(content, shown)
     except BadModel as error:
         return "", False, str(error)
     by_key = {operator_key(op): op for op in covered}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import small_dataset
 
-from caniexport.answers.documents import claims
+from caniexport.answers.documents import find_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.outcomes import short_cause
 from caniexport.store import Dataset
@@ -22,15 +22,15 @@ def dataset(published, tmp_path):
 
 
 def test_claims_are_counted_by_every_outcome_and_filtered_by_source(dataset):
-    found = claims(dataset, Filters())
+    found = find_claims(dataset, Filters())
     assert found.counts == {"reproduced": 1, "partly": 0, "not-reproduced": 1, "pending": 0, "not-measured": 0}
-    assert claims(dataset, Filters(statuses=("reproduced",))).counts == found.counts
-    assert [claim.claim for claim in claims(dataset, Filters(), ("onnx/*",)).claims] == ["cross/2"]
+    assert find_claims(dataset, Filters(statuses=("reproduced",))).counts == found.counts
+    assert [claim.claim for claim in find_claims(dataset, Filters(), ("onnx/*",)).claims] == ["cross/2"]
     assert found.claims[0].versions == "torch ==1.10.*, torchscript-trace, opset 14"
 
 
 def test_an_empty_dataset_has_no_claims(tmp_path):
-    assert claims(Dataset.open(tmp_path / "no", tmp_path / "none"), Filters()).claims == ()
+    assert find_claims(Dataset.open(tmp_path / "no", tmp_path / "none"), Filters()).claims == ()
 
 
 def test_of_a_chain_of_causes_the_innermost_says_why():

@@ -8,9 +8,9 @@ from small_dataset import append, cell, write
 
 from caniexport.answers.answer import records
 from caniexport.answers.filters import Filters
-from caniexport.answers.scope import named
-from caniexport.answers.table import By, table
-from caniexport.answers.workaround import standings
+from caniexport.answers.scope import resolve_name
+from caniexport.answers.table import By, answer_table
+from caniexport.answers.workaround import read_standings
 from caniexport.api import case, upgrade
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround
@@ -64,7 +64,7 @@ def listed(answer, title):
 
 
 def place(dataset, asked=HERE, by=By.TORCH, column="2.8.0"):
-    found = table(dataset, asked, by).tables[0]
+    found = answer_table(dataset, asked, by).tables[0]
     (line,) = [row for row in found.rows if "/" not in row[0].text]
     return line[found.columns.index(column)]
 
@@ -130,7 +130,9 @@ def test_an_upgrade_lists_what_works_there_while_the_checker_refuses_it(made):
 
 def test_a_cell_that_is_not_the_same_every_time_passes_in_no_answer(made):
     dataset = made(*unsteady())
-    (standing,) = standings(dataset, "2.8.0", named(Views.of(dataset), "cross/stack_rewrite"), exporters=(TRACE,))
+    (standing,) = read_standings(
+        dataset, "2.8.0", resolve_name(Views.of(dataset), "cross/stack_rewrite"), exporters=(TRACE,)
+    )
     found = place(dataset)
 
     query = """SELECT DISTINCT status FROM cells WHERE ("case", variant, torch) = ('cross', 'plain', '2.8.0')"""
@@ -141,7 +143,9 @@ def test_a_cell_that_is_not_the_same_every_time_passes_in_no_answer(made):
 
 def test_a_fix_that_is_not_the_same_every_time_is_not_obsolete_and_never_a_help(made):
     dataset = made(*unsteady(variant="stack_rewrite"))
-    (standing,) = standings(dataset, "2.8.0", named(Views.of(dataset), "cross/stack_rewrite"), exporters=(TRACE,))
+    (standing,) = read_standings(
+        dataset, "2.8.0", resolve_name(Views.of(dataset), "cross/stack_rewrite"), exporters=(TRACE,)
+    )
 
     assert standing.verdict is Workaround.HARMFUL
     told = said("workaround", "cross/stack_rewrite", "--torch", "2.8.0", "--exporter", "trace", "--all")
@@ -168,6 +172,6 @@ def test_a_cell_says_which_words_were_seen(made):
 
 def test_the_matrix_can_be_asked_for_what_is_not_the_same_every_time(made):
     dataset = made(*unsteady("item", opsets=(18,)))
-    found = table(dataset, Filters(statuses=("unstable",)))
+    found = answer_table(dataset, Filters(statuses=("unstable",)))
 
     assert {row[0].text for row in found.tables[0].rows} == {"item"}

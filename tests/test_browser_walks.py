@@ -13,7 +13,7 @@ from test_touching import model as written
 
 from caniexport import api
 from caniexport.answers.filters import Filters
-from caniexport.answers.table import table
+from caniexport.answers.table import answer_table
 from caniexport.pages import looks
 from caniexport.store import Dataset
 
@@ -173,7 +173,7 @@ def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme)
     page.get_by_label("Search", exact=True).press("Enter")
     until(page, one_case := "document.querySelectorAll('.matrix tbody th.case').length === 1")
 
-    shown = table(dataset, Filters(cases=("cross-no-symbolic/plain",), exporters=("trace",))).tables[0]
+    shown = answer_table(dataset, Filters(cases=("cross-no-symbolic/plain",), exporters=("trace",))).tables[0]
     said = " ".join(same_elsewhere(visit, page, width, scheme, ".matrix").split())
     assert " ".join(map(looks.signed, shown.rows[0][shown.heads :])) in said
 

@@ -159,15 +159,14 @@ def test_changes_are_half_open_intervals_newest_first(dataset):
 
 
 def test_along_a_package_one_release_is_wanted(dataset):
-    with pytest.raises(UnknownName, match="--torch names it"):
+    with pytest.raises(UnknownName, match="name it with --torch"):
         caniexport.changes(dataset, "cross", "onnxscript")
 
 
-@pytest.mark.parametrize("moved", ["support", "claims", "declared"])
-def test_an_old_command_says_what_answers_now(moved):
-    reply = ask(moved, "cross-no-symbolic")
+def test_an_old_command_says_what_answers_now():
+    reply = ask("claims", "cross-no-symbolic")
     assert reply.exit_code == 2
-    assert "caniexport case NAME" in reply.output or "op NAME" in reply.output
+    assert "caniexport case NAME" in reply.output
 
 
 @pytest.mark.published
@@ -187,7 +186,7 @@ def test_an_operator_sample_is_a_case(results):
 def test_a_screen_holds_what_is_said_of_a_case(results):
     draw = random.Random(7)
     names = [case for (case,) in Views.of(results).fetch("""SELECT DISTINCT "case" FROM original""")]
-    for name in draw.sample(sorted(names), 5):
+    for name in draw.sample(sorted(names), 3):
         reply = ask("case", name)
         lines = reply.stdout.rstrip("\n").split("\n")
         assert reply.exit_code == 0
@@ -201,7 +200,7 @@ def test_cells_and_since_when_are_those_of_the_rows(results):
     """Held against the rows in a plain loop."""
     draw, columns = random.Random(47), ("variant", "torch", "exporter", "opset", "status", "stage", "message_id")
     names = [case for (case,) in Views.of(results).fetch("""SELECT DISTINCT "case" FROM original""")]
-    for name in draw.sample(sorted(names), 4):
+    for name in draw.sample(sorted(names), 2):
         rows = [row[:7] for row in results.select(columns, {"case": (name,), "provider": ("cpu",)})]
         for variant, torch, exporter, opset, status, stage, message in draw.sample(rows, 3):
             asked = {} if exporter == "default" else {"exporter": exporter, "opset": opset}

@@ -9,7 +9,7 @@ import pytest
 from small_dataset import append, cells, write
 
 from caniexport.answers.answer import records
-from caniexport.answers.declared import Agreement, declared, registered
+from caniexport.answers.declared import Agreement, answer_declared, read_registered
 from caniexport.store import Dataset
 from caniexport.worker import declared as tables
 
@@ -35,7 +35,7 @@ def local(tmp_path):
 
 def found(local, torch):
     """By call and operator: the row of the answer."""
-    answer = declared(Dataset.open(None, local), torch)
+    answer = answer_declared(Dataset.open(None, local), torch)
     return {(row["call"], row["operator"]["op"]): row for table in answer.tables for row in records(table)}
 
 
@@ -49,7 +49,7 @@ def test_overloads_of_an_operator_count_as_the_operator(local):
     row = found(local, "2.8.0")["dynamo=True", "aten::cross"]
 
     assert (row["registered at opset"], row["so"]) == ("18-27", Agreement.AGREES.value)
-    assert registered(Dataset.open(None, local), "2.8.0")["dynamo", "cross"] == "18-27"
+    assert read_registered(Dataset.open(None, local), "2.8.0")["dynamo", "cross"] == "18-27"
 
 
 def test_what_passes_without_being_registered_is_told_apart_from_what_never_does(local):
@@ -78,8 +78,8 @@ def test_a_case_that_torch_itself_refuses_has_asked_no_exporter(local):
 
 def test_differences_come_first_and_an_operator_is_asked_for_by_any_name(local):
     dataset = Dataset.open(None, local)
-    titles = [table.title for table in declared(dataset, "2.8.0").tables]
-    one = declared(dataset, "2.8.0", ops=("GridSample",))
+    titles = [table.title for table in answer_declared(dataset, "2.8.0").tables]
+    one = answer_declared(dataset, "2.8.0", ops=("GridSample",))
 
     assert titles == [word.value for word in Agreement]
     assert {row["operator"]["op"] for table in one.tables for row in records(table)} == {"aten::grid_sampler"}

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dashboard_data import build
 
 from caniexport.answers.declared import Agreement
-from caniexport.answers.signs import CLAIM, word
+from caniexport.answers.signs import CLAIM, status_word
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model import corpus
@@ -81,7 +81,7 @@ def test_the_glossary_is_short_and_explains_every_value_of_an_answer():
 
     assert len(TERMS) <= 31
     (statuses,) = [term.values for term in TERMS if term.name == "status"]
-    assert [status for status in Status if word(status) not in f"{status.value} {statuses[status.value]}"] == []
+    assert [status for status in Status if status_word(status) not in f"{status.value} {statuses[status.value]}"] == []
     assert {value.value for kind in kinds for value in kind} | set(CLAIM) <= explained
     assert all(f"**{term.name}**" in CONCEPTS for term in TERMS)
     assert [name for name in explained if f"- `{name}`: " not in CONCEPTS] == []

@@ -11,8 +11,8 @@ from small_dataset import append, bundle, cell, write
 
 from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.filters import Filters
-from caniexport.answers.point import Points, parse
-from caniexport.answers.table import By, TableLines, table
+from caniexport.answers.point import Points, parse_point
+from caniexport.answers.table import By, TableLines, answer_table
 from caniexport.api import upgrade
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
@@ -103,14 +103,14 @@ def test_an_error_at_one_opset_does_not_speak_for_files_that_were_not_run(local)
     failed = {"status": "fail", "stage": "export", "signature": "export|Unsupported|item", "message_id": "m-old"}
     append(local, cell("2.8.0", "item", "plain", "torchscript-trace", 11) | failed)
     dataset, on = Dataset.open(None, local), OnRuntime(Runtime("onnxruntime", OLD, "cpu"))
-    shown = table(dataset, Filters(exporters=("trace",)), on=on).tables[0]
+    shown = answer_table(dataset, Filters(exporters=("trace",)), on=on).tables[0]
     (place,) = [row[shown.columns.index("2.8.0")] for row in shown.rows if row[0].text == "item"]
 
     assert place.word is Status.NOT_RUN
     assert place.at["fail"] == "11"
     assert place.at["not_run"] == "7-10, 12-23"
     asked = Filters(exporters=("trace",), cases=("item/plain",))
-    assert table(dataset, asked, lines=TableLines.THEMES, on=on).outcome is AnswerOutcome.NOT_MEASURED
+    assert answer_table(dataset, asked, lines=TableLines.THEMES, on=on).outcome is AnswerOutcome.NOT_MEASURED
 
 
 def test_what_never_reached_a_runtime_is_the_same_on_each(local):
@@ -133,7 +133,7 @@ def test_a_cell_has_one_word_on_a_runtime_whatever_asks(local):
         journal.environment(environment("r", "good"))
     compact(local)
     dataset = Dataset.open(None, local)
-    told = table(dataset, Filters(torch=("2.8.0",), opsets=("18",), exporters=("trace",)), By.RUNTIME)
+    told = answer_table(dataset, Filters(torch=("2.8.0",), opsets=("18",), exporters=("trace",)), By.RUNTIME)
     made = told.tables[0]
     in_table = {row[0].text: row[made.columns.index(f"onnxruntime {OLD}")].word.value for row in made.rows}
     in_upgrade = worse(upgrade(dataset, f"{POINT},ort=1.31", f"{POINT},ort=1.20"))
@@ -141,7 +141,9 @@ def test_a_cell_has_one_word_on_a_runtime_whatever_asks(local):
     assert in_table["cross"] == "degraded"
     assert in_table["grid-sample"] == in_upgrade["grid-sample"][0] == "mismatch"
     on = OnRuntime(Runtime("onnxruntime", OLD, "cpu"))
-    there = table(dataset, Filters(("cross",), torch=("2.8.0",), opsets=("18",), exporters=("trace",)), on=on).tables[0]
+    there = answer_table(
+        dataset, Filters(("cross",), torch=("2.8.0",), opsets=("18",), exporters=("trace",)), on=on
+    ).tables[0]
     assert there.rows[0][-1].word.value == "degraded"
 
 
@@ -156,7 +158,7 @@ def test_of_several_axes_the_one_that_did_it_is_named(local):
     ["ort=1.20", "onnxruntime=1.20.1", "runtime=onnxruntime==1.20", "runtime=ort1.20", "runtime=1.20", "ORT==1.20.1"],
 )
 def test_a_runtime_is_understood_however_it_is_written(local, spelling):
-    point, _ = Points(Dataset.open(None, local)).find(parse(f"2.8.0,{spelling}"))
+    point, _ = Points(Dataset.open(None, local)).find(parse_point(f"2.8.0,{spelling}"))
     assert point.runtime == Runtime("onnxruntime", OLD, "cpu")
 
 

@@ -13,12 +13,12 @@ import pytest
 from small_dataset import RELEASES, write
 
 from caniexport.answers.answer import records
-from caniexport.answers.changes import changes
+from caniexport.answers.changes import answer_changes
 from caniexport.answers.inventory import Inventory
-from caniexport.answers.moves import Became, Moves
+from caniexport.answers.moves import CaseChange, Moves
 from caniexport.answers.point import Points
 from caniexport.answers.scope import Scope
-from caniexport.answers.workaround import standings
+from caniexport.answers.workaround import read_standings
 from caniexport.corpus.verdicts import Workaround
 from caniexport.store import Dataset
 from caniexport.store.views import Views
@@ -57,7 +57,7 @@ def only_wider(found, before):
 
 
 def judged(dataset, torch):
-    found = standings(dataset, torch, Scope(), exporters=(TRACE, "dynamo", "default"))
+    found = read_standings(dataset, torch, Scope(), exporters=(TRACE, "dynamo", "default"))
     return {(item.case, item.variant, item.exporter): item for item in found}
 
 
@@ -82,7 +82,7 @@ def test_the_verdict_of_a_workaround_stays_or_becomes_unknown(whole, gapped, tor
 
 def intervals(dataset, case, exporter, opset):
     """Where the outcome of a case changed, as places of releases."""
-    rows = records(changes(dataset, case, exporters=(exporter,), opset=opset).tables[0])
+    rows = records(answer_changes(dataset, case, exporters=(exporter,), opset=opset).tables[0])
     found = [re.findall(r"[0-9.]+", row["changed in"]) for row in rows if row["changed in"]]
     return [(at(after), at(by)) for after, by in found]
 
@@ -90,7 +90,7 @@ def intervals(dataset, case, exporter, opset):
 @pytest.mark.parametrize("case", ["cross", "grid-sample"])
 @pytest.mark.parametrize("opset", ["14", "16"])
 def test_a_case_along_torch_invents_no_change(whole, gapped, case, opset):
-    if not changes(gapped, case, exporters=(TRACE,), opset=opset).tables:
+    if not answer_changes(gapped, case, exporters=(TRACE,), opset=opset).tables:
         return
     assert only_wider(intervals(gapped, case, TRACE, opset), intervals(whole, case, TRACE, opset))
 
@@ -101,8 +101,8 @@ def test_an_upgrade_says_the_same_or_that_it_was_not_measured(whole, gapped, bef
 
     def became(dataset):
         left, right = (Points(dataset).find(point)[0] for point in points)
-        return {move.case: move.became for move in Moves(Views.of(dataset), left, [right], Scope()).cases(right)}
+        return {move.case: move.change for move in Moves(Views.of(dataset), left, [right], Scope()).cases(right)}
 
     full, some = became(whole), became(gapped)
     assert some.keys() == full.keys() == {"cross", "grid-sample", "item"}
-    assert all(word in (full[case], Became.NOT_MEASURED) for case, word in some.items())
+    assert all(word in (full[case], CaseChange.NOT_MEASURED) for case, word in some.items())

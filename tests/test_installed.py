@@ -10,9 +10,9 @@ from small_dataset import RELEASES, cell, environment, write
 
 from caniexport import api
 from caniexport.answers.answer import AnswerOutcome, records
-from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
-from caniexport.answers.point import parse
-from caniexport.answers.profile_differences import packages_beside
+from caniexport.answers.installed import Installed, VersionDifference, find_nearest, list_differences
+from caniexport.answers.point import parse_point
+from caniexport.answers.profile_differences import profile_difference_table
 from caniexport.cli import main
 from caniexport.model import releases
 from caniexport.model.errors import UnknownName
@@ -169,11 +169,11 @@ def test_what_decides_most_about_an_export_decides_which_environment_is_nearest(
         Installed(PERIOD, "2.9.1", "3.12", {"onnxscript": "0.5.6", "onnx": "1.18.0"}),
     ]
 
-    assert nearest(known, "2.9.1", {"onnxscript": "0.5.6", "onnx": "1.19.1"}) is known[1]
-    assert nearest(known, "2.9.1", {"onnx": "1.19.1"}) is known[0]
-    assert nearest(known, "2.9.1", {}) is known[0]
-    assert nearest(known, "2.8.0", {}) is None
-    assert differences(known[1], {"onnxscript": "0.5.6", "numpy": "2.3.5"}) == (
+    assert find_nearest(known, "2.9.1", {"onnxscript": "0.5.6", "onnx": "1.19.1"}) is known[1]
+    assert find_nearest(known, "2.9.1", {"onnx": "1.19.1"}) is known[0]
+    assert find_nearest(known, "2.9.1", {}) is known[0]
+    assert find_nearest(known, "2.8.0", {}) is None
+    assert list_differences(known[1], {"onnxscript": "0.5.6", "numpy": "2.3.5"}) == (
         VersionDifference("numpy", "2.3.5", ""),
     )
 
@@ -202,7 +202,7 @@ def test_a_release_is_looked_at_along_the_versions_of_a_package_beside_it(local)
 
     assert (new["onnxscript"], new["outcome"], new["changed in"]) == (["0.7.2"], "pass", "(0.5.6, 0.7.2]")
     assert (old["onnxscript"], old["outcome"]) == (["0.5.6"], "mismatch")
-    with pytest.raises(UnknownName, match="one torch release is looked at; --torch names it"):
+    with pytest.raises(UnknownName, match="one torch release; name it with --torch"):
         api.changes(Dataset.open(None, local), "cross", along="onnxscript")
     with pytest.raises(UnknownName, match=r"torch 2\.8\.0 was not measured with onnxscript installed"):
         api.changes(Dataset.open(None, local), "cross", along="onnxscript", torch="2.8")
@@ -218,13 +218,13 @@ def test_a_table_has_a_column_for_each_version_of_the_package(local):
 
 
 def test_what_the_packages_change_by_themselves_is_listed_on_the_page_of_the_case(local):
-    (found,) = records(packages_beside(Dataset.open(None, local), "cross"))
+    (found,) = records(profile_difference_table(Dataset.open(None, local), "cross"))
     assert found == {
         "torch": {"case": "cross", "torch": TORCH, "exporter": "dynamo", "profile": PERIOD},
         **{"call": "dynamo=True", "opset": [18]},
         **{"packages of its time": "mismatch", "newest packages": "pass"},
     }
-    told = "with other packages beside torch"
+    told = "with other companion packages"
     assert told in str(page("case", {"case": "cross"}, Kept.open(None, local)).body)
     assert told not in str(page("case", {"case": "item"}, Kept.open(None, local)).body)
 
@@ -235,16 +235,16 @@ def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_pack
         Installed("onnxscript-0.5.4", "2.9.1", "3.12", {"onnxscript": "0.5.4", "onnx": "1.23.2"}, cells=20),
     ]
 
-    assert nearest(known, "2.9.1", {"onnxscript": "0.5.4"}) is known[1]
-    assert nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]
+    assert find_nearest(known, "2.9.1", {"onnxscript": "0.5.4"}) is known[1]
+    assert find_nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]
     whole = Installed(PERIOD, "2.9.1", "3.12", {"onnxscript": "0.5.4", "onnx": "1.19.1"}, cells=900)
-    assert nearest([*known, whole], "2.9.1", {"onnxscript": "0.5.4"}) is whole
+    assert find_nearest([*known, whole], "2.9.1", {"onnxscript": "0.5.4"}) is whole
 
 
 def test_packages_are_named_one_by_one():
-    assert parse("2.9.1,onnxscript==0.5.6") == {"torch": "2.9.1", "onnxscript": "0.5.6"}
+    assert parse_point("2.9.1,onnxscript==0.5.6") == {"torch": "2.9.1", "onnxscript": "0.5.6"}
     with pytest.raises(UnknownName, match="unknown axis 'packages'"):
-        parse("torch=2.9.1,packages=0.5.6")
+        parse_point("torch=2.9.1,packages=0.5.6")
 
 
 def test_without_packages_a_point_is_of_the_profile_that_answers(local):

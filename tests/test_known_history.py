@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from caniexport.answers.moves import Became, Moves
-from caniexport.answers.point import Points, parse
-from caniexport.answers.scope import scope
+from caniexport.answers.moves import CaseChange, Moves
+from caniexport.answers.point import Points, parse_point
+from caniexport.answers.scope import find_scope
 from caniexport.cli import main
 from caniexport.match.errors import ErrorIndex, match_error
 from caniexport.store.views import Views
@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 ROOT = Path(__file__).resolve().parent.parent
 #: what a default call changed its answer for when 2.9 made the dynamo exporter its default
 FLIPPED = {
-    "tracer-item-bakes-value": Became.FIXED,
-    "trt-shape-fix-bakes-size": Became.FIXED,
-    "sdpa-three-dims": Became.BREAKS,
+    "tracer-item-bakes-value": CaseChange.FIXED,
+    "trt-shape-fix-bakes-size": CaseChange.FIXED,
+    "sdpa-three-dims": CaseChange.BREAKS,
 }
 
 
@@ -34,10 +34,10 @@ def published(results):
 def became(dataset, before, after, cases=()):
     """What becomes of cases between two points, and what gives it of those that break."""
     points = Points(dataset)
-    (left, _), (right, _) = points.find(parse(before)), points.find(parse(after))
-    moves = Moves(points.views, left, [right], scope(points.views, cases))
-    found = {move.case: move.became for move in moves.cases(right)}
-    return found, moves.causes(right, [case for case, word in found.items() if word is Became.BREAKS])
+    (left, _), (right, _) = points.find(parse_point(before)), points.find(parse_point(after))
+    moves = Moves(points.views, left, [right], find_scope(points.views, cases))
+    found = {move.case: move.change for move in moves.cases(right)}
+    return found, moves.causes(right, [case for case, word in found.items() if word is CaseChange.BREAKS])
 
 
 def test_the_flip_of_the_default_exporter_is_what_changes_from_2_8_to_2_9(published):
@@ -50,7 +50,7 @@ def test_the_flip_of_the_default_exporter_is_what_changes_from_2_8_to_2_9(publis
 
 def test_with_the_exporter_pinned_that_upgrade_changes_none_of_it(published):
     found, _ = became(published, "torch=2.8.0,exporter=trace", "torch=2.9.1,exporter=trace,opset=18")
-    assert {found[case] for case in FLIPPED} == {Became.UNCHANGED}
+    assert {found[case] for case in FLIPPED} == {CaseChange.UNCHANGED}
 
 
 def test_an_operator_that_the_runtime_got_is_named_as_the_runtimes_doing(published):
@@ -58,7 +58,7 @@ def test_an_operator_that_the_runtime_got_is_named_as_the_runtimes_doing(publish
     point = "torch=2.9.1,exporter=dynamo,opset=20"
     found, _ = became(published, f"{point},ort=1.26", f"{point},ort=1.31", ["bitshift-uint8"])
 
-    assert found == {"bitshift-uint8": Became.NOW_WRONG}
+    assert found == {"bitshift-uint8": CaseChange.NOW_WRONG}
 
 
 def test_what_a_runtime_has_not_run_is_never_a_verdict(published):
@@ -66,7 +66,7 @@ def test_what_a_runtime_has_not_run_is_never_a_verdict(published):
     found, _ = became(published, f"{point},ort=1.31", f"{point},ort=1.20")
     ran = {case for (case,) in Views.of(published).fetch(_RAN)}
 
-    assert {case for case, word in found.items() if word is not Became.NOT_MEASURED} <= ran
+    assert {case for case, word in found.items() if word is not CaseChange.NOT_MEASURED} <= ran
 
 
 #: cases of which some file was run on onnxruntime 1.20.1, or that never reach a runtime

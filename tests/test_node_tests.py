@@ -19,7 +19,7 @@ from test_runner import ends, field, rows, run
 
 from caniexport import home as homes
 from caniexport.answers.answer import records
-from caniexport.answers.runtimes import on_operators, runtimes
+from caniexport.answers.runtimes import answer_node_tests, read_runtimes
 from caniexport.bundles import node_tests
 from caniexport.bundles.pack import archive_bytes, make_bundle
 from caniexport.cli import main
@@ -104,7 +104,7 @@ def dataset(tmp_path):
 
 
 def test_operators_are_counted_by_opset_and_release(dataset):
-    (table,) = on_operators(dataset, ["CenterCropPad"]).tables
+    (table,) = answer_node_tests(dataset, ["CenterCropPad"]).tables
 
     assert {row["runtime"]: row["CenterCropPad 18"] for row in records(table)} == {
         "onnxruntime 1.14.1": {"works": 1, "measured": 2},
@@ -114,14 +114,14 @@ def test_operators_are_counted_by_opset_and_release(dataset):
 
 def test_an_operator_nobody_knows_is_said_to_be_with_the_nearest_one(dataset):
     with pytest.raises(UnknownName, match="CenterCropPad"):
-        on_operators(dataset, ["CentreCropPad"])
+        answer_node_tests(dataset, ["CentreCropPad"])
 
 
 def test_marked_tests_are_not_counted_and_node_tests_are_no_exported_files(dataset):
-    old, new = runtimes(dataset, "onnx-node")
+    old, new = read_runtimes(dataset, "onnx-node")
 
     assert old.statuses == {"crash": 1, "pass": 2} and new.statuses == {"pass": 1}
-    assert all(line.bundles == 0 for line in runtimes(dataset))
+    assert all(line.bundles == 0 for line in read_runtimes(dataset))
 
 
 WORDS = ("table", "--by", "runtime", "--corpus", "onnx-node")

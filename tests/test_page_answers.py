@@ -15,7 +15,7 @@ from dashboard_data import build
 
 from caniexport.alerts.answer import alerts_answer
 from caniexport.alerts.releases import compare_releases, select_releases
-from caniexport.answers.answer import words
+from caniexport.answers.answer import cell_text
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -256,7 +256,7 @@ def test_the_cases_of_the_matrix_add_up_to_those_of_the_front_page(published):
 @pytest.mark.published
 def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
     found = alerts_answer(select_releases(published.answer(compare_releases), ()))
-    told = {words(row[4]): words(row[3]) for table in found.tables[:3] for row in table.rows}
+    told = {cell_text(row[4]): cell_text(row[3]) for table in found.tables[:3] for row in table.rows}
 
     assert len(told) > 50
     assert not [cause for cause in told.values() if "This is step" in cause or "Next steps" in cause]

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from store_rows import cell, environment
 
-from caniexport.answers.case import case
+from caniexport.answers.case import answer_case
 from caniexport.answers.filters import Filters
-from caniexport.answers.provider_runs import ProviderEnd, provider_runs
-from caniexport.answers.table import By, table
+from caniexport.answers.provider_runs import ProviderOutcome, provider_runs
+from caniexport.answers.table import By, answer_table
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.model.journal import Journal
@@ -76,17 +76,17 @@ def test_files_are_told_apart_by_how_they_end_on_the_provider_and_on_the_cpu(hom
     (found,) = provider_runs(Dataset.open(None, home / "results-local"), "cuda")
 
     assert found.ends == {
-        **{ProviderEnd.WHOLE: 1, ProviderEnd.PARTLY: 1, ProviderEnd.ABSENT: 1, ProviderEnd.FAILS: 1},
-        **{ProviderEnd.VALUES: 1, ProviderEnd.ONLY: 1, ProviderEnd.BOTH: 2},
+        **{ProviderOutcome.WHOLE: 1, ProviderOutcome.PARTLY: 1, ProviderOutcome.ABSENT: 1, ProviderOutcome.FAILS: 1},
+        **{ProviderOutcome.VALUES: 1, ProviderOutcome.ONLY: 1, ProviderOutcome.BOTH: 2},
     }
     assert (found.runtime, found.version, found.device) == ("onnxruntime", "1.31.1", "NVIDIA H100")
     (gather,) = found.left
     assert (gather.operator, gather.files, gather.nodes) == ("Gather", 2, 3)
     assert gather.of == 4, "of those that work: wholly there, in part, on the CPU alone, and there alone"
     assert {(item.case, item.end) for item in found.apart} == {
-        ("case-fails", ProviderEnd.FAILS),
-        ("case-values", ProviderEnd.VALUES),
-        ("case-only", ProviderEnd.ONLY),
+        ("case-fails", ProviderOutcome.FAILS),
+        ("case-values", ProviderOutcome.VALUES),
+        ("case-only", ProviderOutcome.ONLY),
     }
 
 
@@ -101,9 +101,9 @@ def test_a_file_that_ran_on_two_devices_counts_once_and_as_the_worse_of_the_two(
     (found,) = provider_runs(Dataset.open(None, home / "results-local"), "cuda")
 
     assert found.device == "NVIDIA H100, NVIDIA H200"
-    assert found.ends[ProviderEnd.VALUES] == 2
-    assert found.ends[ProviderEnd.FAILS] == 1, "it works on the other device"
-    assert ProviderEnd.PARTLY not in found.ends
+    assert found.ends[ProviderOutcome.VALUES] == 2
+    assert found.ends[ProviderOutcome.FAILS] == 1, "it works on the other device"
+    assert ProviderOutcome.PARTLY not in found.ends
 
 
 def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, monkeypatch):
@@ -125,14 +125,16 @@ def test_a_case_says_what_another_provider_does_to_files_that_work_on_the_cpu(ho
     dataset = Dataset.open(None, home / "results-local")
     there = "On cuda (onnxruntime 1.31.1), of the files that work on the CPU,"
 
-    assert f"{there} 1 give wrong values." in case(dataset, "case-values").notes
-    assert f"{there} 1 fail." in case(dataset, "case-fails").notes
+    assert f"{there} 1 give wrong values." in answer_case(dataset, "case-values").notes
+    assert f"{there} 1 fail." in answer_case(dataset, "case-fails").notes
     for bundle in ("whole", "partly", "absent", "only"):
-        assert not any("cuda" in note for note in case(dataset, f"case-{bundle}").notes), bundle
+        assert not any("cuda" in note for note in answer_case(dataset, f"case-{bundle}").notes), bundle
 
 
 def test_the_matrix_by_runtime_has_a_column_for_each_provider_and_adds_nothing_up(home):
-    found = table(Dataset.open(None, home / "results-local"), Filters(cases=("case-values", "case-whole")), By.RUNTIME)
+    found = answer_table(
+        Dataset.open(None, home / "results-local"), Filters(cases=("case-values", "case-whole")), By.RUNTIME
+    )
 
     made = found.tables[0]
     assert made.columns[made.heads :] == ("onnxruntime 1.19.2", "onnxruntime 1.31.1 on cuda")

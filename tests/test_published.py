@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from caniexport import versions
-from caniexport.answers.runtimes import runtimes
+from caniexport.answers.runtimes import read_runtimes
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
@@ -368,7 +368,7 @@ def test_what_each_onnxruntime_takes_is_what_was_measured_by_hand(dataset):
     later = {"1.17.3": (20, 9), "1.18.1": (21, 10), "1.19.2": (21, 10), "1.20.1": (21, 10), "1.21.1": (22, 10)}
     newest = {"1.22.1": (22, 10), "1.23.2": (23, 11), "1.24.4": (25, 13), "1.25.1": (26, 13), "1.26.0": (26, 13)}
     by_hand = {**old, **middle, **later, **newest, "1.28.0": (26, 13), "1.31.1": (26, 13)}
-    lines = [line for line in runtimes(dataset) if (line.runtime, line.provider) == ("onnxruntime", "cpu")]
+    lines = [line for line in read_runtimes(dataset) if (line.runtime, line.provider) == ("onnxruntime", "cpu")]
     found = {line.version: (line.max_opset, line.max_ir) for line in lines}
 
     assert {version: found.get(version) for version in by_hand} == by_hand

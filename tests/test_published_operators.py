@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.answers.answer import records
-from caniexport.answers.op import op
+from caniexport.answers.op import answer_op
 from caniexport.answers.samples import Samples
 from caniexport.cli import main
 from caniexport.corpus.operator_table import find_listed_releases, table_path
@@ -196,7 +196,7 @@ def test_the_plainest_calls_of_a_release_are_counted(published, release, opset):
 
 @pytest.mark.parametrize(("release", "exporter"), WORKING)
 def test_the_operators_that_work_in_a_release_are_counted(published, results, release, exporter):
-    tables = {table.title: table for table in op(results).tables}
+    tables = {table.title: table for table in answer_op(results).tables}
     series = ".".join(release.split(".")[:2])
     calls = {TRACE: "dynamo=False", DYNAMO: "dynamo=True"}
     found = tuple(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home
-from caniexport.answers.runtimes import runtimes
+from caniexport.answers.runtimes import read_runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.bundles.runtime_releases import find_releases
@@ -59,7 +59,7 @@ def dataset(tmp_path_factory):
 
 
 def test_what_a_release_takes_is_measured(dataset):
-    (line,) = runtimes(dataset)
+    (line,) = read_runtimes(dataset)
 
     assert (line.version, line.max_opset, line.max_ir) == ("1.16.3", OPSET, IR)
 

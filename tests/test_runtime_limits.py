@@ -9,8 +9,8 @@ from test_touching import TRACE, drawn, graphs, model
 
 import caniexport
 from caniexport.answers.answer import AnswerOutcome
-from caniexport.answers.model_file import place_model
-from caniexport.answers.onnx_ops import of_bytes
+from caniexport.answers.model_file import make_model_file
+from caniexport.answers.onnx_ops import read_bytes
 from caniexport.pages.page import page
 
 #: what onnxruntime 1.15.1 was measured to take, with probes
@@ -55,7 +55,7 @@ def test_of_a_way_that_its_runtime_takes_the_file_as_it_lies_there_is_told(resul
 def test_a_file_that_its_runtime_takes_is_told_as_before(results, by_dynamo):
     found = caniexport.upgrade(results, "", "2.15.0,ort=1.31", model=by_dynamo)
     assert not any("refuses" in note for note in found.notes)
-    assert place_model(of_bytes(by_dynamo.read_bytes(), "m"), "m", ["2.13.0"]).versions.ir == 10
+    assert make_model_file(read_bytes(by_dynamo.read_bytes(), "m"), "m", ["2.13.0"]).versions.ir == 10
 
 
 def test_where_every_measured_graph_fails_no_model_is_said_to_be_spared(tmp_path):

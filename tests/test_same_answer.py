@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from caniexport import api, locks, pytest_plugin
 from caniexport.agents import Agent
 from caniexport.answers.answer import as_json
-from caniexport.answers.case import case
+from caniexport.answers.case import answer_case
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import call_text
@@ -142,7 +142,10 @@ def test_an_error_text_has_one_answer_for_command_python_agent_and_page(results,
 
 def test_fifty_questions_have_one_answer_in_all_five_ways(results, questions, home, pytester, monkeypatch):
     agent, kept = Agent(results), Kept.open(ROOT / "results", None)
-    files = {name: json.loads(json.dumps(as_json(case(kept, name)))) for name in {asked["case"] for asked in questions}}
+    files = {
+        name: json.loads(json.dumps(as_json(answer_case(kept, name))))
+        for name in {asked["case"] for asked in questions}
+    }
     suites = in_suites(questions, pytester, monkeypatch)
 
     assert {asked["status"] for asked in questions} >= {"pass", "fail", "mismatch", "degraded", "unsupported", "crash"}

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.answers.inventory import Inventory
-from caniexport.answers.scope import cases_about
+from caniexport.answers.scope import find_cases_about
 from caniexport.answers.search import FullText, find_hits, is_error, split_filters
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
@@ -164,4 +164,4 @@ def test_a_report_of_two_files_finds_the_case_of_the_default_call_first(with_cor
     ],
 )
 def test_a_higher_order_operator_is_known_by_its_case(with_corpus, name, case):
-    assert case in cases_about(name, Inventory.of(with_corpus))
+    assert case in find_cases_about(name, Inventory.of(with_corpus))

@@ -203,7 +203,7 @@ def test_an_upgrade_comes_from_the_packages_of_the_setting(draw):
 
 
 def test_a_case_says_where_other_packages_end_otherwise_and_links_there(draw):
-    shown = markup(draw("case", case="cross-no-symbolic")).split("with other packages beside torch")[-1]
+    shown = markup(draw("case", case="cross-no-symbolic")).split("with other companion packages")[-1]
 
     links = [html.unescape(link) for link in re.findall(r'<a [^>]*href="([^"]*)"', shown.split("</table>")[0])]
     assert {re.search(r"\bprofile=(\w+)", link)[1] for link in links} == {"period"}

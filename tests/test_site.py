@@ -100,7 +100,7 @@ def test_an_upgrade_from_each_release_and_from_the_packages_of_its_time_has_a_pa
 
 
 def test_a_case_says_where_the_packages_of_a_releases_time_end_otherwise(copy):
-    said = words(copy / "case" / "cross-no-symbolic.html").split("with other packages beside torch")[1]
+    said = words(copy / "case" / "cross-no-symbolic.html").split("with other companion packages")[1]
 
     assert re.search(r"2\.8\.0\s+dynamo=True", said)
     assert "✗ fail" in said

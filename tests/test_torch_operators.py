@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caniexport.answers.answer import records
-from caniexport.answers.op import op, sample
+from caniexport.answers.op import answer_op, answer_sample
 from caniexport.answers.operators import OperatorFilters
 from caniexport.answers.samples import Samples
 from caniexport.model.errors import UnknownName
@@ -83,7 +83,7 @@ def test_what_is_left_out_has_a_row_with_its_reason(dataset):
     *_, status, exporter, _, why = only(dataset, f"op = 'arange' AND torch = '{NEW}'")
 
     assert (status, exporter, why) == ("skip", None, "it has no sample with a tensor")
-    assert op(dataset, "arange").notes == ("it has no sample with a tensor",)
+    assert answer_op(dataset, "arange").notes == ("it has no sample with a tensor",)
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_every_spelling_of_an_operator_leads_to_it(dataset, spelling):
 @pytest.mark.parametrize("name", ["nn.functional.grid_sampel", "grid_smple", "F.grid_smple", "torch.grid_smple"])
 def test_an_unknown_operator_is_refused_with_the_nearest(dataset, name):
     with pytest.raises(UnknownName, match=r"nearest: nn\.functional\.grid_sample"):
-        op(dataset, name)
+        answer_op(dataset, name)
 
 
 def test_an_empty_question_is_said_to_be_empty(dataset):
     with pytest.raises(UnknownName, match="the question is empty"):
-        op(dataset, " ")
+        answer_op(dataset, " ")
 
 
 def test_an_opset_that_was_not_tried_passes_where_its_neighbors_do(dataset):
@@ -122,7 +122,7 @@ def test_an_opset_that_was_not_tried_passes_where_its_neighbors_do(dataset):
 
 def listed(dataset, **asked):
     """The answer, and its operators with how they end by both calls."""
-    found = op(dataset, "", OperatorFilters(**asked))
+    found = answer_op(dataset, "", OperatorFilters(**asked))
     rows = records(found.tables[0]) if found.tables else []
     ends = {row["operator"]["op"]: (row.get("dynamo=False"), row.get("dynamo=True")) for row in rows}
     return found, {
@@ -159,7 +159,7 @@ def test_the_list_is_filtered(dataset, asked, names):
 
 
 def test_the_list_is_of_the_operators_of_a_glob(dataset):
-    rows = records(op(dataset, "*interpolate*").tables[0])
+    rows = records(answer_op(dataset, "*interpolate*").tables[0])
 
     assert [row["operator"]["op"] for row in rows] == [
         "nn.functional.interpolate.area",
@@ -185,7 +185,7 @@ def test_the_list_counts_what_works_in_each_release(dataset):
 
 
 def test_a_sample_says_how_it_ends_in_each_release_and_how_to_have_its_rows(dataset):
-    found = sample(dataset, "promotion-sub/int64-float-left", {"exporter": "dynamo"})
+    found = answer_sample(dataset, "promotion-sub/int64-float-left", {"exporter": "dynamo"})
     (row,) = records(found.tables[0])
 
     assert (row["2.12"]["word"], row["2.13"]["word"]) == ("pass", "fail")
@@ -193,7 +193,7 @@ def test_a_sample_says_how_it_ends_in_each_release_and_how_to_have_its_rows(data
 
 
 def test_a_sample_takes_a_release_and_an_opset(dataset):
-    found = sample(dataset, "op-nn.functional.grid_sample/float32-plain", {"torch": OLD, "opset": "14"})
+    found = answer_sample(dataset, "op-nn.functional.grid_sample/float32-plain", {"torch": OLD, "opset": "14"})
 
     assert [row["2.12"]["word"] for row in records(found.tables[0])] == ["fail"]
 
@@ -201,12 +201,12 @@ def test_a_sample_takes_a_release_and_an_opset(dataset):
 def test_an_unknown_sample_names_the_nearest(dataset):
     for name, near in (("op-foldd", "op-fold"), ("op-fold/float32-plan", "float32-plain")):
         with pytest.raises(UnknownName, match=near):
-            sample(dataset, name, {})
+            answer_sample(dataset, name, {})
 
 
 def test_without_samples_it_is_said_how_to_measure_them(tmp_path):
     with pytest.raises(UnknownName, match="measure --corpus operators"):
-        op(Dataset.open(None, tmp_path))
+        answer_op(Dataset.open(None, tmp_path))
 
 
 def test_the_summary_takes_few_bytes_a_row(tmp_path):
@@ -224,8 +224,8 @@ def test_a_dtype_that_is_wrong_at_one_opset_is_no_pass_there(tmp_path):
         ("op-fold", "float16-plain", TRACE, 11, "compare", "mismatch", message, None),
         cell("op-fold", "float16-plain", TRACE, 20, "pass"),
     ]
-    (row,) = records(op(write_samples(tmp_path, summarize(NEW, cells, ENTRIES)), "fold").tables[0])
+    (row,) = records(answer_op(write_samples(tmp_path, summarize(NEW, cells, ENTRIES)), "fold").tables[0])
 
     assert (row["2.13"]["text"], row["2.13"]["at"]["mismatch"]) == ("20+", "11")
-    listing = op(Dataset.open(tmp_path, None), "", OperatorFilters(statuses=frozenset({Status.MISMATCH})))
+    listing = answer_op(Dataset.open(tmp_path, None), "", OperatorFilters(statuses=frozenset({Status.MISMATCH})))
     assert listing.verdict == "At torch 2.13.0 1 of 1 operators end with mismatch."

@@ -387,7 +387,7 @@ def test_the_nodes_of_functions_and_subgraphs_are_read_and_their_values_kept_apa
     inner = field(1, node("Relu", ["x"], ["v1"]))
     loop = node("Loop", ["x"], ["y"]) + field(5, field(1, "body") + field(6, inner))
     function = field(25, field(1, "f") + field(7, node("Tanh", ["v1"], ["w"])))
-    found = onnx_ops.of_bytes(field(1, 8) + field(7, field(1, loop)) + function, "m").graph
+    found = onnx_ops.read_bytes(field(1, 8) + field(7, field(1, loop)) + function, "m").graph
 
     assert {item.op for item in found.nodes} == {"Loop", "Relu", "Tanh"}
     assert [item.inputs for item in found.nodes if item.op == "Tanh"] == [("1:v1",)]

@@ -14,7 +14,7 @@ from small_dataset import append, cell, environment, write
 
 from caniexport.alerts import expectations
 from caniexport.answers.filters import Filters
-from caniexport.answers.table import table
+from caniexport.answers.table import answer_table
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
@@ -129,12 +129,14 @@ def test_a_case_that_is_expected_to_crash_and_passes_is_reported(tmp_path):
 
 
 def test_an_answer_about_one_case_does_not_grow_with_the_others(tmp_path):
-    from caniexport.answers.plain import plain
+    from caniexport.answers.plain import to_plain
 
     small, large = write(tmp_path / "small"), write(tmp_path / "large")
     append(large, *(cell(TORCH, f"other-{n}", "plain", "torchscript-trace", 14) for n in range(200)))
 
-    answers = [repr(plain(table(Dataset.open(None, path), Filters(cases=("cross",))))) for path in (small, large)]
+    answers = [
+        repr(to_plain(answer_table(Dataset.open(None, path), Filters(cases=("cross",))))) for path in (small, large)
+    ]
     assert answers[0] == answers[1]
 
 

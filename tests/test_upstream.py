@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import small_dataset
 
-from caniexport.answers.case import case
+from caniexport.answers.case import answer_case
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
 from caniexport.corpus import upstream as file
 from caniexport.model import corpus
@@ -166,7 +166,7 @@ def test_a_source_whose_state_nobody_looked_up_is_not_known(states):
 
 
 def test_a_case_says_what_became_of_its_sources(states):
-    notes = case(states(n3="closed"), "item").notes
+    notes = answer_case(states(n3="closed"), "item").notes
 
     assert any(
         note.startswith("pytorch/pytorch#3: closed (seen 2026-11-22), but still failing on torch 2.15.0")

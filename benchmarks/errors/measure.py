@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import caniexport
-from caniexport.match.errors import ErrorIndex, ErrorMatch, Shares, match_error
+from caniexport.match.errors import ErrorIndex, ErrorMatch, Likeness, match_error
 from caniexport.operators import operator_key, operator_keys
 
 LABELS = Path(__file__).with_name("errors.jsonl")
@@ -57,7 +57,7 @@ def judge(index: ErrorIndex, label: dict[str, Any]) -> Judged:
     def is_right(number: int) -> bool:
         return silent or bool(right & set(cases[:number])) or bool(wanted & set(operators[:number]))
 
-    same = {lead.case for lead in match.leads[:3] if lead.shares is Shares.ERROR}
+    same = {lead.case for lead in match.leads[:3] if lead.shares is Likeness.ERROR}
     return Judged(label, match, is_right(1), is_right(3), bool(same), bool(same - right - set(label["similar"])))
 
 

@@ -31,7 +31,7 @@ from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
+from caniexport.answers.touching import TouchJudge, TouchVerdict, find_failing_by_call, read_graphs
 from caniexport.corpus.verdicts import is_working
 from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
@@ -39,7 +39,7 @@ from caniexport.store.onnx_graph import Graph, Node
 
 ROOT = Path(__file__).resolve().parents[2]
 _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
-_CLEAR = (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
+_CLEAR = (TouchVerdict.WORKS, TouchVerdict.NOT_TOUCHED)
 #: older releases know few opsets, and nobody comes from there
 _OLDEST = "1.8"
 
@@ -88,7 +88,7 @@ class Drawer:
     def draw(self, parts: int) -> Model | None:
         """A model; ``None`` where what was drawn was not measured at the target."""
         source = self._place(self._random.choice(self._sources), self._random.choice(_EXPORTERS))
-        graphs = known_graphs(self._known, source.torch, source.exporter)
+        graphs = read_graphs(self._known, source.torch, source.exporter)
         working = [key for key in graphs if is_working(self._statuses.status(*key, source))]
         if len(working) < parts:
             return None
@@ -96,7 +96,7 @@ class Drawer:
         newer = [torch for torch in self._known.torch if versions.parse(torch) >= versions.parse(source.torch)]
         target = self._place(self._random.choice(newer), self._random.choice(_EXPORTERS), source.opset)
         ends = [self._ended(key, target) for key in keys]
-        if None in ends or failing_by_call(self._known.views, {case for case, _ in keys}, target):
+        if None in ends or find_failing_by_call(self._known.views, {case for case, _ in keys}, target):
             return None
         return Model(keys, joined(graphs[key] for key in keys), source, target, not all(ends))
 
@@ -114,7 +114,7 @@ class Drawer:
         return None if status is Status.UNSUPPORTED else is_working(status)
 
 
-def judged(known: Inventory, statuses: Moves, model: Model, samples: Samples, *, hidden: bool) -> TouchWord:
+def judged(known: Inventory, statuses: Moves, model: Model, samples: Samples, *, hidden: bool) -> TouchVerdict:
     """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
     in the first line, and so is another exporter than the file's: no all-clear.
     """
@@ -124,30 +124,33 @@ def judged(known: Inventory, statuses: Moves, model: Model, samples: Samples, *,
         return None if case in own else statuses.status(case, variant, place)
 
     found = TouchJudge(known, model.graph, model.source, status, samples).at(model.target)
-    return TouchWord.NOT_KNOWN if found.word in _CLEAR and not found.is_seen else found.word
+    return TouchVerdict.NOT_KNOWN if found.word in _CLEAR and not found.is_seen else found.word
 
 
-def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:
+def told(words: Counter[tuple[TouchVerdict, bool]]) -> Iterable[str]:
     """The counts, and what they come to."""
-    for word in TouchWord:
+    for word in TouchVerdict:
         if words[word, True] or words[word, False]:
             yield f"  {word.value:30} {words[word, False]:5} work {words[word, True]:5} fail"
     clear = sum(words[word, fails] for word in _CLEAR for fails in (True, False))
     false = sum(words[word, True] for word in _CLEAR)
     yield f"  all clears: {clear}, false: {false} ({false / max(clear, 1):.1%})"
-    for name, taken in (("touched", (TouchWord.TOUCHED, TouchWord.FAILS)), ("may be", (TouchWord.MAY_BE_TOUCHED,))):
+    for name, taken in (
+        ("touched", (TouchVerdict.TOUCHED, TouchVerdict.FAILS)),
+        ("may be", (TouchVerdict.MAY_BE_TOUCHED,)),
+    ):
         right, vain = (sum(words[word, fails] for word in taken) for fails in (True, False))
         yield f"  warned, {name}: {right + vain}, in vain: {vain} ({vain / max(right + vain, 1):.0%})"
 
 
-def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[TouchWord, bool]]]:
+def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[TouchVerdict, bool]]]:
     """By whether own rows are hidden: how often each word was said of models that fail and that do not."""
     dataset = Dataset.open(ROOT / "results", None)
     known, samples = Inventory.of(dataset), Samples.of(dataset)
     points = Points(dataset)
     statuses = Moves(points.views, points.find({})[0], [], Scope())
     drawer = Drawer(known, points, statuses, seed)
-    found: dict[bool, Counter[tuple[TouchWord, bool]]] = defaultdict(Counter)
+    found: dict[bool, Counter[tuple[TouchVerdict, bool]]] = defaultdict(Counter)
     while sum(found[False].values()) < models:
         model = drawer.draw(parts)
         if model is None:

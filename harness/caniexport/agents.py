@@ -13,7 +13,7 @@ from caniexport import api, versions
 from caniexport.answers.answer import as_json
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import CAUSED
-from caniexport.answers.plain import plain
+from caniexport.answers.plain import to_plain
 from caniexport.answers.search import FullText, find_hits
 from caniexport.answers.upstream import source_address
 from caniexport.model.case import PLAIN
@@ -109,7 +109,7 @@ class Agent:
 
     def search(self, words: str) -> JsonObject:
         """List the cases and operators with these words in their title, operators, notes or messages."""
-        return self._answer({"hits": plain(find_hits(FullText(self.dataset), words))}, f"why {words!r}", {}, "")
+        return self._answer({"hits": to_plain(find_hits(FullText(self.dataset), words))}, f"why {words!r}", {}, "")
 
     def explain_error(self, text: str, torch: str = "", exporter: str = "", opset: str = "") -> JsonObject:
         """Find the known failure of an export error or a traceback, and the workarounds measured to work at a point."""

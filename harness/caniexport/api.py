@@ -37,15 +37,14 @@ from caniexport.answers import why as errors
 from caniexport.answers import workaround as workarounds
 from caniexport.answers.answer import Answer
 from caniexport.answers.filters import FilterNames, exporter_names, read_filters, require_statuses
-from caniexport.answers.model import upgrade_model
+from caniexport.answers.model import answer_model_upgrade
 from caniexport.answers.model_file import read_model
 from caniexport.answers.operators import OperatorFilters
 from caniexport.answers.pandas_extra import import_pandas
-from caniexport.answers.point import Points, parse
+from caniexport.answers.point import Points, parse_point
 from caniexport.answers.samples import EXPORTERS
-from caniexport.answers.scope import named, scope, select
-from caniexport.answers.table import By, TableLines
-from caniexport.answers.table import table as what_passes
+from caniexport.answers.scope import find_scope, resolve_name, select
+from caniexport.answers.table import By, TableLines, answer_table
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 from caniexport.store.views import Views
@@ -103,7 +102,7 @@ def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: 
     """
     axis = By(names.require("axis", by, list(By)))
     down = TableLines(names.require("lines", lines, list(TableLines)))
-    return what_passes(dataset, read_filters("table", filters), axis, down)
+    return answer_table(dataset, read_filters("table", filters), axis, down)
 
 
 def case(
@@ -120,7 +119,7 @@ def case(
     one cell. Operator samples are cases too: ``op-cross/float32-plain``.
     """
     asked = {"torch": torch, "exporter": exporter, "opset": str(opset), "runtime": runtime, "provider": provider}
-    return cases.case(dataset, name, {axis: value for axis, value in asked.items() if value})
+    return cases.answer_case(dataset, name, {axis: value for axis, value in asked.items() if value})
 
 
 def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str | int = "") -> Answer:
@@ -128,7 +127,7 @@ def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str
     named are the newest cell's with the error.
     """
     asked = {"torch": torch, "exporter": exporter, "opset": str(opset)}
-    return errors.why_error(dataset, text, {name: value for name, value in asked.items() if value})
+    return errors.answer_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
 def changes(
@@ -143,7 +142,7 @@ def changes(
     """Where the outcome of ``CASE`` or ``CASE/VARIANT`` changed, as intervals ``(after, by]`` of torch's releases, or
     ``along`` the versions of a package beside one of them: onnxscript, onnx, onnx-ir.
     """
-    return changed.changes(dataset, name, along, torch, _texts(exporter), str(opset))
+    return changed.answer_changes(dataset, name, along, torch, _texts(exporter), str(opset))
 
 
 def workaround(
@@ -163,9 +162,9 @@ def workaround(
     judged at its own. Raises :class:`UnknownName`.
     """
     views = Views.of(dataset)
-    asked = named(views, name) if name else scope(views, _texts(case), _texts(theme), _texts(op))
+    asked = resolve_name(views, name) if name else find_scope(views, _texts(case), _texts(theme), _texts(op))
     number = int(opset) if str(opset) else None
-    return workarounds.workaround(dataset, asked, torch, number, exporter_names(_texts(exporter)))
+    return workarounds.answer_workaround(dataset, asked, torch, number, exporter_names(_texts(exporter)))
 
 
 def op(
@@ -190,7 +189,7 @@ def op(
         dtype=dtype,
         statuses=require_statuses(_texts(status)),
     )
-    return operators.op(dataset, name, asked)
+    return operators.answer_op(dataset, name, asked)
 
 
 def upgrade(
@@ -210,30 +209,30 @@ def upgrade(
     """
     if model is not None:
         file = read_model(Path(model), Points(dataset).releases)
-        return upgrade_model(dataset, file, parse(before), parse(after))
-    asked = scope(Views.of(dataset), _texts(case), _texts(theme), _texts(op))
+        return answer_model_upgrade(dataset, file, parse_point(before), parse_point(after))
+    asked = find_scope(Views.of(dataset), _texts(case), _texts(theme), _texts(op))
     return (
-        upgrades.upgrade(dataset, parse(before), parse(after), asked)
+        upgrades.answer_upgrade(dataset, parse_point(before), parse_point(after), asked)
         if after
-        else upgrades.ladder(dataset, parse(before), asked)
+        else upgrades.answer_ladder(dataset, parse_point(before), asked)
     )
 
 
 def claims(dataset: Dataset, source: str | Iterable[str] = (), **filters: Unpack[FilterNames]) -> documents.Claims:
     """What documents say against what was measured; ``status`` is an outcome here."""
-    return documents.claims(dataset, read_filters("claims", filters), _texts(source))
+    return documents.find_claims(dataset, read_filters("claims", filters), _texts(source))
 
 
 def declared(
     dataset: Dataset, torch: str = "", *, exporter: str | Iterable[str] = (), op: str | Iterable[str] = ()
 ) -> Answer:
     """What the exporters of a release register for operators, against what was measured."""
-    return registries.declared(dataset, torch, exporter_names(_texts(exporter)) or EXPORTERS, _texts(op))
+    return registries.answer_declared(dataset, torch, exporter_names(_texts(exporter)) or EXPORTERS, _texts(op))
 
 
 def runtimes(dataset: Dataset, corpus: str = "") -> Answer:
     """What each runtime release takes; ``corpus="onnx-node"`` for ONNX's own node tests."""
-    return releases.runtime_releases(dataset, (), corpus and names.require("corpus", corpus, ["onnx-node"]))
+    return releases.answer_runtimes(dataset, (), corpus and names.require("corpus", corpus, ["onnx-node"]))
 
 
 def check_model(

@@ -139,9 +139,9 @@ def _find_known(name: str, exporter: str, opset: str, upto: str) -> KnownCase:
 def _find_still_failing(
     name: str, torch: str, exporter: str, opset: str, upto: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from caniexport.answers.known import still_failing
+    from caniexport.answers.known import find_failing_releases
 
-    return still_failing(_open_dataset(), name, torch, _make_point({}, exporter, opset), upto)
+    return find_failing_releases(_open_dataset(), name, torch, _make_point({}, exporter, opset), upto)
 
 
 def _make_point(packages: dict[str, str], exporter: str, opset: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def annotation(level: str, title: str, message: str, path: str = "", line: int = 0) -> str:
-    """A line for an ``error``, a ``warning`` or a ``notice``, at a place of the project where one is named."""
+    """Return a line for an ``error``, a ``warning`` or a ``notice``, at a line of the project where one is given."""
     place = f"file={_property(path)},line={line}," if path else ""
     return f"::{level} {place}title={_property(title)}::{_data(message)}"
 

@@ -1,4 +1,4 @@
-"""What every question is answered with: a verdict, an outcome, and tables of typed cells. ``render/`` shows it."""
+"""The answer to every question: a verdict, an outcome, and tables of typed cells. ``render/`` shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST = 100
 
 
 class AnswerOutcome(StrEnum):
-    """What a verdict says; exit codes and colors follow from it."""
+    """The outcome of a verdict; exit codes and colors follow from it."""
 
     WORKS = "works"
     FAILS = "fails"
@@ -27,15 +27,15 @@ class AnswerOutcome(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """1 where something stops a build, or nobody knows."""
+        """1 for an answer that fails a build or is not measured."""
         return int(self in (AnswerOutcome.FAILS, AnswerOutcome.NOT_MEASURED))
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A word of the dataset (a status, a verdict), shown by its sign; ``text`` stands in place of the word.
+    """A status or verdict, shown by its sign; ``text`` replaces its name.
 
-    ``at`` says, of a place with several cells, where each status was seen: opsets or releases.
+    ``at`` has the opsets or releases of each status, where a mark stands for several cells.
     """
 
     word: Enum
@@ -134,41 +134,43 @@ class Answer:
         """The rows of all tables; raises :class:`ModuleNotFoundError`, which names the extra, without pandas."""
         from caniexport.answers.pandas_extra import import_pandas
 
-        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(texts(self))
+        frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(text_rows(self))
         return frame
 
     def _repr_html_(self) -> str:
         from caniexport.answers.notebook import as_html
 
-        return as_html(self.verdict, texts(self), self.notes)
+        return as_html(self.verdict, text_rows(self), self.notes)
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
-    """The answer as objects, lists, text and numbers: every row of its tables by column."""
+    """Return the answer as JSON: every row of its tables by column."""
     tables = [{"title": table.title, "rows": records(table)} for table in answer.tables if table.rows]
     return {"verdict": answer.verdict, "outcome": answer.outcome.value, "tables": tables, "notes": list(answer.notes)}
 
 
 def records(table: Table) -> list[dict[str, Any]]:
-    """The rows of a table by column."""
-    return [{name: _value(cell) for name, cell in zip(table.columns, row, strict=True) if name} for row in table.rows]
-
-
-def texts(answer: Answer) -> list[dict[str, str]]:
-    """The rows of all tables as texts by column, each with the title of its table."""
+    """Return the rows of a table by column."""
     return [
-        {"table": table.title, **dict(zip(table.columns, map(_alone, row), strict=True))}
+        {name: _json_value(cell) for name, cell in zip(table.columns, row, strict=True) if name} for row in table.rows
+    ]
+
+
+def text_rows(answer: Answer) -> list[dict[str, str]]:
+    """Return the rows of all tables as texts by column, each with the title of its table."""
+    return [
+        {"table": table.title, **dict(zip(table.columns, map(_standalone_text, row), strict=True))}
         for table in answer.tables
         for row in table.rows
     ]
 
 
-def _value(cell: Cell) -> Any:
+def _json_value(cell: Cell) -> Any:
     match cell:
         case Mark(word, text, at):
             parts = {"word": word.value, "text": text, "at": dict(at)}
-            told = {name: part for name, part in parts.items() if part}
-            return told if len(told) > 1 else word.value
+            present = {name: part for name, part in parts.items() if part}
+            return present if len(present) > 1 else word.value
         case Share(works, measured):
             return {"works": works, "measured": measured}
         case Link(text, _, asked):
@@ -180,22 +182,22 @@ def _value(cell: Cell) -> Any:
         case Place(path, line):
             return {"path": path, "line": line}
         case tuple():
-            return [_value(item) for item in cell]
+            return [_json_value(item) for item in cell]
         case str() | int() | float() | None:
             return cell
         case _:
-            return words(cell)
+            return cell_text(cell)
 
 
-def _alone(cell: Cell) -> str:
-    """A cell as text where it has no sign: a status is named before what stands beside it."""
+def _standalone_text(cell: Cell) -> str:
+    """Return a cell as text without its sign: the status comes before the text of its mark."""
     if isinstance(cell, Mark) and isinstance(cell.word, Status) and cell.text:
         return f"{cell.word.value} {cell.text}"
-    return words(cell)
+    return cell_text(cell)
 
 
-def words(value: Any) -> str:
-    """A cell as text: what a search, a CSV file and a terminal without color have of it."""
+def cell_text(value: Any) -> str:
+    """Return a cell as text, as a search, a CSV file and a terminal without color show it."""
     match value:
         case None:
             return ""
@@ -208,6 +210,6 @@ def words(value: Any) -> str:
         case Place(path, line):
             return f"{path}:{line}"
         case tuple():
-            return ", ".join(map(words, value))
+            return ", ".join(map(cell_text, value))
         case _:
             return str(value)

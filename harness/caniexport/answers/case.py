@@ -9,16 +9,16 @@ from typing import Any
 
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
-from caniexport.answers.cell import NamedCase, cell, evidence, rows_of
-from caniexport.answers.declared import registered
-from caniexport.answers.documents import all_claims
-from caniexport.answers.op import is_sample, sample
+from caniexport.answers.cell import NamedCase, answer_cell, answer_evidence, read_rows
+from caniexport.answers.declared import read_registered
+from caniexport.answers.documents import read_claims
+from caniexport.answers.op import answer_sample, is_sample
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.samples import Samples, opset_range
 from caniexport.answers.scope import Scope
 from caniexport.answers.upstream import SourceState, source_address, upstream
-from caniexport.answers.workaround import workaround
+from caniexport.answers.workaround import answer_workaround
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.case import PLAIN
 from caniexport.model.made_cases import OPERATORS
@@ -41,7 +41,7 @@ _HOW = {Status.MISMATCH: "wrong values", Status.UNSUPPORTED: "refused", Status.C
 
 @dataclass(frozen=True)
 class Stand:
-    """How a variant ends at a release by one exporter.
+    """The outcome of a variant at a release with one exporter.
 
     ``own`` is the status at the opset that a call writes there which names none, ``works`` the opsets that work,
     ``asked`` those that the exporter takes; ``status`` stands for all where none works.
@@ -61,7 +61,7 @@ class Stand:
 
     @property
     def mark(self) -> Mark:
-        """The opsets that work; else how it ends."""
+        """The opsets that work; else the status."""
         return Mark(self.status, self.opsets)
 
 
@@ -69,7 +69,7 @@ class Stand:
 Lines = Mapping[str, Sequence[Stand]]
 
 
-def case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = None) -> Answer:
+def answer_case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = None) -> Answer:
     """What is known of ``CASE`` or ``CASE/VARIANT``; at a point (``torch``, ``exporter``, ``opset``, …) of one cell.
 
     Raises :class:`UnknownName` with the nearest names.
@@ -78,14 +78,14 @@ def case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = None) ->
     if is_sample(name):
         own = _samples_here(dataset, name)
         if own is None and Samples.of(dataset).operators:
-            return sample(dataset, name, asked)
+            return answer_sample(dataset, name, asked)
         dataset = own or dataset
     views = Views.of(dataset)
     named = find(views, name)
     if views.fetch('SELECT 1 FROM environment WHERE "case" = $1', [named.case]):
         return _environment(dataset, named)
     if asked:
-        return cell(dataset, named, *Points(dataset).find(asked))
+        return answer_cell(dataset, named, *Points(dataset).find(asked))
     return _overview(dataset, named)
 
 
@@ -133,12 +133,19 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
     newest = max((stand for line in lines.values() for stand in line), key=lambda stand: stand.n, default=None)
     if newest is None:
         more = f"caniexport measure --case {named.case} measures it."
+<<<<<<< HEAD
         return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(about, sources), more=more)
     advice = workaround(dataset, Scope(frozenset({named.case})), newest.torch)
+=======
+        return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(dataset, about), more=more)
+    advice = answer_workaround(dataset, Scope(frozenset({named.case})), newest.torch)
+>>>>>>> h46a
     verdict, outcome = _verdict(lines, newest, advice)
     is_variant = named.variant not in ("", original)
     if is_variant:
-        own = workaround(dataset, Scope(frozenset({named.case}), variants=frozenset({named.variant})), newest.torch)
+        own = answer_workaround(
+            dataset, Scope(frozenset({named.case}), variants=frozenset({named.variant})), newest.torch
+        )
         verdict, outcome = own.verdict, own.outcome
     replayed = views.keep(_replayed(kept, named.variant or original))
     others = {f"{variant} ": found for variant, found in stands.items() if variant not in (original, named.variant)}
@@ -165,7 +172,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
 
 
 def _variants(views: Views, case: str) -> list[dict[str, Any]]:
-    """What the corpus says of a case, a row for each variant, the original first, what is known to be wrong last."""
+    """Return the variants of a case in the corpus, the original first, known wrong ones last."""
     columns = (
         *("case", "variant", "title", "kind", "note", "caution", "changes_values", "needs_torch", "code"),
         *("aten_ops", "sources"),
@@ -215,7 +222,7 @@ def _verdict(lines: Lines, newest: Stand, advice: Answer) -> tuple[str, AnswerOu
     there = {name: lines[name][0] for name in _LINES if name in lines and lines[name][0].torch == torch}
     now = {name: stand for name, stand in there.items() if name in _CALLS} or there
     good = {name: stand for name, stand in now.items() if stand.own in WORKS}
-    if len(good) == len(now):  # the default call may end otherwise than the same exporter and opset by name
+    if len(good) == len(now):  # the default call may differ from the same exporter and opset by name
         now |= {name: stand for name, stand in there.items() if name == Exporter.DEFAULT.value}
     bad = {name: _HOW.get(stand.own or stand.status, "fails") for name, stand in now.items() if stand.own not in WORKS}
     since = {name: works_since(lines[name]) for name in good}
@@ -227,8 +234,8 @@ def _verdict(lines: Lines, newest: Stand, advice: Answer) -> tuple[str, AnswerOu
     if good:
         first = next(iter(good))
         others = " and ".join(f"{how} with {_called(torch, name)}" for name, how in bad.items())
-        said = f"Use {_called(torch, first)}: works since torch {since[first]}, {others} (torch {torch})."
-        return said, AnswerOutcome.FAILS
+        text = f"Use {_called(torch, first)}: works since torch {since[first]}, {others} (torch {torch})."
+        return text, AnswerOutcome.FAILS
     if partly:
         name, stand = partly[0]
         return (
@@ -263,7 +270,7 @@ def _remedy(advice: Answer) -> str:
 
 
 def _strip(title: str, variants: Mapping[str, Lines], shown: int = 9) -> Table:
-    """The releases, newest first; neighbors that end alike are one column."""
+    """The releases, newest first; neighbors with the same outcomes are one column."""
     lines = {
         (prefix, name): {stand.torch: stand.mark for stand in line}
         for prefix, found in variants.items()
@@ -300,15 +307,20 @@ def _claims(dataset: Dataset, named: NamedCase) -> Table:
     """What sources claim of the case, against what was measured."""
     rows = tuple(
         (claim.source, claim.says, claim.versions, claim.variant, claim.word, claim.reason)
-        for claim in all_claims(dataset, [named.case])
+        for claim in read_claims(dataset, [named.case])
         if claim.variant == named.variant or not named.variant
     )
     columns = ("source", "says", "of", "variant", "so measured", "measured")
     return Table("claims", columns, rows, shown=3, folded=("of", "variant", "measured"))
 
 
+<<<<<<< HEAD
 def _outcomes(views: Views, kept: str, newest: str) -> tuple[Table, Table]:
     """Return every outcome with its releases and opsets, and the messages of the errors: of equal causes the newest."""
+=======
+def _outcomes(views: Views, kept: str, newest: str) -> Table:
+    """Return every outcome, with its releases and opsets and the message of the newest of them."""
+>>>>>>> h46a
     rows = views.fetch(
         f"""WITH alike AS (
             SELECT variant, exporter, torch, n, stage, status, signature, max(message_id) AS message,
@@ -345,7 +357,7 @@ def _replayed(kept: str, variant: str) -> str:
 
 
 def _runtimes(views: Views, replayed: str) -> Table:
-    """How the same files end on each release of a runtime that has run them."""
+    """Return the outcomes of the same files on each release of a runtime that has run them."""
     rows = views.fetch(
         f"""SELECT runtime, runtime_version, provider, count(*), count_if(works(status)),
             count_if(status = 'mismatch'), mode(signature ORDER BY signature) FILTER (NOT works(status))
@@ -361,7 +373,7 @@ def _runtimes(views: Views, replayed: str) -> Table:
 
 
 def _elsewhere(views: Views, replayed: str) -> list[str]:
-    """What another provider does to files of the newest release that work on the CPU."""
+    """Note the files of the newest release that work on the CPU and fail on another provider."""
     rows = views.fetch(
         f"""SELECT runtime, runtime_version, provider, count_if(status = 'mismatch'), count_if(status <> 'mismatch')
         FROM {replayed} WHERE works(own) AND NOT works(status) AND provider NOT IN ('cpu', 'none')
@@ -381,10 +393,12 @@ def _elsewhere(views: Views, replayed: str) -> list[str]:
 def _registered(dataset: Dataset, about: Sequence[Mapping[str, Any]], torch: str) -> Table:
     """The opsets for which torch itself registers a symbolic or a translation of the operators of the case."""
     ops = [op for op in dict.fromkeys((about[0]["aten_ops"] if about else None) or ()) if "::" in op]
-    rules = registered(dataset, torch) if ops else {}
-    rows = tuple((op, *(rules.get((name, operator_key(op)), "none") for name in _CALLS)) for op in ops)
+    registered_at = read_registered(dataset, torch) if ops else {}
+    rows = tuple((op, *(registered_at.get((name, operator_key(op)), "none") for name in _CALLS)) for op in ops)
     columns = ("operator", *(call_text(torch, name) for name in _CALLS))
-    return Table(f"opsets for which torch {torch} registers the operators", columns, rows if rules else (), shown=0)
+    return Table(
+        f"opsets for which torch {torch} registers the operators", columns, rows if registered_at else (), shown=0
+    )
 
 
 def _told(about: Sequence[Mapping[str, Any]], sources: Sequence[SourceState]) -> tuple[Table, ...]:
@@ -422,13 +436,13 @@ def _warnings(about: Sequence[Mapping[str, Any]], named: NamedCase) -> list[str]
 
 
 def _not_there(views: Views, newest: Stand) -> list[str]:
-    """That newer releases were measured, without this case."""
+    """Note the newer releases that were measured without this case."""
     later = views.fetch("SELECT torch FROM version WHERE n > $1 ORDER BY n", [newest.n])
     return [f"Not measured at torch {', '.join(torch for (torch,) in later)}."] if later else []
 
 
 def _refused(views: Views, kept: str, variant: str) -> list[str]:
-    """How many files of the newest release work, and are refused by onnx's checker."""
+    """Note how many working files of the newest release onnx's checker refuses."""
     ((count, torch),) = views.fetch(
         f"""SELECT count(*), any_value(torch) FROM {kept} WHERE variant = $1 AND works(status)
             AND checker IN ('strict', 'plain', 'crash') AND n = (SELECT max(n) FROM {kept} WHERE variant = $1)""",
@@ -441,9 +455,15 @@ def _environment(dataset: Dataset, named: NamedCase) -> Answer:
     """A case about what is installed together: what came of each environment."""
     views = Views.of(dataset)
     about = _variants(views, named.case)
+<<<<<<< HEAD
     rows = rows_of(views, """cells WHERE "case" = $1 ORDER BY variant <> 'plain', variant""", [named.case])
     found = {row["variant"]: evidence(dataset, row, "as installed") for row in rows}
     own, described = found.get(named.variant or PLAIN), _told(about, _sources(dataset, about))
+=======
+    rows = read_rows(views, """cells WHERE "case" = $1 ORDER BY variant <> 'plain', variant""", [named.case])
+    found = {row["variant"]: answer_evidence(dataset, row, "as installed") for row in rows}
+    own = found.get(named.variant or PLAIN)
+>>>>>>> h46a
     if own is None:
         return Answer(f"Not measured: {named.text}.", AnswerOutcome.NOT_MEASURED, described)
     working = [name for name, answer in found.items() if name != PLAIN and answer.outcome is AnswerOutcome.WORKS]

@@ -1,4 +1,4 @@
-"""One cell: how a variant of a case ends at a point, the message, what was installed, the script that shows it."""
+"""One cell: the outcome of a variant at a point, the message, what was installed, the script that shows it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
-from caniexport.answers.documents import all_claims
-from caniexport.answers.helping import helping
+from caniexport.answers.documents import read_claims
+from caniexport.answers.helping import find_helping
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Point, call_text
-from caniexport.answers.signs import EXPORTER_SHORT, checker_told, unstable_told
+from caniexport.answers.signs import EXPORTER_SHORT, checker_text, unstable_text
 from caniexport.home import NEWEST
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
@@ -51,89 +51,91 @@ class NamedCase:
         return f"{self.case}/{self.variant}" if self.variant not in ("", PLAIN) else self.case
 
 
-def rows_of(views: Views, relation: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-    """The rows of a relation about cells, each with every column of a cell; times in microseconds."""
+def read_rows(views: Views, relation: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a relation about cells, each with every column of a cell; times in microseconds."""
     wanted = (*columns("cells"), "origin")
     found = views.fetch(f"SELECT {', '.join(map(sql.select_column, wanted))} FROM {relation}", values)
     return [dict(zip(wanted, row, strict=True)) for row in found]
 
 
-def cell(dataset: Dataset, named: NamedCase, point: Point, notes: Iterable[str]) -> Answer:
-    """The evidence of a variant of a case at a point."""
+def answer_cell(dataset: Dataset, named: NamedCase, point: Point, notes: Iterable[str]) -> Answer:
+    """Answer how a variant of a case ends at a point, with its evidence."""
     variant = named.variant or PLAIN
     query = f"""({point.rows}) WHERE "case" = $1 ORDER BY provider <> 'cpu', provider"""
-    rows = rows_of(Views.of(dataset), query, [named.case])
+    rows = read_rows(Views.of(dataset), query, [named.case])
     row = next((row for row in rows if row["variant"] == variant), None)
     where = f"torch {point.torch}, {point.call}"
     if row is None or row["status"] in (Status.NOT_RUN.value, Status.SKIP.value, Status.INVALID.value):
         more = f"caniexport case {named.text} shows where it was measured."
         return Answer(f"Not measured ({where}).", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
-    helps = helping(Views.of(dataset), point, [named.case])[named.case]
+    helps = find_helping(Views.of(dataset), point, [named.case])[named.case]
     works = [item.variant for item in helps if item.variant != variant]
-    made = evidence(dataset.of(point.profile), row, where, workarounds=works)
+    made = answer_evidence(dataset.of(point.profile), row, where, workarounds=works)
     return replace(made, notes=tuple(notes))
 
 
-def evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequence[str] = ()) -> Answer:
-    """What is known of the cell of a row: its facts, one in a line."""
+def answer_evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequence[str] = ()) -> Answer:
+    """Answer with the facts of the cell of a row, one in a line."""
     status = Status(row["status"])
     how = f"Fails at {row['stage']}" if status is Status.FAIL else _HOW[status]
-    if status in WORKS and checker_told(row["checker"], None, works=True):
+    if status in WORKS and checker_text(row["checker"], None, works=True):
         how = "Works, and onnx's checker refuses the file"
-    facts = [(name, value) for name, value in _facts(dataset, row, status, workarounds) if value not in ("", None, ())]
+    facts = [
+        (name, value) for name, value in _list_facts(dataset, row, status, workarounds) if value not in ("", None, ())
+    ]
     outcome = AnswerOutcome.WORKS if status in WORKS else AnswerOutcome.FAILS
     table = Table("", ("fact", "value"), tuple(facts), shown=len(facts))
     return Answer(f"{how} ({where}).", outcome, (table,), more="--all: every message to its end.")
 
 
-def _facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:
+def _list_facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:
     texts = dataset.messages(row[name] for name in ("message_id", "checker_id", "warning_id"))
     error, checker, warnings = (texts.get(row[name] or "", "") for name in ("message_id", "checker_id", "warning_id"))
     if row["message_id"] and not error:
         error = f"(the text {row['message_id']} is missing in the dataset)"
     runtime = f"{row['runtime']} {row['runtime_version']} on {row['provider']}" if row["runtime_version"] else ""
-    refused = checker_told(row["checker"], runtime, works=status in WORKS)
+    refused = checker_text(row["checker"], runtime, works=status in WORKS)
     noted = json.loads(row["facts"] or "{}")
-    place = f"{row['torch']}/{row['case']}/{row['variant']}/{row['exporter']}/{row['opset']}"
-    claims = [claim for claim in all_claims(dataset, [row["case"]]) if place in claim.cells]
+    cell_id = f"{row['torch']}/{row['case']}/{row['variant']}/{row['exporter']}/{row['opset']}"
+    claims = [claim for claim in read_claims(dataset, [row["case"]]) if cell_id in claim.cells]
     is_local = row["origin"] == "local"
     when = moment(row["measured_at"]).isoformat()[:16].replace("T", " ") if row["measured_at"] else "at an unknown time"
     return [
         ("outcome", Mark(status)),
         ("stage", "" if row["stage"] == Stage.DONE.value else row["stage"]),
         ("error", Message(short_cause(error), error) if error else None),
-        ("repetitions", unstable_told(row["unstable"] or ())),
-        ("largest difference", _difference(row)),
-        ("file", _file(row)),
+        ("repetitions", unstable_text(row["unstable"] or ())),
+        ("largest difference", _difference_text(row)),
+        ("file", _file_text(row)),
         ("operators in it", row["ops"] or ""),
         ("onnx's checker", refused and Message(refused, f"{refused}: {checker}")),
         ("of the file", ", ".join(f"{name}={value}" for name, value in noted.items())),
         ("runtime", runtime),
-        ("environment", _installed(packages_at(dataset, row), row["python"])),
+        ("environment", _environment_text(read_packages(dataset, row), row["python"])),
         ("warnings", Message(warnings.strip().partition("\n")[0], warnings) if warnings else None),
         *(("claim", f"{claim.source}: {claim.says} ({claim.word})") for claim in claims),
         ("works there", tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds)),
-        ("script", Code(command("reproduce", dataset, row))),
-        ("measure", Code(command("measure", dataset, row))),
+        ("script", Code(write_command("reproduce", dataset, row))),
+        ("measure", Code(write_command("measure", dataset, row))),
         ("measured", f"{when} UTC, {'on this machine' if is_local else 'published'}, run {row['run_id']}"),
     ]  # fmt: skip
 
 
-def packages_at(dataset: Dataset, row: Row) -> dict[str, str]:
-    """What was installed where a row was measured: of its run, else of the newest run in the same environment."""
+def read_packages(dataset: Dataset, row: Row) -> dict[str, str]:
+    """Return the packages of a row: those of its run, else of the newest run in the same environment."""
     found = dataset.records("environments", {"env_id": (row["env_id"],)}) if row["env_id"] else []
     own = max(found, key=lambda item: (item["run_id"] == row["run_id"], str(item["measured_at"])), default=None)
     packages: dict[str, str] = json.loads((own or {}).get("packages") or "{}")
     return packages
 
 
-def _installed(packages: Mapping[str, str], python: str | None) -> str:
+def _environment_text(packages: Mapping[str, str], python: str | None) -> str:
     named = [f"{name} {packages[name]}" for name in _PACKAGES if name in packages]
     return ", ".join([*([f"Python {python}"] if python else []), *named])
 
 
-def command(name: str, dataset: Dataset, row: Row) -> str:
-    """The command line that shows (``reproduce``) or measures (``measure``) the cell of a row."""
+def write_command(name: str, dataset: Dataset, row: Row) -> str:
+    """Return the command line that shows (``reproduce``) or measures (``measure``) the cell of a row."""
     is_script, case = name == "reproduce", f"{row['case']}/{row['variant']}"
     words = ["caniexport", name, *([case] if is_script else ["--case", case if row["exporter"] else row["case"]])]
     for option in ("torch", "exporter", "opset"):
@@ -144,7 +146,7 @@ def command(name: str, dataset: Dataset, row: Row) -> str:
     return shlex.join(words if is_script else [*words, "--fresh"])
 
 
-def _difference(row: Row) -> str:
+def _difference_text(row: Row) -> str:
     if row["max_abs_error"] is None:
         return ""
     relative = f", {row['max_rel_error']:.3g} relative" if row["max_rel_error"] is not None else ""
@@ -152,7 +154,7 @@ def _difference(row: Row) -> str:
     return f"{row['max_abs_error']:.3g} absolute{relative}{allowed}"
 
 
-def _file(row: Row) -> str:
+def _file_text(row: Row) -> str:
     if row["opset_effective"] is None:
         return ""
     by = call_text(row["torch"], row["exporter_effective"]) if row["exporter_effective"] and row["torch"] else ""
@@ -162,8 +164,8 @@ def _file(row: Row) -> str:
     return ", ".join(parts)
 
 
-def most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, int]:
-    """Of the cells with these values the one to look at first, and how many there are: at the opset of a call
+def find_most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, int]:
+    """Return the cell to look at first of those with these values, and their number: at the opset of a call
     that names none, one that does not work if any, on the newest release, by the exporter of its default call.
     """
     condition, values = sql.condition({**where, "profile": (dataset.profile,)})
@@ -176,6 +178,6 @@ def most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, int]:
                 = (c.profile, c.torch, c.exporter, c.opset)) WHERE {condition}
         ORDER BY NOT bare, status = 'unsupported', coalesce(works(status), true), n DESC, exporter <> usual,
             list_position(['torchscript-trace', 'dynamo', 'torchscript-script'], exporter), opset DESC LIMIT 1"""
-    found = rows_of(views, query, values)
+    found = read_rows(views, query, values)
     ((count,),) = views.fetch(f"SELECT count(*) FROM cells WHERE {condition}", values)
     return (found[0] if found else None), count

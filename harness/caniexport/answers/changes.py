@@ -1,4 +1,4 @@
-"""A case along torch's releases, or along the versions of a package beside one of them: where its outcome changed."""
+"""Where the outcome of a case changed: along torch's releases, or along the versions of a companion package."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
-from caniexport.answers.beside_torch import ALONG_PACKAGES, one_release, versions_of
 from caniexport.answers.case import find
 from caniexport.answers.filters import exporter_names
 from caniexport.answers.outcomes import short_cause
+from caniexport.answers.package_versions import ALONG_PACKAGES, read_package_versions, require_release
 from caniexport.answers.point import call_text
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
@@ -24,7 +24,7 @@ AXES = (TORCH, *ALONG_PACKAGES)
 
 @dataclass(frozen=True)
 class Stretch:
-    """Steps of the axis in a row that end alike; ``after`` is the last step before that ended otherwise."""
+    """Neighboring steps of the axis with one outcome; ``after`` is the last step before them, which has another."""
 
     steps: tuple[str, ...]
     status: Status
@@ -34,17 +34,17 @@ class Stretch:
     after: str | None
 
 
-def changes(
+def answer_changes(
     dataset: Dataset, name: str, along: str = TORCH, torch: str = "", exporters: Sequence[str] = (), opset: str = ""
 ) -> Answer:
-    """Where the outcome of ``CASE`` or ``CASE/VARIANT`` changed, as half-open intervals ``(after, by]``.
+    """Answer where the outcome of ``CASE`` or ``CASE/VARIANT`` changed, as half-open intervals ``(after, by]``.
 
     ``torch`` is the one release along a package. Raises :class:`UnknownName`.
     """
     views = Views.of(dataset)
     named = find(views, name)
     along = names.require("axis", along, AXES)
-    steps, axis = _axis(dataset, views, along, torch)
+    steps, axis = _read_axis(dataset, views, along, torch)
     wanted = exporter_names(exporters)
     only = f"AND exporter IN {sql.listed(wanted)}" if wanted else ""
     rows = views.fetch(
@@ -73,43 +73,47 @@ def changes(
     if not lines:
         return Answer(f"Not measured along {along}: {named.text}.", AnswerOutcome.NOT_MEASURED)
     newest = torch if along != TORCH else steps[-1]
-    table = _table(lines, newest, along)
+    table = _build_table(lines, newest, along)
     changed = len({(row[0], row[5]) for row in table.rows if row[5]})
-    said = f"{plural(changed, 'change')} along {along}{f' at torch {torch}' if along != TORCH else ''}: {named.text}."
-    what = "What did it, torch or a package beside it: caniexport upgrade --from A --to B --case NAME."
+    verdict = (
+        f"{plural(changed, 'change')} along {along}{f' at torch {torch}' if along != TORCH else ''}: {named.text}."
+    )
+    what = "Find the cause, torch or a companion package: caniexport upgrade --from A --to B --case NAME."
     seen = {step for line in lines.values() for stretch in line for step in stretch.steps}
     missing = [step for step in steps if step not in seen]
     notes = (
-        "(a, b]: last seen otherwise on a, first seen so on b.",
+        "(a, b]: another outcome at a, this one from b on.",
         *([what] if along == TORCH else []),
         *([f"Not measured with {along} {names.some(missing, 8)}."] if missing else []),
     )
-    return Answer(said, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it; --all: every line.")
+    return Answer(
+        verdict, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it; --all: every line."
+    )
 
 
-def _axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
+def _read_axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
     """The steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
     steps = [release for (release,) in views.fetch("SELECT torch FROM version ORDER BY n")]
     if along == TORCH:
-        places = [(dataset.profile, release, release) for release in steps]
+        points = [(dataset.profile, release, release) for release in steps]
     else:
-        release = one_release(steps, [torch] if torch else [], along)
-        found = versions_of(dataset, release, along)
+        release = require_release(steps, [torch] if torch else [], along)
+        found = read_package_versions(dataset, release, along)
         for item in found:
             views.include(item.installed.profile)
         steps = [item.version for item in found]
-        places = [(item.installed.profile, release, item.version) for item in found]
-    values = ", ".join(f"({', '.join(map(sql.literal, place))}, {number})" for number, place in enumerate(places))
+        points = [(item.installed.profile, release, item.version) for item in found]
+    values = ", ".join(f"({', '.join(map(sql.literal, point))}, {number})" for number, point in enumerate(points))
     return steps, f"SELECT * FROM (VALUES {values}) AS axis(profile, torch, step, k)"
 
 
-def _table(lines: dict[tuple[str, int | None], list[Stretch]], newest: str, along: str) -> Table:
+def _build_table(lines: dict[tuple[str, int | None], list[Stretch]], newest: str, along: str) -> Table:
     """The stretches of each line, the newest first; opsets that change alike are one line."""
     alike: dict[tuple[str, tuple[object, ...]], list[int | None]] = {}
     for (exporter, opset), stretches in lines.items():
         # each opset begins with the first release that takes it
-        ends = tuple((item.status, item.stage, item.signature, item.after, item.steps[-1]) for item in stretches)
-        alike.setdefault((exporter, ends), []).append(opset)
+        outcomes = tuple((item.status, item.stage, item.signature, item.after, item.steps[-1]) for item in stretches)
+        alike.setdefault((exporter, outcomes), []).append(opset)
     rows = tuple(
         (
             Code("default" if exporter == Exporter.DEFAULT.value else call_text(newest, exporter)),

@@ -36,7 +36,7 @@ class DataSource(NamedTuple):
 
 
 def data_sources(home: Home, now: datetime) -> Answer:
-    """The published dataset and this machine's rows, as commands read them, and the installed package beside them."""
+    """List the published dataset and this machine's rows, as commands read them, and the installed data package."""
     package = find_package()
     name = "checkout" if home.own_results is None else PACKAGE if home.published == package else "results"
     found = [_source(name, home.published, answers=True)]
@@ -68,10 +68,10 @@ def _source(name: str, folder: Path, *, answers: bool) -> DataSource:
 
 
 def _newer(found: list[DataSource]) -> str:
-    """Where rows newer than the published ones that answer are, or may be."""
+    """Return where newer rows are, or how to get them."""
     first, *others = found
     for source in others:
         if source.version and first.newest and source.newest and source.newest > first.newest:
             return f"{source.name} {source.version} has newer rows; it answers where no other dataset is."
-    ways = {"checkout": "git pull brings what was published since.", "results": "Remove it, and the package answers."}
-    return ways.get(first.name, f"pip install --upgrade {PACKAGE} brings what was published since.")
+    advice = {"checkout": "git pull brings what was published since.", "results": "Remove it, and the package answers."}
+    return advice.get(first.name, f"pip install --upgrade {PACKAGE} brings what was published since.")

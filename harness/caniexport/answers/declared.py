@@ -22,7 +22,7 @@ _REGISTRIES = {"torchscript": Exporter.TRACE.value, "dynamo": Exporter.DYNAMO.va
 
 
 class Agreement(StrEnum):
-    """How what an exporter registers and what was measured stand to each other, for one operator."""
+    """How the registry of an exporter agrees with what was measured, for one operator."""
 
     NOTHING_PASSES = "registered, nothing passes"
     FEWER = "passes at fewer opsets than registered"
@@ -32,7 +32,7 @@ class Agreement(StrEnum):
 
 
 @dataclass
-class _Measured:
+class _MeasuredOperator:
     """One operator by one exporter: opsets that are registered, and at which cases and samples were tried and pass."""
 
     registered: set[int] = field(default_factory=set)
@@ -49,12 +49,12 @@ class _Measured:
             return Agreement.UNREGISTERED if passing else Agreement.NEITHER
         if not passing:
             return Agreement.NOTHING_PASSES
-        # a special case that passes nowhere says little of the operator
+        # a special case that passes nowhere is no measure of the operator
         tried = (self.cases_tried if self.cases_pass else set()) | (self.samples_tried if self.samples_pass else set())
         return Agreement.AGREES if self.registered & tried <= passing else Agreement.FEWER
 
 
-def declared(
+def answer_declared(
     dataset: Dataset,
     torch: str = "",
     exporters: Collection[str] = EXPORTERS,
@@ -62,7 +62,7 @@ def declared(
     agreements: Collection[Agreement] = tuple(Agreement),
     words: str = "",
 ) -> Answer:
-    """The operators of a release that were measured, those first that are registered and do not pass.
+    """Answer with the measured operators of a release, those first that are registered and do not pass.
 
     ``ops`` are the only operators that are wanted, none for all; ``words`` are parts of an operator's or a case's name.
     Raises :class:`UnknownName`.
@@ -70,62 +70,66 @@ def declared(
     torch = Points(dataset).find({"torch": torch})[0].torch
     found = {
         (name, exporter): item
-        for (name, exporter), item in _measured(dataset, torch, exporters, operator_keys(ops)).items()
-        if item.agreement in agreements and all(_has(word, name, item) for word in words.casefold().split())
+        for (name, exporter), item in _read_measured(dataset, torch, exporters, operator_keys(ops)).items()
+        if item.agreement in agreements and all(_matches_word(word, name, item) for word in words.casefold().split())
     }
     by = {word: [key for key, item in found.items() if item.agreement is word] for word in agreements}
     tables = tuple(
-        _table(word.value, torch, {key: found[key] for key in keys}, shown=12 if words or len(agreements) == 1 else 0)
+        _build_table(
+            word.value, torch, {key: found[key] for key in keys}, shown=12 if words or len(agreements) == 1 else 0
+        )
         for word, keys in by.items()
     )
     never, fewer = len(by.get(Agreement.NOTHING_PASSES, ())), len(by.get(Agreement.FEWER, ()))
-    said = f"At torch {torch} {never} registered operators do not pass, {fewer} pass at fewer opsets."
+    verdict = f"At torch {torch} {never} registered operators do not pass, {fewer} pass at fewer opsets."
     notes = (
         "An operator passes where a documented case or an operator sample of it does. One that is registered and has "
         "neither is left out. Each operator counts once for each exporter.",
     )
-    return Answer(said, AnswerOutcome.LISTED, tables, notes)
+    return Answer(verdict, AnswerOutcome.LISTED, tables, notes)
 
 
-def _has(word: str, op: str, item: _Measured) -> bool:
+def _matches_word(word: str, op: str, item: _MeasuredOperator) -> bool:
     return word in f"{op} {' '.join(item.cases)}".casefold() or operator_key(word) == operator_key(op)
 
 
 def declared_table(dataset: Dataset, torch: str, keys: Collection[str]) -> Table:
-    """The same of the operators that have one of these keys."""
-    return _table("registered by torch", torch, _measured(dataset, torch, EXPORTERS, keys))
+    """Return the table of the operators with these keys."""
+    return _build_table("registered by torch", torch, _read_measured(dataset, torch, EXPORTERS, keys))
 
 
-def registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
-    """By exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
+def read_registered(dataset: Dataset, torch: str) -> Mapping[tuple[str, str], str]:
+    """Return by exporter and operator's key: the opsets for which a release registers a symbolic or a translation."""
     found: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for exporter, op, opsets in _registry(dataset, torch):
+    for exporter, op, opsets in _read_registry(dataset, torch):
         found[exporter, operator_key(op)].update(opsets)
     return {key: versions.opset_text(opsets) for key, opsets in found.items()}
 
 
-def registered_for(rules: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
-    """The opsets of :func:`registered` for an operator that has samples; empty for none."""
-    return ", ".join(dict.fromkeys(rules[exporter, key] for key in sorted(name_keys(op)) if (exporter, key) in rules))
+def registered_opsets(registered_at: Mapping[tuple[str, str], str], op: str, exporter: str) -> str:
+    """Return the opsets of :func:`read_registered` for an operator that has samples; empty for none."""
+    return ", ".join(
+        dict.fromkeys(registered_at[exporter, key] for key in sorted(name_keys(op)) if (exporter, key) in registered_at)
+    )
 
 
-def _registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
+def _read_registry(dataset: Dataset, torch: str) -> Iterable[tuple[str, str, list[int]]]:
     """Exporter, operator and opsets of each entry of a release's registries, read once."""
     if f"registry {torch}" not in dataset.cache:
         rows = dataset.of(NEWEST).records("declared", {"release": {torch}, "by": set(_REGISTRIES)})
         dataset.cache[f"registry {torch}"] = [
-            (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _numbers(row["opsets"])) for row in rows
+            (_REGISTRIES[row["by"]], row["op"].partition(".")[0], _parse_opsets(row["opsets"])) for row in rows
         ]
     entries: list[tuple[str, str, list[int]]] = dataset.cache[f"registry {torch}"]
     return entries
 
 
-def _measured(
+def _read_measured(
     dataset: Dataset, torch: str, exporters: Collection[str], keys: Collection[str] = ()
-) -> dict[tuple[str, str], _Measured]:
+) -> dict[tuple[str, str], _MeasuredOperator]:
     """By operator and exporter: what was measured. ``keys`` are those of the operators wanted, none for all."""
     samples, views = Samples.of(dataset), Views.of(dataset)
-    found: dict[tuple[str, str], _Measured] = defaultdict(_Measured)
+    found: dict[tuple[str, str], _MeasuredOperator] = defaultdict(_MeasuredOperator)
     names: dict[str, str] = {}
 
     def is_wanted(op: str) -> bool:
@@ -161,7 +165,7 @@ def _measured(
             item.cases_pass.update(passing or ())
             item.cases_tried.update(tried)
             item.cases.add(case)
-    for exporter, op, opsets in _registry(dataset, torch):
+    for exporter, op, opsets in _read_registry(dataset, torch):
         if exporter in exporters and is_wanted(op):
             found[name(op), exporter].registered.update(opsets)
     order = list(Agreement)
@@ -169,7 +173,7 @@ def _measured(
     return {key: item for key, item in known if item.cases_tried or item.samples_tried}
 
 
-def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], shown: int = 0) -> Table:
+def _build_table(title: str, torch: str, found: Mapping[tuple[str, str], _MeasuredOperator], shown: int = 0) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             Link(op, "op", {"op": op}),
@@ -184,7 +188,7 @@ def _table(title: str, torch: str, found: Mapping[tuple[str, str], _Measured], s
     return Table(title, columns, rows, shown=shown)
 
 
-def _numbers(text: str) -> list[int]:
+def _parse_opsets(text: str) -> list[int]:
     """``7-9,11`` as numbers."""
-    ends = [part.split("-") for part in text.split(",")]
-    return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]
+    bounds = [part.split("-") for part in text.split(",")]
+    return [number for bound in bounds for number in range(int(bound[0]), int(bound[-1]) + 1)]

@@ -1,4 +1,4 @@
-"""What the documents say against what was measured."""
+"""Claims of documents compared with what was measured."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from caniexport.store import Dataset
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """One claim: who says what about which versions, and what the rows say. ``expects`` is its judgeable form.
+    """One claim of a source about some versions, and its outcome in the rows. ``expects`` is it as data.
 
-    ``why_not`` is the reviewed word of one that is not reproduced (:data:`~caniexport.answers.signs.WHY_NOT`), empty
-    where nobody has said.
+    ``why_not`` is the reviewed reason why it is not reproduced (:data:`~caniexport.answers.signs.WHY_NOT`), else empty.
     """
 
     claim: str
@@ -56,7 +55,7 @@ class JudgedClaim:
 class Claims:
     """Counts of every outcome, whatever the filter on outcomes, and the claims one by one.
 
-    ``why_not`` counts the words of those that are not reproduced.
+    ``why_not`` counts the reasons of those that are not reproduced.
     """
 
     counts: dict[str, int]
@@ -64,12 +63,12 @@ class Claims:
     why_not: dict[str, int]
 
 
-def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> Claims:
-    """The claims that the filters and sources take; ``filters.statuses`` are outcomes here, or words why not.
+def find_claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> Claims:
+    """Return the claims that the filters and sources take; ``filters.statuses`` are outcomes here, or reasons.
 
     ``sources`` are source names or record ids, globs allowed. Raises :class:`UnknownName` for a name nobody knows.
     """
-    found = all_claims(dataset)
+    found = read_claims(dataset)
     outcomes = names.require_all("outcome", filters.statuses, (*CLAIM, *WHY_NOT))
     known = dict.fromkeys(name for item in found for name in (item.source, item.record) if name)
     wanted = names.require_all("source", sources, known)
@@ -86,13 +85,13 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
     return Claims({outcome: counts[outcome] for outcome in CLAIM}, kept, {word: why_not[word] for word in WHY_NOT})
 
 
-def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim]:
-    """Every claim of the dataset, or those about ``cases``, by case and number."""
+def read_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim]:
+    """Return every claim of the dataset, or those about ``cases``, by case and number."""
     wanted = tuple(dict.fromkeys(cases))
     rows = dataset.records("claims", {"case": wanted} if wanted else None)
-    return [_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
+    return [_read_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
 
 
-def _claim(row: dict[str, Any]) -> JudgedClaim:
+def _read_claim(row: dict[str, Any]) -> JudgedClaim:
     own = {"expects": json.loads(row.get("expects") or "{}"), "cells": tuple(row.get("cells") or ())}
     return JudgedClaim(**{item.name: str(row.get(item.name) or "") for item in fields(JudgedClaim)} | own)

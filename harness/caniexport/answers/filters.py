@@ -14,10 +14,10 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, Exporter, Status
 
-#: the word for the opset of a call that names none
+#: the name for the opset of a call without one
 DEFAULT_OPSET = "default"
 _TORCHSCRIPT = "torchscript"
-#: what people call exporters besides
+#: other names of exporters
 _ALSO = {
     **dict.fromkeys(("torchdynamo", "torch.export", "dynamo_export", "dynamo=true", "fx"), Exporter.DYNAMO.value),
     **dict.fromkeys((_TORCHSCRIPT, "legacy", "tracing", "jit.trace", "dynamo=false"), Exporter.TRACE.value),
@@ -93,11 +93,11 @@ def read_filters(answer: str, given: Mapping[str, object]) -> Filters:
     found = {}
     for name, value in given.items():
         field = FIELDS[names.require(f"filter of {answer}", name, TAKEN[answer])]
-        found[field] = _texts(name, value)
+        found[field] = _read_texts(name, value)
     return Filters(**found)
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def _read_texts(name: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     values = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)

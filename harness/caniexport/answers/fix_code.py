@@ -1,4 +1,4 @@
-"""The code of a fix as a reader copies it: without the marks by which the corpus knows a fix, an option as the call."""
+"""The code of a workaround for a reader to copy: without the marks of the corpus; an option as the call."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _SCRIPTED = 'torch.onnx.export(torch.jit.script(model), args, "model.onnx"'
 #: what an export is called with, and from which release of torch on it is so
 _DYNAMO = ("dynamo=True", "  # before torch 2.5: torch.onnx.dynamo_export(model, *args)")
 _TORCHSCRIPT = ("dynamo=False", "  # before torch 2.5 without dynamo=")
-#: arguments of a mark that say nothing of the call
-_BESIDE = frozenset(("documented", "caution", "changes_values"))
+#: arguments of a mark that are not about the call
+_NOT_OF_CALL = frozenset(("documented", "caution", "changes_values"))
 
 
 @lru_cache(maxsize=4096)
 def code_to_copy(code: str) -> str:
-    """The code of a fix as its reader needs it; as it is where it cannot be read."""
+    """Return the code of a workaround for a reader to copy; unchanged where it cannot be parsed."""
     try:
         body = ast.parse(code).body
     except SyntaxError:
         return code
     if len(body) == 1 and isinstance(body[0], ast.Assign):
         return _write_call(body[0].value) or code
-    return _without_marks(code, body)
+    return _remove_marks(code, body)
 
 
 def _write_call(mark: ast.expr) -> str:
-    """The export call that an option means; empty for one that means more, or another thing."""
+    """Return the export call that an option means; empty for an option that is more than a call."""
     if not (isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "fix"):
         return ""
-    given = {word.arg: word.value for word in mark.keywords if word.arg and word.arg not in _BESIDE}
+    given = {word.arg: word.value for word in mark.keywords if word.arg and word.arg not in _NOT_OF_CALL}
     if list(given) == ["torch"] and isinstance(given["torch"], ast.Constant):
         return f'pip install "torch{given["torch"].value!s}"'
     if not given or not given.keys() <= {"exporter", "opset", "dynamic", "export"}:
@@ -44,10 +44,10 @@ def _write_call(mark: ast.expr) -> str:
     first = _SCRIPTED if exporter == Exporter.SCRIPT.value else _CALL
     option, remark = {"": ("", ""), Exporter.DYNAMO.value: _DYNAMO}.get(exporter, _TORCHSCRIPT)
     options = [option] if option else []
-    return f"{', '.join([first, *options, *_options(given)])}){remark}"
+    return f"{', '.join([first, *options, *_write_options(given)])}){remark}"
 
 
-def _options(given: dict[str, ast.expr]) -> Iterator[str]:
+def _write_options(given: dict[str, ast.expr]) -> Iterator[str]:
     """The options of a call, as they are written in it."""
     if "opset" in given:
         yield f"opset_version={ast.unparse(given['opset'])}"
@@ -65,8 +65,8 @@ def _read_options(export: ast.expr) -> ast.expr:
     return export.body if isinstance(export, ast.Lambda) else export
 
 
-def _without_marks(code: str, body: list[ast.stmt]) -> str:
-    """The code without the marks above its functions: their kind and note stand beside it."""
+def _remove_marks(code: str, body: list[ast.stmt]) -> str:
+    """Return the code without the marks above its functions."""
     marks = [mark for node in body if isinstance(node, ast.FunctionDef) for mark in node.decorator_list]
     left_out = {
         line

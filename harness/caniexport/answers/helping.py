@@ -13,7 +13,7 @@ from caniexport.store.views import Views
 
 
 @dataclass(frozen=True)
-class Helping:
+class HelpingWorkaround:
     """A workaround that works where the original fails."""
 
     variant: str
@@ -22,7 +22,7 @@ class Helping:
     changes_values: bool
 
 
-def helping(views: Views, point: Point, cases: Sequence[str]) -> Mapping[str, tuple[Helping, ...]]:
+def find_helping(views: Views, point: Point, cases: Sequence[str]) -> Mapping[str, tuple[HelpingWorkaround, ...]]:
     """By case that fails at a point: the workarounds that work there, the first to try first."""
     rows = views.fetch(
         f"""WITH here AS ({point.rows})
@@ -33,7 +33,7 @@ def helping(views: Views, point: Point, cases: Sequence[str]) -> Mapping[str, tu
             AND verdict(p.status, h.status) = 'needed'
         ORDER BY {EASE}"""
     )
-    found: dict[str, tuple[Helping, ...]] = defaultdict(tuple)
+    found: dict[str, tuple[HelpingWorkaround, ...]] = defaultdict(tuple)
     for case, *item in rows:
-        found[case] = (*found[case], Helping(*item))
+        found[case] = (*found[case], HelpingWorkaround(*item))
     return found

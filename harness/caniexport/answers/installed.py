@@ -1,4 +1,4 @@
-"""What is installed beside torch: in each measured environment, and in a user's own, which is held against them."""
+"""Companion packages of torch: in each measured environment, compared with a user's own."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class VersionDifference:
         return f"{self.package} {self.own} (measured with {self.measured}, {'newer' if newer else 'older'})"
 
 
-def installations(dataset: Dataset) -> list[Installed]:
-    """The newest good environment of each release of one profile, oldest release first; read once."""
+def read_installations(dataset: Dataset) -> list[Installed]:
+    """Return the newest good environment of each release of one profile, oldest release first; read once."""
     if "installations" in dataset.cache:
         kept: list[Installed] = dataset.cache["installations"]
         return kept
@@ -68,30 +68,30 @@ def installations(dataset: Dataset) -> list[Installed]:
     for row in dataset.records("environments"):
         torch, at = row["torch"], str(row["measured_at"] or "")
         if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
-            found[torch] = at, _installed(dataset.profile, row, counted.get(torch, 0))
+            found[torch] = at, _read_installation(dataset.profile, row, counted.get(torch, 0))
     made = [found[torch][1] for torch in versions.ordered(found)]
     dataset.cache["installations"] = made
     return made
 
 
-def every_installation(dataset: Dataset) -> tuple[Installed, ...]:
-    """What was installed in each environment that has rows, of every profile."""
-    return tuple(item for name in dataset.profiles() for item in installations(dataset.of(name)))
+def read_every_installation(dataset: Dataset) -> tuple[Installed, ...]:
+    """Return each environment that has rows, of every profile."""
+    return tuple(item for name in dataset.profiles() for item in read_installations(dataset.of(name)))
 
 
-def _installed(profile: str, row: Mapping[str, str], cells: int) -> Installed:
-    packages = helpers_of(json.loads(row["packages"] or "{}"))
+def _read_installation(profile: str, row: Mapping[str, str], cells: int) -> Installed:
+    packages = select_companions(json.loads(row["packages"] or "{}"))
     return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "", cells)
 
 
-def helpers_of(packages: Mapping[str, str]) -> dict[str, str]:
-    """The versions of :data:`HELPERS` among packages of any spelling, without local parts."""
+def select_companions(packages: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of :data:`HELPERS` among packages of any spelling, without local parts."""
     known = {package_name(name): version for name, version in packages.items()}
     return {name: versions.public(version) for name, version in known.items() if name in HELPERS}
 
 
-def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str]) -> Installed | None:
-    """The measured environment of a torch release that is most like what is ``wanted`` by package.
+def find_nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str]) -> Installed | None:
+    """Return the measured environment of a torch release that is most like what is ``wanted`` by package.
 
     The exporter's half outside torch decides first, then the other packages; of equals ``newest`` is taken. One in
     which only a part was measured counts where it alone has exactly what is wanted.
@@ -99,33 +99,33 @@ def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str
     every_one = [item for item in installed if item.torch == torch]
     most = max((item.cells for item in every_one), default=0)
     whole = [item for item in every_one if 2 * item.cells >= most]
-    same = [item for item in every_one if wanted and not differences(item, wanted)]
+    same = [item for item in every_one if wanted and not list_differences(item, wanted)]
     found = whole if any(item in whole for item in same) else [*whole, *same]
     every = {
         name: sorted(versions.parse(item.packages[name]) for item in found if name in item.packages) for name in _RANK
     }
-    return min(found, key=lambda item: _distance(item, wanted, every), default=None)
+    return min(found, key=lambda item: _environment_distance(item, wanted, every), default=None)
 
 
-def _distance(
+def _environment_distance(
     item: Installed, wanted: Mapping[str, str], every: Mapping[str, list[Version]]
 ) -> tuple[tuple[int, ...], bool, str]:
-    apart = tuple(_apart(item.packages.get(name), wanted.get(name), every[name]) for name in _RANK)
+    apart = tuple(_version_distance(item.packages.get(name), wanted.get(name), every[name]) for name in _RANK)
     return apart, item.profile != NEWEST, item.profile
 
 
-def _apart(measured: str | None, wanted: str | None, known: list[Version]) -> int:
+def _version_distance(measured: str | None, wanted: str | None, known: list[Version]) -> int:
     """How many measured versions lie between two, and whether they are the same; a missing one is further than all."""
     if wanted is None:
         return 0
     if measured is None:
         return 2 * len(known) + 2
-    ends = sorted((versions.parse(measured), versions.parse(wanted)))
-    return 2 * len({version for version in known if ends[0] < version < ends[1]}) + (ends[0] != ends[1])
+    bounds = sorted((versions.parse(measured), versions.parse(wanted)))
+    return 2 * len({version for version in known if bounds[0] < version < bounds[1]}) + (bounds[0] != bounds[1])
 
 
-def differences(item: Installed, wanted: Mapping[str, str]) -> tuple[VersionDifference, ...]:
-    """The packages that are wanted in another version than an environment has, the weightiest first."""
+def list_differences(item: Installed, wanted: Mapping[str, str]) -> tuple[VersionDifference, ...]:
+    """Return the packages that an environment has in another version than wanted, the weightiest first."""
     measured = item.packages
     return tuple(
         VersionDifference(name, wanted[name], measured.get(name, ""))

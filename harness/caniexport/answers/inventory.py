@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it."""
+    """One variant of a case, as the dataset's catalogue describes it; empty texts where there are only rows of it."""
 
     case: str
     variant: str
@@ -44,7 +44,7 @@ class Inventory:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
-        """That of a dataset, made once."""
+        """Return the inventory of a dataset, made once."""
         if "inventory" not in dataset.cache:
             dataset.cache["inventory"] = cls(dataset)
         made: Self = dataset.cache["inventory"]
@@ -101,19 +101,19 @@ class Inventory:
     @cached_property
     def torch(self) -> tuple[str, ...]:
         """The measured releases, oldest first."""
-        return tuple(versions.ordered(self._places("torch")))
+        return tuple(versions.ordered(self._read_column("torch")))
 
     @cached_property
     def opsets(self) -> tuple[int, ...]:
         """The opsets that anything was asked for, ascending."""
-        return tuple(self._places("opset"))
+        return tuple(self._read_column("opset"))
 
     @cached_property
     def providers(self) -> tuple[str, ...]:
         """The providers that anything was measured on."""
-        return tuple(self._places("provider"))
+        return tuple(self._read_column("provider"))
 
-    def _places(self, column: str) -> list[Any]:
+    def _read_column(self, column: str) -> list[Any]:
         rows = self.views.fetch(
             f"""SELECT DISTINCT {column} FROM places
                 WHERE profile = $1 AND exporter IS NOT NULL AND {column} IS NOT NULL ORDER BY ALL""",
@@ -133,7 +133,7 @@ class Inventory:
         return tuple(sorted(found, key=lambda one: (one.name, one.provider, versions.parse(one.version))))
 
     def own_runtime(self, torch: str, profile: str = NEWEST, provider: str = "cpu") -> Runtime | None:
-        """The runtime that most cells of a release were measured on, installed beside it."""
+        """The runtime that most cells of a release were measured on, installed with it."""
         rows = self.views.fetch(
             """SELECT runtime, runtime_version, provider FROM places
                 WHERE profile = $1 AND torch = $2 AND provider = $3 AND runtime_version IS NOT NULL
@@ -169,9 +169,9 @@ class Inventory:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What was measured or tried and is not used: quarantined runs, releases that cannot be entered."""
-        return tuple(self._unused())
+        return tuple(self._list_unused())
 
-    def _unused(self) -> Iterator[str]:
+    def _list_unused(self) -> Iterator[str]:
         lost = self.views.fetch(
             f"""SELECT torch, message_id FROM cells WHERE "case" IS NULL AND profile = $1
                 AND (torch IN {sql.listed(self.torch)}) IS NOT TRUE ORDER BY ALL""",

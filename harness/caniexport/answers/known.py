@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from caniexport import names, versions
 from caniexport.answers.case import find
-from caniexport.answers.helping import helping
-from caniexport.answers.installed import differences, helpers_of, installations, nearest
+from caniexport.answers.helping import find_helping
+from caniexport.answers.installed import find_nearest, list_differences, read_installations, select_companions
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Point, Points
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -21,7 +21,7 @@ from caniexport.model.status import WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
 _STAGES = [stage.value for stage in Stage]
-#: packages beside torch that can change how an export ends: with dynamo, and behind the checker
+#: companion packages that can change the outcome: with dynamo, and behind the checker
 _BY_DYNAMO, _BY_RUNTIME = ("onnxscript", "onnx-ir"), ("onnxruntime",)
 #: characters of a message's line
 _LONGEST = 200
@@ -29,7 +29,7 @@ _LONGEST = 200
 _MOST_FIXES = 2
 
 
-class KnownWord(StrEnum):
+class KnownOutcome(StrEnum):
     """What is known of a case at a point."""
 
     FAILS = "measured to fail"
@@ -41,7 +41,7 @@ class KnownWord(StrEnum):
 class KnownCase:
     """A variant of a case at a point.
 
-    ``status``, ``stage`` and ``message`` are the measured cell's, ``message`` the line that says why; ``place`` is the
+    ``status``, ``stage`` and ``message`` are the measured cell's, ``message`` the line with the cause; ``place`` is the
     point. ``is_exact`` says that the very release of torch was measured, ``is_alike`` that it was with the same minor
     versions of the packages that can change the answer; ``differs`` which of them were others, or why nothing was
     measured. ``fixes`` are measured to work there; ``links`` are the case's sources.
@@ -50,7 +50,7 @@ class KnownCase:
     case: str
     variant: str
     title: str
-    word: KnownWord = KnownWord.NOT_MEASURED
+    word: KnownOutcome = KnownOutcome.NOT_MEASURED
     status: Status | None = None
     stage: str = ""
     message: str = ""
@@ -68,15 +68,15 @@ class KnownCase:
 
     @property
     def reason(self) -> str:
-        """What is known, why, what helps, and where more is said, in one line."""
-        status = f" ({self.status.value} at {self.stage})" if self.word is KnownWord.FAILS and self.status else ""
-        said = [f"{self.name} is {self.word.value} at {self.place}{status}", self.message, *self.differs]
-        said += [f"works there: {', '.join(self.fixes)}"] if self.fixes else []
-        return "; ".join([*filter(None, said), *self.links[:1], f"caniexport case {self.name}"])
+        """The outcome, its message, what helps and the command that shows more, in one line."""
+        status = f" ({self.status.value} at {self.stage})" if self.word is KnownOutcome.FAILS and self.status else ""
+        parts = [f"{self.name} is {self.word.value} at {self.place}{status}", self.message, *self.differs]
+        parts += [f"works there: {', '.join(self.fixes)}"] if self.fixes else []
+        return "; ".join([*filter(None, parts), *self.links[:1], f"caniexport case {self.name}"])
 
 
 def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str = "") -> KnownCase:
-    """How ``CASE`` or ``CASE/VARIANT`` ends at a point of a user's: their packages, an exporter and an opset.
+    """Return the outcome of ``CASE`` or ``CASE/VARIANT`` at a user's point: their packages, an exporter and an opset.
 
     A failure behind the stage ``upto`` does not count: a test that only exports does not see it. Raises
     :class:`UnknownName` for a case, a stage or an exporter nobody knows; a release that was not measured is an answer.
@@ -98,25 +98,25 @@ def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str 
         if not _is_unmeasured(points, asked):
             raise
         return replace(known, place=f"torch {asked.get('torch', '')}".strip(), differs=(str(error),))
-    found = _at(points, known, place, asked, last)
-    if found.word is KnownWord.NOT_MEASURED and place.profile != NEWEST:
+    found = _judge_at(points, known, place, asked, last)
+    if found.word is KnownOutcome.NOT_MEASURED and place.profile != NEWEST:
         place, _ = points.find({**asked, "profile": NEWEST})
-        found = _at(points, known, place, asked, last)
+        found = _judge_at(points, known, place, asked, last)
     return replace(found, differs=(*filter(None, (other,)), *found.differs))
 
 
-def still_failing(
+def find_failing_releases(
     dataset: Dataset, name: str, torch: str, point: Mapping[str, str], upto: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of the measured releases that ``torch`` means: those on which a case fails, and those where nobody knows."""
+    """Return the measured releases of ``torch`` at which a case fails, and those without a row."""
     releases = versions.resolve_each(torch, Points(dataset).releases)
     found = {release: known_case(dataset, name, {**point, "torch": release}, upto).word for release in releases}
-    failing = (torch for torch, word in found.items() if word is KnownWord.FAILS)
-    return tuple(failing), tuple(torch for torch, word in found.items() if word is KnownWord.NOT_MEASURED)
+    failing = (torch for torch, word in found.items() if word is KnownOutcome.FAILS)
+    return tuple(failing), tuple(torch for torch, word in found.items() if word is KnownOutcome.NOT_MEASURED)
 
 
 def _is_unmeasured(points: Points, point: Mapping[str, str]) -> bool:
-    """Whether it is the release, and nothing else of a point, that is not known."""
+    """Whether the release of a point, and nothing else, was not measured."""
     try:
         versions.resolve_patch(point.get("torch", ""), points.releases)
     except UnknownName:
@@ -124,7 +124,7 @@ def _is_unmeasured(points: Points, point: Mapping[str, str]) -> bool:
     return False
 
 
-def _at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str], last: int) -> KnownCase:
+def _judge_at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str], last: int) -> KnownCase:
     exporter = EXPORTER_SHORT.get(place.exporter, place.exporter)
     known = replace(known, place=f"torch {place.torch}, {exporter}, {versions.opset_name(place.opset)}")
     rows = points.views.fetch(
@@ -138,12 +138,12 @@ def _at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str]
     there = points.views.dataset.of(place.profile)
     reached = min(_STAGES.index(stage), last)
     fails = status not in WORKS and stage == _STAGES[reached]
-    apart = _apart(there, place, asked, reached)
-    fixes = helping(points.views, place, [known.case])[known.case] if fails and known.variant == PLAIN else ()
+    apart = _list_other_versions(there, place, asked, reached)
+    fixes = find_helping(points.views, place, [known.case])[known.case] if fails and known.variant == PLAIN else ()
     torch = versions.public(asked["torch"]) if asked.get("torch") else place.torch
     return replace(
         known,
-        word=KnownWord.FAILS if fails else KnownWord.WORKS,
+        word=KnownOutcome.FAILS if fails else KnownOutcome.WORKS,
         status=status,
         stage=stage,
         message=short_cause("".join(there.messages([message]).values()), _LONGEST) if fails else "",
@@ -154,19 +154,19 @@ def _at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str]
     )
 
 
-def _apart(dataset: Dataset, place: Point, asked: Mapping[str, str], reached: int) -> list[str]:
-    """``onnxruntime 1.31.1 (here 1.32.0)``: the packages that can change how an export ends by then, measured in
+def _list_other_versions(dataset: Dataset, place: Point, asked: Mapping[str, str], reached: int) -> list[str]:
+    """``onnxruntime 1.31.1 (here 1.32.0)``: the packages that can change the outcome up to a stage, measured in
     another minor version.
     """
     able = ["onnx", *(_BY_DYNAMO if place.exporter == Exporter.DYNAMO.value else ())]
     able += _BY_RUNTIME if reached > _STAGES.index(Stage.CHECK.value) else ()
-    measured = nearest(installations(dataset), place.torch, wanted := helpers_of(asked))
+    measured = find_nearest(read_installations(dataset), place.torch, wanted := select_companions(asked))
     return [
         f"{item.package} {item.measured} (here {item.own})" if item.measured else f"no {item.package} (here {item.own})"
-        for item in (differences(measured, wanted) if measured else ())
-        if item.package in able and not (item.measured and _minor(item.own) == _minor(item.measured))
+        for item in (list_differences(measured, wanted) if measured else ())
+        if item.package in able and not (item.measured and _minor_version(item.own) == _minor_version(item.measured))
     ]
 
 
-def _minor(version: str) -> tuple[int, ...]:
+def _minor_version(version: str) -> tuple[int, ...]:
     return versions.parse(version).release[:2]

@@ -1,4 +1,4 @@
-"""What is known of a user's ONNX file at the points of an upgrade."""
+"""Known failures in a user's ONNX file at the points of an upgrade."""
 
 from __future__ import annotations
 
@@ -11,52 +11,62 @@ from caniexport.answers.moves import Moves
 from caniexport.answers.point import Point, Points
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchWord
+from caniexport.answers.touching import ModelStanding, Touch, TouchJudge, TouchVerdict
 from caniexport.corpus.verdicts import is_working
 from caniexport.names import plural
 from caniexport.store import Dataset
 
-#: the better a word, the sooner a way of calling the release is advised
+#: verdicts, the best first: the call with the best one is advised
 _ORDER = (
-    *(TouchWord.WORKS, TouchWord.NOT_TOUCHED, TouchWord.NOT_ENOUGH, TouchWord.NOT_KNOWN, TouchWord.MAY_BE_TOUCHED),
-    *(TouchWord.TOUCHED, TouchWord.FAILS, TouchWord.NOTHING_WORKS),
+    *(
+        TouchVerdict.WORKS,
+        TouchVerdict.NOT_TOUCHED,
+        TouchVerdict.NOT_ENOUGH,
+        TouchVerdict.NOT_KNOWN,
+        TouchVerdict.MAY_BE_TOUCHED,
+    ),
+    *(TouchVerdict.TOUCHED, TouchVerdict.FAILS, TouchVerdict.NOTHING_WORKS),
 )
-_CLEAR = (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
-_UNKNOWN = (TouchWord.NOT_ENOUGH, TouchWord.NOT_KNOWN)
+_CLEAR = (TouchVerdict.WORKS, TouchVerdict.NOT_TOUCHED)
+_UNKNOWN = (TouchVerdict.NOT_ENOUGH, TouchVerdict.NOT_KNOWN)
 
 
-def upgrade_model(dataset: Dataset, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> Answer:
-    """Which known failures touch a model at a target, as it is called today and by default.
+def answer_model_upgrade(
+    dataset: Dataset, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]
+) -> Answer:
+    """Answer which known failures touch a model at a target, as it is called today and by default.
 
-    ``before`` is what the file says of itself, unless somebody says otherwise. Raises :class:`UnknownName`.
+    ``before`` replaces the point that the file names. Raises :class:`UnknownName`.
     """
     points = Points(dataset)
-    left, notes = points.find({**file.point, **before})
+    left, left_notes = points.find({**file.point, **before})
     right, more_notes = points.find(after)
-    asked = [right] if {"exporter", "opset"} & set(after) else [points.kept(left, right), right]
-    judge = model_judge(dataset, file, left, asked)
+    asked = [right] if {"exporter", "opset"} & set(after) else [points.keep_call(left, right), right]
+    judge = make_touch_judge(dataset, file, left, asked)
     found = {point: judge.at(point) for point in asked}
     best = min(asked, key=lambda point: (not _is_clear(found[point]), _ORDER.index(found[point].word)))
     rows = tuple(
-        (Code(point.call), standing.told, len(standing.touches), len(standing.may_touch), standing.compared)
+        (Code(point.call), standing.text, len(standing.touches), len(standing.may_touch), standing.compared)
         for point, standing in found.items()
     )
     columns = ("call", "what is known", "known failures", "possible failures", "cases compared")
     calls = Table("", columns, rows, folded=("cases compared",))
-    tables = (calls, _same_graph(dataset, found[best], best), _touching(found[best], best))
-    said = [
+    tables = (calls, _same_graph_table(dataset, found[best], best), _touch_table(found[best], best))
+    notes = [
         *file.notes,
         f"It comes from {left.text}.",
-        *notes,
+        *left_notes,
         *more_notes,
-        *file.refused_on(Inventory.of(dataset), (left, best)),
-        *_limits(found[best]),
+        *file.list_refusals(Inventory.of(dataset), (left, best)),
+        *_note_limits(found[best]),
     ]
-    return Answer(_verdict(file, best, found[best]), _outcome(found[best]), tables, tuple(dict.fromkeys(said)))
+    return Answer(
+        _choose_verdict(file, best, found[best]), _choose_outcome(found[best]), tables, tuple(dict.fromkeys(notes))
+    )
 
 
-def model_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Sequence[Point]) -> TouchJudge:
-    """What holds a file against the graphs of the corpus, from where it was written to some targets."""
+def make_touch_judge(dataset: Dataset, file: ModelFile, source: Point, targets: Sequence[Point]) -> TouchJudge:
+    """Return the judge that compares a file with the graphs of the corpus, from its source to some targets."""
     points = Points(dataset)
     own = Point(source.torch, source.exporter, source.opset, source.own, profile=source.profile)
     moves = Moves(points.views, source, [own, *targets], Scope())
@@ -67,48 +77,48 @@ def _is_clear(found: ModelStanding) -> bool:
     return found.word in _CLEAR and found.is_seen and not found.may_be_wrong
 
 
-def _outcome(found: ModelStanding) -> AnswerOutcome:
+def _choose_outcome(found: ModelStanding) -> AnswerOutcome:
     if _is_clear(found):
         return AnswerOutcome.WORKS
     return AnswerOutcome.NOT_MEASURED if found.word in (*_UNKNOWN, *_CLEAR) else AnswerOutcome.FAILS
 
 
-def _verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
+def _choose_verdict(file: ModelFile, point: Point, found: ModelStanding) -> str:
     there = f"{point.torch} with {point.call}"
     match found.word:
-        case TouchWord.WORKS | TouchWord.NOT_TOUCHED if _is_clear(found):
+        case TouchVerdict.WORKS | TouchVerdict.NOT_TOUCHED if _is_clear(found):
             return f"Try {there}: no known failure touches {file.name}."
-        case TouchWord.WORKS | TouchWord.NOT_TOUCHED:
+        case TouchVerdict.WORKS | TouchVerdict.NOT_TOUCHED:
             return f"Check {file.name} at {there}: its file does not show all that matters."
-        case TouchWord.NOT_ENOUGH | TouchWord.NOT_KNOWN:
+        case TouchVerdict.NOT_ENOUGH | TouchVerdict.NOT_KNOWN:
             return f"Not enough measured: too few cases at {there} are like {file.name}."
-        case TouchWord.NOTHING_WORKS:
+        case TouchVerdict.NOTHING_WORKS:
             return f"Fails: nothing written by {there} runs there."
-        case TouchWord.FAILS:
+        case TouchVerdict.FAILS:
             return f"Fails: the case with the same graph fails at {there}."
-        case TouchWord.TOUCHED:
-            number = _number(found, found.touches)
+        case TouchVerdict.TOUCHED:
+            number = _count_cases(found, found.touches)
             verb = "touches" if number == 1 else "touch"
             return f"Check {file.name} at {there}: {plural(number, 'known failure')} {verb} it."
         case _:
-            number = _number(found, found.may_touch)
+            number = _count_cases(found, found.may_touch)
             return f"Check {file.name} at {there}: {plural(number, 'known failure')} may touch it."
 
 
-def _number(found: ModelStanding, touches: Sequence[Touch]) -> int:
-    """How many cases these are, with those of the same graph that fail."""
+def _count_cases(found: ModelStanding, touches: Sequence[Touch]) -> int:
+    """Count these cases and those of the same graph that fail."""
     same = {name.partition("/")[0] for name, status in found.equal.items() if not is_working(status)}
     return len({touch.case for touch in touches} | same)
 
 
-def _same_graph(dataset: Dataset, found: ModelStanding, point: Point) -> Table:
+def _same_graph_table(dataset: Dataset, found: ModelStanding, point: Point) -> Table:
     catalogue = Inventory.of(dataset).catalogue
     keys = [(name.partition("/")[::2], status) for name, status in found.equal.items()]
-    rows = tuple((Mark(status), catalogue[key].title, _case(*key, point)) for key, status in keys)
+    rows = tuple((Mark(status), catalogue[key].title, _case_link(*key, point)) for key, status in keys)
     return Table("cases with the same graph", ("outcome", "case", "name"), rows, shown=8)
 
 
-def _touching(found: ModelStanding, point: Point) -> Table:
+def _touch_table(found: ModelStanding, point: Point) -> Table:
     kinds: tuple[tuple[str, tuple[Touch, ...]], ...] = (
         ("touches", found.touches),
         ("may touch", found.may_touch),
@@ -119,7 +129,7 @@ def _touching(found: ModelStanding, point: Point) -> Table:
             Mark(touch.status, kind),
             touch.title,
             f"{touch.failing + 1} of {touch.beside + 1}",
-            _case(touch.case, touch.variant, point),
+            _case_link(touch.case, touch.variant, point),
         )
         for kind, touches in kinds
         for touch in touches
@@ -129,16 +139,16 @@ def _touching(found: ModelStanding, point: Point) -> Table:
     )
 
 
-def _case(case: str, variant: str, point: Point) -> Link:
+def _case_link(case: str, variant: str, point: Point) -> Link:
     return Link(case, "case", {"case": case, "variant": variant, "torch": point.torch})
 
 
-def _limits(found: ModelStanding) -> list[str]:
-    said = [found.refused] if found.refused else []
+def _note_limits(found: ModelStanding) -> list[str]:
+    notes = [found.refused] if found.refused else []
     if found.unseen:
-        said.append(f"Nothing is known of {', '.join(found.unseen)}: no measured graph has it.")
+        notes.append(f"Nothing is known of {', '.join(found.unseen)}: no measured graph has it.")
     if found.written_by:
-        said.append(
+        notes.append(
             f"The file was written by another exporter ({found.written_by}): it does not show all of the model."
         )
-    return said
+    return notes

@@ -1,4 +1,4 @@
-"""What becomes of every case, and of every workaround, between two points."""
+"""How every case and every workaround changes between two points."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EASE = """(w.changes_values, NOT w.documented, regexp_matches(w.code, 'exporter\
     'runtime-option'], w.kind), w.variant)"""
 
 
-class Became(StrEnum):
-    """What becomes of a case."""
+class CaseChange(StrEnum):
+    """How a case changes."""
 
     BREAKS = "breaks"
     #: it fails before and after, and what worked around it does no longer
@@ -51,7 +51,7 @@ class CaseMove:
 
     case: str
     title: str
-    became: Became
+    change: CaseChange
     before: Status | None
     after: Status | None
     message: str
@@ -62,12 +62,12 @@ class CaseMove:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many cases became what at a point. Of those that break ``helpless`` have no workaround there; of all that
+    """How many cases changed how at a point. Of those that break ``helpless`` have no workaround there; of all that
     were measured at both points ``working`` work there; ``missing`` were measured at the first alone.
     """
 
     point: Point
-    counts: dict[Became, int]
+    counts: dict[CaseChange, int]
     helpless: int
     working: int
     missing: int
@@ -75,12 +75,12 @@ class Tally:
     @property
     def compared(self) -> int:
         """Cases that were measured at both points."""
-        return sum(count for became, count in self.counts.items() if became is not Became.NOT_MEASURED)
+        return sum(count for change, count in self.counts.items() if change is not CaseChange.NOT_MEASURED)
 
     @property
     def worse(self) -> int:
         """Cases that break, or whose workaround does."""
-        return self.counts[Became.BREAKS] + self.counts[Became.LOST]
+        return self.counts[CaseChange.BREAKS] + self.counts[CaseChange.LOST]
 
     @property
     def is_clear(self) -> bool:
@@ -88,37 +88,38 @@ class Tally:
         return not self.worse and self.working > 0
 
     @property
-    def is_thin(self) -> bool:
+    def is_mostly_unmeasured(self) -> bool:
         """Whether most of what was measured at the first point was not at the second."""
         return self.missing > self.compared
 
     @property
     def cost(self) -> tuple[bool, int, int, int]:
         """What orders ways of calling a release: the one that costs least first."""
-        lost = self.helpless + self.counts[Became.LOST]
-        return not self.is_clear and not self.worse, lost, self.worse, self.counts[Became.NOW_WRONG]
+        lost = self.helpless + self.counts[CaseChange.LOST]
+        return not self.is_clear and not self.worse, lost, self.worse, self.counts[CaseChange.NOW_WRONG]
 
 
-#: what becomes of a case whose original ends as ``b`` before and as ``a`` after; older code is another case, and a
-#: workaround that is not measured there may still work
-_BECAME = f"""CASE
-    WHEN works(b.status) IS NULL OR works(a.status) IS NULL OR a.case_hash <> b.case_hash THEN '{Became.NOT_MEASURED}'
-    WHEN works(b.status) AND NOT works(a.status) THEN '{Became.BREAKS}'
-    WHEN works(a.status) AND NOT works(b.status) THEN '{Became.FIXED}'
-    WHEN NOT works(a.status) AND helps."case" IS NULL AND NOT helped_before.is_open THEN '{Became.LOST}'
-    WHEN a.status IN ('mismatch', 'crash') AND a.status <> b.status AND NOT works(b.status) THEN '{Became.NOW_WRONG}'
-    WHEN NOT works(a.status) AND helps."case" IS NULL AND helped_before.is_open THEN '{Became.NOT_MEASURED}'
-    ELSE '{Became.UNCHANGED}' END"""
+#: how a case changes whose original has the row ``b`` before and ``a`` after; a case with other code is another case,
+#: and a workaround that is not measured there may still work
+_CHANGE = f"""CASE WHEN works(b.status) IS NULL OR works(a.status) IS NULL
+        OR a.case_hash <> b.case_hash THEN '{CaseChange.NOT_MEASURED}'
+    WHEN works(b.status) AND NOT works(a.status) THEN '{CaseChange.BREAKS}'
+    WHEN works(a.status) AND NOT works(b.status) THEN '{CaseChange.FIXED}'
+    WHEN NOT works(a.status) AND helps."case" IS NULL AND NOT helped_before.is_open THEN '{CaseChange.LOST}'
+    WHEN a.status IN ('mismatch', 'crash') AND a.status <> b.status AND NOT works(b.status)
+        THEN '{CaseChange.NOW_WRONG}'
+    WHEN NOT works(a.status) AND helps."case" IS NULL AND helped_before.is_open THEN '{CaseChange.NOT_MEASURED}'
+    ELSE '{CaseChange.UNCHANGED}' END"""
 #: the theme of cases about arguments of the export call: whoever upgrades meets them at once
 _ARGUMENTS = sql.literal("api-drift")
 #: the argument by which the default call breaks what a call with the same exporter and opset does not
 _AXES = "dynamic_axes="
-#: what onnx's checker says of a file that it refuses
+#: the values of the column ``checker`` for a file that onnx's checker refuses
 _REFUSED = ", ".join(sql.literal(word.value) for word in (Checker.STRICT, Checker.PLAIN, Checker.CRASH))
 
 
 class Moves:
-    """How every variant in scope ends at a point, and at others: read once, then compared in any pair.
+    """The status of every variant in scope at several points: read once, then compared in any pair.
 
     ``scope`` is about documented cases; a point that is asked about and was not named before is read then.
     """
@@ -134,11 +135,11 @@ class Moves:
     def _read(self, points: Iterable[Point]) -> None:
         new = [point for point in dict.fromkeys(points) if point not in self._at]
         if new:
-            name = self._views.keep(" UNION ALL BY NAME ".join(_at_each(new)))
-            self._at |= {point: f"(SELECT * FROM {name} WHERE way = {at})" for at, point in enumerate(new)}
+            name = self._views.keep(" UNION ALL BY NAME ".join(_write_cells_sql(new)))
+            self._at |= {point: f"(SELECT * FROM {name} WHERE slot = {at})" for at, point in enumerate(new)}
 
     def status(self, case: str, variant: str, at: Point) -> Status | None:
-        """How a variant ends at a point; ``None`` where it was not measured."""
+        """Return the status of a variant at a point; ``None`` where it was not measured."""
         self._read([at])
         if at not in self._statuses:
             rows = self._views.fetch(
@@ -162,13 +163,13 @@ class Moves:
             helped_before AS (SELECT w."case", bool_or(works(a.status) IS NULL) AS is_open FROM workaround w
                 JOIN b ON b."case" = w."case" AND b.variant = w.variant
                 LEFT JOIN a ON a."case" = w."case" AND a.variant = w.variant WHERE works(b.status) GROUP BY ALL),
-            said AS (SELECT DISTINCT message_id, text FROM message WHERE profile IN ({profiles}))
-            SELECT o."case", o.title, {_BECAME}, b.status, a.status, m.text, helps.variants, helps.changing,
+            texts AS (SELECT DISTINCT message_id, text FROM message WHERE profile IN ({profiles}))
+            SELECT o."case", o.title, {_CHANGE}, b.status, a.status, m.text, helps.variants, helps.changing,
                 coalesce(works(a.status) AND a.checker IN ({_REFUSED}), false)
             FROM original o
             LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
             LEFT JOIN a ON a."case" = o."case" AND a.variant = o.variant
-            LEFT JOIN said m ON m.message_id = a.message_id
+            LEFT JOIN texts m ON m.message_id = a.message_id
             LEFT JOIN helps ON helps."case" = o."case"
             LEFT JOIN helped_before ON helped_before."case" = o."case"
             WHERE {self._scope.condition} ORDER BY o.theme = {_ARGUMENTS}, o.theme, o."case\""""
@@ -177,7 +178,7 @@ class Moves:
             CaseMove(
                 case,
                 title,
-                Became(became),
+                CaseChange(change),
                 one and Status(one),
                 other and Status(other),
                 text or "",
@@ -185,7 +186,7 @@ class Moves:
                 frozenset(changing or ()),
                 refused,
             )
-            for case, title, became, one, other, text, variants, changing, refused in rows
+            for case, title, change, one, other, text, variants, changing, refused in rows
         ]
 
     def workarounds(self, after: Point) -> list[tuple[Advice, str, str, str]]:
@@ -215,34 +216,34 @@ class Moves:
     def tallies(self, points: Sequence[Point]) -> list[Tally]:
         """The counts from the first point to each of several."""
         self._read(points)
-        counts = [dict.fromkeys(Became, 0) for _ in points]
+        counts = [dict.fromkeys(CaseChange, 0) for _ in points]
         helpless, working, missing = ([0 for _ in points] for _ in range(3))
         ways = " UNION ALL ".join(f"SELECT {at} AS number, * FROM {self._at[point]}" for at, point in enumerate(points))
         rows = self._views.fetch(
             f"""WITH b AS {self._at[self._before]}, every AS ({ways}),
-            way AS (SELECT unnest(range({len(points)})) AS number),
+            slot AS (SELECT unnest(range({len(points)})) AS number),
             helps AS (SELECT DISTINCT e.number, w."case" FROM workaround w
                 JOIN every e ON e."case" = w."case" AND e.variant = w.variant WHERE works(e.status)),
-            helped_before AS (SELECT way.number, w."case", bool_or(works(e.status) IS NULL) AS is_open
-                FROM workaround w JOIN b ON b."case" = w."case" AND b.variant = w.variant CROSS JOIN way
-                LEFT JOIN every e ON e.number = way.number AND e."case" = w."case" AND e.variant = w.variant
+            helped_before AS (SELECT slot.number, w."case", bool_or(works(e.status) IS NULL) AS is_open
+                FROM workaround w JOIN b ON b."case" = w."case" AND b.variant = w.variant CROSS JOIN slot
+                LEFT JOIN every e ON e.number = slot.number AND e."case" = w."case" AND e.variant = w.variant
                 WHERE works(b.status) GROUP BY ALL)
-            SELECT way.number, {_BECAME} AS became, count(*), count(*) FILTER (helps."case" IS NULL),
+            SELECT slot.number, {_CHANGE} AS change, count(*), count(*) FILTER (helps."case" IS NULL),
                 count(*) FILTER (works(a.status)), count(*) FILTER (works(b.status) IS NOT NULL)
-            FROM original o CROSS JOIN way
+            FROM original o CROSS JOIN slot
             LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
-            LEFT JOIN every a ON a.number = way.number AND a."case" = o."case" AND a.variant = o.variant
-            LEFT JOIN helps ON helps.number = way.number AND helps."case" = o."case"
-            LEFT JOIN helped_before ON helped_before.number = way.number AND helped_before."case" = o."case"
+            LEFT JOIN every a ON a.number = slot.number AND a."case" = o."case" AND a.variant = o.variant
+            LEFT JOIN helps ON helps.number = slot.number AND helps."case" = o."case"
+            LEFT JOIN helped_before ON helped_before.number = slot.number AND helped_before."case" = o."case"
             WHERE {self._scope.condition} GROUP BY ALL"""
         )
-        for number, became, count, without, work, known in rows:
-            counts[number][Became(became)] = count
-            if became == Became.NOT_MEASURED:
+        for number, change, count, without, work, known in rows:
+            counts[number][CaseChange(change)] = count
+            if change == CaseChange.NOT_MEASURED:
                 missing[number] = known
             else:
                 working[number] += work
-            helpless[number] += without if became == Became.BREAKS else 0
+            helpless[number] += without if change == CaseChange.BREAKS else 0
         return [Tally(*found) for found in zip(points, counts, helpless, working, missing, strict=True)]
 
     def causes(self, after: Point, cases: Iterable[str]) -> dict[str, str]:
@@ -250,7 +251,7 @@ class Moves:
 
         A case that was not measured so is left out.
         """
-        named, wanted = self._before.named(), set(cases)
+        named, wanted = self._before.with_named_call(), set(cases)
         packages = after.profile if after.torch != named.torch else named.profile
         moved = {
             "torch": replace(named, torch=after.torch, profile=packages),
@@ -265,20 +266,20 @@ class Moves:
         unmeasured: set[str] = set()
         for axis, point in alone.items():
             for move in self.cases(point):
-                if move.case in wanted and move.became is Became.BREAKS:
+                if move.case in wanted and move.change is CaseChange.BREAKS:
                     found.setdefault(move.case, []).append(axis)
-                elif move.became is Became.NOT_MEASURED:
+                elif move.change is CaseChange.NOT_MEASURED:
                     unmeasured.add(move.case)
-        # what the default call passes, and a call by name does not
-        by_name = self.cases(after.named()) if wanted and after.is_default else []
+        # an argument that only the default call passes
+        by_name = self.cases(after.with_named_call()) if wanted and after.is_default else []
         axes = {move.case: [_AXES] for move in by_name if is_working(move.after)}
         together = {case: ["several together"] for case in wanted - unmeasured}
         return {case: " and ".join(axes) for case, axes in (together | axes | found).items() if case in wanted}
 
 
-def _at_each(points: Sequence[Point]) -> Iterator[str]:
-    """The cells at each point as SQL, with its number as ``way``: those of one profile are read at once."""
-    columns = 'way, "case", variant, status, case_hash, message_id, checker'
+def _write_cells_sql(points: Sequence[Point]) -> Iterator[str]:
+    """Yield SQL for the cells at each point, with its number as ``slot``: a query for each profile."""
+    columns = 'slot, "case", variant, status, case_hash, message_id, checker'
     for profile in dict.fromkeys(point.profile for point in points):
         mine = [(at, point) for at, point in enumerate(points) if point.profile == profile and point.on is None]
         asked = ", ".join(
@@ -288,9 +289,10 @@ def _at_each(points: Sequence[Point]) -> Iterator[str]:
         )
         if mine:
             releases = ", ".join(sorted({sql.literal(point.torch) for _, point in mine}))
-            yield f"""SELECT {columns} FROM cells JOIN (VALUES {asked}) p(way, at_torch, at_exporter, at_opset)
+            yield f"""SELECT {columns} FROM cells JOIN (VALUES {asked}) p(slot, at_torch, at_exporter, at_opset)
                 ON torch = at_torch AND exporter = at_exporter AND opset IS NOT DISTINCT FROM at_opset
-                WHERE profile = {sql.literal(profile)} AND torch IN ({releases}) QUALIFY {FIRST_CALL.format("way, ")}"""
+                WHERE profile = {sql.literal(profile)} AND torch IN ({releases})
+                QUALIFY {FIRST_CALL.format("slot, ")}"""
     for at, point in enumerate(points):
         if point.on is not None:
             yield f"SELECT {at} AS {columns} FROM ({point.rows})"

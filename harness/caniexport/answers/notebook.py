@@ -1,4 +1,4 @@
-"""An answer in a notebook: its verdict and tables as HTML; elements whose text is only ever text."""
+"""An answer in a notebook: its verdict and tables as HTML; every text is escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators of torch at a release: which of them work by each call, which no longer do, and how many did before."""
+"""The operators of torch at a release: which work with each call, which no longer do, how many work."""
 
 from __future__ import annotations
 
@@ -10,25 +10,33 @@ from dataclasses import dataclass, field
 from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
-from caniexport.answers.declared import registered, registered_for
+from caniexport.answers.declared import read_registered, registered_opsets
 from caniexport.answers.point import call_text
-from caniexport.answers.samples import EXPORTERS, Sampled, Samples, is_inner, last_run, read_sampled, shown_error
+from caniexport.answers.samples import (
+    EXPORTERS,
+    Sampled,
+    Samples,
+    error_message,
+    find_last_run,
+    is_internal,
+    read_sampled,
+)
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Status
 from caniexport.operators import operator_key
 from caniexport.store import Dataset, sql
 
-#: every dtype, where not the first of each operator is asked for
+#: the name for every dtype, in place of the first of each operator
 ALL_DTYPES = "all"
 _SHOWN = 20
 #: by operator, dtype and exporter, and by release, oldest first: whether all samples pass, and what they are given
-Works = Mapping[tuple[str, str, str], Mapping[str, tuple[bool, int]]]
+PassingReleases = Mapping[tuple[str, str, str], Mapping[str, tuple[bool, int]]]
 
 
 @dataclass(frozen=True)
 class OperatorFilters:
-    """Which operators a list has: of these names, that end so, in this dtype (else in the first that each has), at one
-    opset (else at any), by these exporters, in a release (else the newest).
+    """Which operators a list has: of these names, these statuses, this dtype (else the first of each), at one
+    opset (else at any), with these exporters, in a release (else the newest).
     """
 
     ops: tuple[str, ...] = ()
@@ -40,18 +48,18 @@ class OperatorFilters:
 
 
 #: no filter: the first dtype of each operator in the newest release
-EVERY = OperatorFilters()
+NO_FILTER = OperatorFilters()
 
 
-def operators(dataset: Dataset, asked: OperatorFilters) -> Answer:
-    """How the samples of every operator end, those that models call most and that do not work first.
+def answer_operators(dataset: Dataset, asked: OperatorFilters) -> Answer:
+    """Answer how the samples of every operator end: first those that do not work and that models call most.
 
     Raises :class:`UnknownName`.
     """
     samples = Samples.of(dataset)
     torch = samples.release(asked.torch)
     exporters = tuple(name for name in EXPORTERS if name in asked.exporters) or EXPORTERS
-    taken = _condition(samples, asked)
+    taken = _filter_sql(samples, asked)
     rows = [
         at
         for row in read_sampled(samples.views, f"torch = $1 AND form IS NULL AND {taken}", [torch])
@@ -64,27 +72,33 @@ def operators(dataset: Dataset, asked: OperatorFilters) -> Answer:
         lines = {
             key: line for key, line in lines.items() if any(row.statuses & asked.statuses for row in line.values())
         }
-    used = _used(samples.operators)
+    used = _read_usage(samples.operators)
     order = sorted(lines, key=lambda key: (all(row.opsets for row in lines[key].values()), -used.get(key[0], 0), key))
-    works = _works(samples, torch, taken, asked.opset)
-    rules = registered(dataset, torch)
-    made = tuple(_row({name: lines[key].get(name) for name in exporters}, key, works, rules) for key in order)
+    works = _read_passing(samples, torch, taken, asked.opset)
+    registered_at = read_registered(dataset, torch)
+    made = tuple(
+        _build_row({name: lines[key].get(name) for name in exporters}, key, works, registered_at) for key in order
+    )
     calls = [call_text(torch, name) for name in exporters]
     more_columns = tuple(f"{call} {what}" for call in calls for what in ("since", "registered"))
     tables = (
         Table("", ("operator", "dtype", *calls, "error", *more_columns), made, _SHOWN, folded=more_columns),
-        _broken(samples, torch, taken, exporters),
-        *((_shares(works, exporters, used, torch), _others(samples)) if not (asked.ops or asked.statuses) else ()),
+        _broken_table(samples, torch, taken, exporters),
+        *(
+            (_share_table(works, exporters, used, torch), _unsampled_table(samples))
+            if not (asked.ops or asked.statuses)
+            else ()
+        ),
     )
     return Answer(
-        _verdict(torch, asked, rows, made, exporters),
+        _choose_verdict(torch, asked, rows, made, exporters),
         AnswerOutcome.LISTED if made else AnswerOutcome.NOT_MEASURED,
         tables,
-        more="op NAME tells more of one; --status, --dtype, --opset, --exporter narrow; --all: every line.",
+        more="op NAME shows one; --status, --dtype, --opset, --exporter narrow; --all: every line.",
     )
 
 
-def _condition(samples: Samples, asked: OperatorFilters) -> str:
+def _filter_sql(samples: Samples, asked: OperatorFilters) -> str:
     """The operators and dtypes that are asked about, as SQL. Raises :class:`UnknownName`."""
     conditions = ["true"]
     if asked.ops:
@@ -97,20 +111,20 @@ def _condition(samples: Samples, asked: OperatorFilters) -> str:
     return " AND ".join(conditions)
 
 
-def _used(ops: Collection[str]) -> dict[str, int]:
-    """How many of some models call each operator (benchmarks/models/count_operators.py)."""
+def _read_usage(ops: Collection[str]) -> dict[str, int]:
+    """Return how many of some models call each operator (benchmarks/models/count_operators.py)."""
     file = homes.find().cases / OPERATORS / "used.json"
     models = json.loads(file.read_text(encoding="utf-8"))["operators"] if file.is_file() else {}
     by_key = {operator_key(name): count for name, count in models.items()}
     return {
         op: max(by_key.get(operator_key(name), 0) for name in (op, op.rpartition(".")[0]))
         for op in ops
-        if not is_inner(op)
+        if not is_internal(op)
     }
 
 
-def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> Works:
-    """By operator, dtype and exporter: in which releases up to one all samples pass at some opset, oldest first."""
+def _read_passing(samples: Samples, torch: str, taken: str, opset: int | None) -> PassingReleases:
+    """Return by operator, dtype and exporter the releases up to one with all samples passing, oldest first."""
     rows = samples.views.fetch(
         f"""SELECT op, dtype, exporter, torch, bool_or(works(status)), any_value(hash(arguments))
             FROM samples JOIN judged USING (op) JOIN sampled_release USING (torch)
@@ -125,25 +139,25 @@ def _works(samples: Samples, torch: str, taken: str, opset: int | None) -> Works
     return found
 
 
-def _row(
+def _build_row(
     line: Mapping[str, Sampled | None],
     key: tuple[str, str],
-    works: Works,
-    rules: Mapping[tuple[str, str], str],
+    works: PassingReleases,
+    registered_at: Mapping[tuple[str, str], str],
 ) -> tuple[Cell, ...]:
     op, dtype = key
     marks = [row.mark if row else Mark(Status.NOT_RUN) for row in line.values()]
     failing = [row for row in line.values() if row and not row.opsets]
     more: list[Cell] = []
     for exporter, row in line.items():
-        first, last = last_run(works.get((op, dtype, exporter), {}))
+        first, last = find_last_run(works.get((op, dtype, exporter), {}))
         more.append(first if row and row.opsets else f"until {last}" if last else "")
-        more.append(registered_for(rules, op, exporter))
-    error = shown_error(failing[-1].error if failing else None)
+        more.append(registered_opsets(registered_at, op, exporter))
+    error = error_message(failing[-1].error if failing else None)
     return (Link(op, "op", {"op": op}), dtype, *marks, error, *more)
 
 
-def _verdict(
+def _choose_verdict(
     torch: str, asked: OperatorFilters, rows: Sequence[Sampled], made: Sequence[object], exporters: Sequence[str]
 ) -> str:
     where = f"torch {torch}" if asked.opset is None else f"torch {torch}, opset {asked.opset}"
@@ -161,8 +175,8 @@ def _verdict(
     return f"At {where} {', '.join(counts)}."
 
 
-def _broken(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) -> Table:
-    """The same samples that pass at an opset in the release before, and do not now."""
+def _broken_table(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) -> Table:
+    """Return the samples that pass at an opset in the release before and do not now."""
     before = samples.releases[samples.releases.index(torch) - 1] if torch != samples.releases[0] else ""
     rows = samples.views.fetch(
         f"""WITH taken AS (SELECT samples.* FROM samples JOIN judged USING (op)
@@ -176,15 +190,15 @@ def _broken(samples: Samples, torch: str, taken: str, exporters: Sequence[str]) 
     )
     made = tuple(
         (Link(op, "op", {"op": op}), " ".join(filter(None, (form, dtype))), call_text(torch, exporter),
-            versions.opset_text(opsets), shown_error(error))
+            versions.opset_text(opsets), error_message(error))
         for op, dtype, form, exporter, opsets, error in rows
         if exporter in exporters
     )  # fmt: skip
     return Table(f"worked at torch {before}", ("operator", "dtype", "call", "opset", "error"), made, shown=6)
 
 
-def _shares(
-    works: Works,
+def _share_table(
+    works: PassingReleases,
     exporters: Sequence[str],
     used: Mapping[str, int],
     newest: str,
@@ -207,7 +221,7 @@ def _shares(
     return Table("operators that work", columns, rows, shown=4, axis="torch", heads=2)
 
 
-def _others(samples: Samples) -> Table:
+def _unsampled_table(samples: Samples) -> Table:
     """The operators of documented cases that have no samples, with the number of these cases."""
     counted = Counter(op for _, _, ops, _ in samples.documented for op in dict.fromkeys(ops))
     made = tuple((Link(op, "op", {"op": op}), counted[op]) for op in sorted(counted) if not samples.called(op))

@@ -1,4 +1,4 @@
-"""The line of a message that says why."""
+"""The line of a message that has the cause."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import re
 
 #: characters of a message's line
 _LONGEST = 160
-#: what onnxruntime says before the reason of a node that fails
+#: the words of onnxruntime before the reason of a failing node
 _RUNNING = re.compile(
     r"(?:\[ONNXRuntimeError\] : \d+ : \w+ : )?"
     r"Non-zero status code returned while running (\w+) node\. Name:'[^']*' Status Message: "
 )
-#: what a kept message puts before each exception that another one wraps, the innermost last
+#: the mark of a wrapped exception in a kept message; the innermost is last
 CAUSED = "caused by "
 
 
 def cause_line(text: str) -> str:
-    """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it; of a
-    traceback the last.
-    """
+    """Return the line of a message that has the cause: the first of the innermost cause, or the last of a traceback."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     inner = [line.removeprefix(CAUSED) for line in lines if line.startswith(CAUSED)]
     if lines and lines[0].startswith("Traceback ("):
@@ -27,7 +25,7 @@ def cause_line(text: str) -> str:
 
 
 def short_cause(text: str, longest: int = _LONGEST) -> str:
-    """That line; of one that is long, what onnxruntime puts before the reason is left out, then it is cut."""
+    """Return the same line cut to a length; the words of onnxruntime before the reason go first."""
     line = cause_line(text)
     if len(line) > longest:
         line = _RUNNING.sub(r"\1: ", line)

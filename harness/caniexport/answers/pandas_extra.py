@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def import_pandas(what: str) -> ModuleType:
-    """Pandas; raises :class:`ModuleNotFoundError` that says what to install."""
+    """Return pandas; raises :class:`ModuleNotFoundError` with the extra to install."""
     try:
         import pandas
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""An answer as what JSON has: objects, lists, text, numbers. The command line, the static copy and agents read it."""
+"""Values as JSON, for the command line, the static copy and agents."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from pathlib import Path
 from typing import Any
 
 
-def plain(value: Any) -> Any:
-    """Dataclasses and named tuples as objects, words as text, tuples as lists, sets in order, days and paths as text;
-    a float that is not finite as text.
-    """
+def to_plain(value: Any) -> Any:
+    """Return a value as JSON: dataclasses and named tuples as objects, sets in order, other types as text."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        return {item.name: to_plain(getattr(value, item.name)) for item in fields(value)}
     if hasattr(value, "_asdict"):
-        return {name: plain(item) for name, item in value._asdict().items()}
+        return {name: to_plain(item) for name, item in value._asdict().items()}
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): to_plain(item) for name, item in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted((plain(item) for item in value), key=str)
+        return sorted((to_plain(item) for item in value), key=str)
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Path):

@@ -1,4 +1,4 @@
-"""A point: one place of the measured space, as a user names it and as the rows complete it."""
+"""A point of the matrix, as a user names it and as the rows complete it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from caniexport import names, versions
 from caniexport.answers.filters import require_exporter
-from caniexport.answers.installed import differences, every_installation, helpers_of, nearest
+from caniexport.answers.installed import find_nearest, list_differences, read_every_installation, select_companions
 from caniexport.answers.inventory import Inventory
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.home import NEWEST
@@ -30,8 +30,8 @@ _PACKAGES = tuple(name for name in HELPERS if name != _ORT)
 _TORCH_NAME = re.compile(r"(?:py)?torch[\s-]+(?=v?\d)", re.IGNORECASE)
 #: other names of a runtime
 _SHORT = {"ort": _ORT}
-#: of the rows at a point those of the default call; of a variant that has none those of the same exporter and opset,
-#: where the original ends alike by both. What tells several points apart is put in
+#: SQL for the rows of the default call; of a variant without one the rows of the same exporter and opset, where the
+#: original has the same outcome by both. ``{0}`` is the columns that separate several points
 FIRST_CALL = """(exporter = 'default' OR NOT bool_or(exporter = 'default') OVER (PARTITION BY {0}"case", variant)
     AND bool_or(works(status)) FILTER (variant = 'plain') OVER (PARTITION BY {0}"case")
         IS NOT DISTINCT FROM bool_and(works(status)) FILTER (variant = 'plain') OVER (PARTITION BY {0}"case"))"""
@@ -39,11 +39,11 @@ FIRST_CALL = """(exporter = 'default' OR NOT bool_or(exporter = 'default') OVER 
 
 @dataclass(frozen=True)
 class Point:
-    """Where a file is made and run. ``exporter`` and ``opset`` are what is written there.
+    """Where a file is exported and run. ``exporter`` and ``opset`` are those of the file.
 
     ``is_default``  the release's default call, which names neither; its rows are those of the exporter ``default``
     ``own``         the exporter and opset of the release's default call
-    ``on``          another runtime than the one installed there, and the variants that ask it for options of their own;
+    ``on``          another runtime than the one installed there, and the variants that set its options;
                     ``None`` for the one installed
     """
 
@@ -77,15 +77,13 @@ class Point:
 
     @property
     def calls(self) -> tuple[tuple[str, int | None], ...]:
-        """The exporter and opset of the rows that answer there, the first of them that a case has: what is not
-        measured by the default call is by its exporter and opset.
-        """
+        """The exporter and opset of the rows of this point; the first that a case has is used."""
         named = (self.exporter, self.opset)
         return ((Exporter.DEFAULT.value, None), named) if self.is_default else (named,)
 
     @property
     def rows(self) -> str:
-        """The cells there, as SQL: one for each variant."""
+        """The cells of this point as SQL, one for each variant."""
         calls = " OR ".join(
             f"(exporter = {sql.literal(exporter)} AND opset IS NOT DISTINCT FROM {'NULL' if opset is None else opset})"
             for exporter, opset in self.calls
@@ -99,13 +97,13 @@ class Point:
         runs = " AND ".join(f"{name} = {sql.literal(value)}" for name, (value,) in self.on.where.items())
         return elsewhere.move_cells(cells, f"SELECT * FROM replays WHERE {runs}", self.on)
 
-    def named(self) -> Point:
-        """The same exporter and opset, named in the call."""
+    def with_named_call(self) -> Point:
+        """Return this point with its exporter and opset named in the call."""
         return replace(self, is_default=False)
 
 
 def call_text(torch: str, exporter: str) -> str:
-    """How an exporter is asked for: ``dynamo=True`` from torch 2.5 on."""
+    """Return how a call names an exporter: ``dynamo=True`` from torch 2.5 on."""
     if exporter == Exporter.SCRIPT.value:
         return "a scripted model"
     if versions.parse(torch) >= versions.parse(_TAKES_DYNAMO):
@@ -122,7 +120,7 @@ class Points:
         self._read()
 
     def _read(self) -> None:
-        """What releases and their exporters write, of the profiles that are read."""
+        """Read the opsets and exporters of each release in the profiles that are read."""
         rows = self.views.fetch("SELECT profile, torch, exporter, opset FROM release")
         self._own = {(profile, torch): (exporter, opset) for profile, torch, exporter, opset in rows}
         self._calls: dict[tuple[str, str, str], set[int]] = {}
@@ -134,17 +132,17 @@ class Points:
         self.releases = [torch for (torch,) in self.views.fetch("SELECT torch FROM version ORDER BY n")]
 
     def find(self, asked: Mapping[str, str]) -> tuple[Point, list[str]]:
-        """The point that is asked for, and what of it was not measured and is answered by another.
+        """Return the point that is asked for, and notes on what of it was not measured.
 
-        What ``asked`` (of :func:`parse`) leaves out is the default call of the newest measured release. Raises
+        What ``asked`` (of :func:`parse_point`) leaves out is the default call of the newest measured release. Raises
         :class:`UnknownName` for a release or runtime that was not measured, an exporter or opset nobody knows.
         """
         if not self.releases:
-            raise UnknownName("nothing has been measured yet: `caniexport measure` does")
+            raise UnknownName("nothing has been measured yet: run `caniexport measure`")
         notes: list[str] = []
         torch, other = versions.resolve_with_note(asked.get("torch") or "latest", self.releases)
         notes += [other] * bool(other)
-        profile = self._profile(torch, asked, notes)
+        profile = self._choose_profile(torch, asked, notes)
         if self.views.include(profile):
             self._read()
         if "profile" in asked and (profile, torch) not in self._own:
@@ -152,63 +150,63 @@ class Points:
         own = self._own.get((profile, torch)) or self._own.get((NEWEST, torch)) or (Exporter.TRACE.value, None)
         named = {axis: asked[axis] for axis in ("exporter", "opset") if asked.get(axis, "default") != "default"}
         exporter = require_exporter(named["exporter"], named=True) if "exporter" in named else own[0]
-        opset = self._opset(profile, torch, exporter, named.get("opset"), notes) if named else own[1]
-        on = self._runtime(torch, asked, notes)
+        opset = self._choose_opset(profile, torch, exporter, named.get("opset"), notes) if named else own[1]
+        on = self._choose_runtime(torch, asked, notes)
         return Point(torch, exporter, opset, own, not named, profile, on), notes
 
     def at(self, torch: str, like: Point) -> Point:
-        """The default call of a release, on the packages of another point."""
+        """Return the default call of a release, with the packages of another point."""
         own = self._own.get((like.profile, torch)) or self._own[NEWEST, torch]
         return Point(torch, *own, own, is_default=True, profile=like.profile, on=like.on)
 
-    def kept(self, before: Point, target: Point) -> Point:
-        """The target called as before: with the same exporter, at the same opset where it takes that."""
-        taken = self._taken(target, before.exporter)
-        opset = before.opset if before.opset in taken else self._own_of(target, before.exporter)
+    def keep_call(self, before: Point, target: Point) -> Point:
+        """Return the target called as before: with the same exporter, at the same opset where it takes that."""
+        taken = self._list_opsets(target, before.exporter)
+        opset = before.opset if before.opset in taken else self._default_opset(target, before.exporter)
         return replace(target, exporter=before.exporter, opset=opset, is_default=False)
 
-    def others(self, target: Point) -> list[Point]:
-        """The target called with each exporter by its name, at its own opset and at the newest that it takes."""
+    def list_calls(self, target: Point) -> list[Point]:
+        """Return the target called with each exporter by its name, at its own opset and at the newest that it takes."""
         found = []
         for exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value):
-            taken = self._taken(target, exporter)
-            opsets = dict.fromkeys((self._own_of(target, exporter), max(taken, default=None)))
+            taken = self._list_opsets(target, exporter)
+            opsets = dict.fromkeys((self._default_opset(target, exporter), max(taken, default=None)))
             found += [replace(target, exporter=exporter, opset=opset, is_default=False) for opset in opsets if opset]
         return found
 
-    def _taken(self, point: Point, exporter: str) -> set[int]:
+    def _list_opsets(self, point: Point, exporter: str) -> set[int]:
         return self._calls.get((point.profile, point.torch, exporter), set())
 
-    def _own_of(self, point: Point, exporter: str) -> int | None:
+    def _default_opset(self, point: Point, exporter: str) -> int | None:
         return self._own_opset.get((point.profile, point.torch, exporter))
 
-    def _opset(self, profile: str, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:
+    def _choose_opset(self, profile: str, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:
         if asked is None:
             return self._own_opset.get((profile, torch, exporter))
         if not asked.isdigit():
-            raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
+            raise UnknownName(f"opset {asked!r}: give a number, or default")
         taken = self._calls.get((profile, torch, exporter), set())
         if int(asked) not in taken:
             who = f"{call_text(torch, exporter)} of torch {torch}"
             notes.append(f"{who} takes opset {versions.opset_text(taken)}" if taken else f"{who} was not measured")
         return int(asked)
 
-    def _profile(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> str:
-        """The profile that is named, or whose packages are most like those that are."""
-        wanted = helpers_of({name: asked[name] for name in HELPERS if name in asked})
+    def _choose_profile(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> str:
+        """Return the profile that is named, or whose packages are most like the named ones."""
+        wanted = select_companions({name: asked[name] for name in HELPERS if name in asked})
         if "profile" in asked:
             return find_profile(asked["profile"]).name
         if not wanted:
             return self._dataset.profile
-        found = nearest(every_installation(self._dataset), torch, wanted)
+        found = find_nearest(read_every_installation(self._dataset), torch, wanted)
         if found is None:
             return NEWEST
         notes.append(f"answered with {found.text}")
-        others = [item.text for item in differences(found, wanted) if item.package != _ORT]
+        others = [item.text for item in list_differences(found, wanted) if item.package != _ORT]
         notes += [f"not measured with {', '.join(others)}"] if others else []
         return found.profile
 
-    def _runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> OnRuntime | None:
+    def _choose_runtime(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> OnRuntime | None:
         text, provider = asked.get("runtime", ""), asked.get("provider")
         text = "" if text == "default" else text
         if not text and provider in (None, _CPU):
@@ -246,21 +244,21 @@ def find_runtime(known: Sequence[Runtime], asked: str, provider: str | None, not
     return Runtime(name, version, provider or (_CPU if _CPU in on else min(on)))
 
 
-def parse(text: str) -> dict[str, str]:
+def parse_point(text: str) -> dict[str, str]:
     """``torch=2.8.0,opset=17,ort=1.20`` as a dictionary; a bare version is torch's. Raises :class:`UnknownName`.
 
     The runtime is ``runtime=onnxruntime==1.20.1``, ``ort=1.20`` or ``tensorrt-rtx=1.7``.
     """
     found: dict[str, str] = {}
     for part in filter(None, (item.strip() for item in text.split(","))):
-        axis, value = _part(part)
+        axis, value = _parse_part(part)
         if axis in found:
             raise UnknownName(f"{text!r}: {axis} is given twice")
         found[axis] = value
     return found
 
 
-def _part(part: str) -> tuple[str, str]:
+def _parse_part(part: str) -> tuple[str, str]:
     axis, equals, value = (item.strip() for item in part.partition("="))
     if not equals:
         axis, value = "torch", _TORCH_NAME.sub("", part)

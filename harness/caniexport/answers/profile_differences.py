@@ -1,4 +1,4 @@
-"""What the packages beside torch change by themselves: cells of a case that end otherwise in another profile."""
+"""Effects of companion packages: cells of a case with another outcome in another profile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from caniexport.profiles import PERIOD
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
-#: cells that were measured with both and end otherwise
+#: cells that were measured in both profiles with different outcomes
 _DIFFER = """SELECT torch, exporter, list(a.opset ORDER BY a.opset), a.status, b.status
     FROM cells a JOIN cells b USING ("case", variant, torch, exporter, provider) JOIN version USING (torch)
     WHERE "case" = $1 AND variant = 'plain' AND provider = 'cpu' AND a.profile = $2 AND b.profile = $3
@@ -20,10 +20,8 @@ _DIFFER = """SELECT torch, exporter, list(a.opset ORDER BY a.opset), a.status, b
     GROUP BY torch, n, exporter, a.status, b.status ORDER BY n DESC, exporter, min(a.opset)"""
 
 
-def packages_beside(dataset: Dataset, case: str, profile: str = PERIOD) -> Table:
-    """Where the original of a case ends otherwise with the packages of a profile than with the newest ones, the newest
-    release first.
-    """
+def profile_difference_table(dataset: Dataset, case: str, profile: str = PERIOD) -> Table:
+    """Return where the original of a case has another outcome in a profile than with the newest packages."""
     views = Views.of(dataset)
     for name in (profile, NEWEST):
         views.include(name)
@@ -37,5 +35,5 @@ def packages_beside(dataset: Dataset, case: str, profile: str = PERIOD) -> Table
         )
         for torch, exporter, opsets, there, newest in views.fetch(_DIFFER, [case, profile, NEWEST])
     )
-    told = "packages of its time" if profile == PERIOD else profile
-    return Table("with other packages beside torch", ("torch", "call", "opset", told, "newest packages"), rows)
+    heading = "packages of its time" if profile == PERIOD else profile
+    return Table("with other companion packages", ("torch", "call", "opset", heading, "newest packages"), rows)

@@ -1,7 +1,7 @@
-"""What a provider of a runtime does with the exported files: what runs there, what is left to the CPU, what differs.
+"""Exported files on a provider of a runtime: what runs there, what is left to the CPU, what differs.
 
-On every provider but the CPU's a row says which nodes ran elsewhere, and how the same file ended on the CPU provider of
-the same package: what is wrong on both is the file's doing, what is wrong on one is the provider's.
+A row of any other provider than the CPU's has the nodes that ran elsewhere and the outcome of the same file on the CPU
+provider of the same package. The file is the cause of what is wrong on both, the provider of what is wrong on one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ ON_CPU = frozenset({"cpu", "none", None})
 #: what is not an exported file
 _NO_FILES = (probes.CORPUS, node_tests.CORPUS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")
-_ENDS = ("stage", "status", "message_id", "facts")
+_OUTCOME_COLUMNS = ("stage", "status", "message_id", "facts")
 _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
 #: cases that are named
 _CASES = 4
-#: a row says nothing of the provider then
+#: statuses of rows that did not measure the provider
 _SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
 
 
-class ProviderEnd(StrEnum):
-    """How a file ends on a provider, beside how it ends on the CPU; what a reader must know first."""
+class ProviderOutcome(StrEnum):
+    """The outcome of a file on a provider, compared with the CPU; the most important first."""
 
     VALUES = "are wrong there and right on the CPU"
     FAILS = "fail there and work on the CPU"
@@ -47,8 +47,8 @@ class ProviderEnd(StrEnum):
     BOTH = "fail or are wrong on the CPU too"
 
 
-#: ends of which the cases are named
-_APART = (ProviderEnd.VALUES, ProviderEnd.FAILS, ProviderEnd.ONLY)
+#: outcomes whose cases are listed
+_APART = (ProviderOutcome.VALUES, ProviderOutcome.FAILS, ProviderOutcome.ONLY)
 
 
 @dataclass(frozen=True)
@@ -69,20 +69,20 @@ class LeftOperator:
 
 @dataclass(frozen=True)
 class ProviderCase:
-    """A form of a case whose files end otherwise on the provider than on the CPU.
+    """A variant of a case whose files have another outcome on the provider than on the CPU.
 
     ``text`` is one message: the provider's, or the CPU's where the file works on the provider alone.
     """
 
     case: str
     variant: str
-    end: ProviderEnd
+    end: ProviderOutcome
     files: int
     text: str
 
     @property
     def cause(self) -> str:
-        """The line of the message that says why."""
+        """The line of the message that has the cause."""
         return short_cause(self.text)
 
 
@@ -94,7 +94,7 @@ class ProviderRuns:
     version: str
     provider: str
     device: str
-    ends: dict[ProviderEnd, int]
+    ends: dict[ProviderOutcome, int]
     left: tuple[LeftOperator, ...]
     apart: tuple[ProviderCase, ...]
 
@@ -104,35 +104,35 @@ _Of = tuple[str, str, str, str]
 
 
 @dataclass
-class _Gathered:
-    ends: Counter[ProviderEnd] = field(default_factory=Counter)
+class _ProviderTally:
+    ends: Counter[ProviderOutcome] = field(default_factory=Counter)
     ran: dict[str, str] = field(default_factory=dict)
     left: dict[str, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
-    apart: dict[tuple[str, str, ProviderEnd], list[str]] = field(default_factory=lambda: defaultdict(list))
+    apart: dict[tuple[str, str, ProviderOutcome], list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[ProviderRuns]:
-    """Every release of a runtime that ran files on a provider such as ``cuda``, the newest first.
+    """Return every release of a runtime that ran files on a provider such as ``cuda``, the newest first.
 
     corpus   ``onnx-node`` for ONNX's own tests; else the files that torch exported
     """
     found = _gather(dataset, {"provider": (provider,)}, corpus)
-    ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
-    operators = _operators(dataset, ran, corpus)
+    ran = {name: variant for gathered in found.values() for name, variant in gathered.ran.items()}
+    operators = _read_operators(dataset, ran, corpus)
     return [
-        ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
+        ProviderRuns(*of, dict(gathered.ends), _rank_operators(gathered, operators), _list_cases(gathered))
         for of, gathered in sorted(found.items(), key=lambda item: versions.parse(item[0][1] or "0"), reverse=True)
     ]
 
 
-def place_of(runtime: str, version: str, provider: str, device: str) -> str:
+def runtime_text(runtime: str, version: str, provider: str, device: str) -> str:
     """``onnxruntime 1.31.1 on cuda (NVIDIA H100)``."""
     return f"{runtime} {version} on {provider}" + (f" ({device})" if device not in ("", "cpu") else "")
 
 
-def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _Gathered]:
+def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _ProviderTally]:
     """By runtime, version, provider and devices: how each file ended; one that ran on several devices counts once."""
-    rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
+    rows = dataset.run_groups((*_COLUMNS, *_OUTCOME_COLUMNS), {}, where)
     rows = [
         row
         for row in rows
@@ -143,76 +143,76 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
     devices: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for name, version, provider, device, *_ in rows:
         devices[name, version or "", provider].add(device or "")
-    found: dict[_Of, _Gathered] = defaultdict(_Gathered)
-    for row, end in _once_each(rows):
+    found: dict[_Of, _ProviderTally] = defaultdict(_ProviderTally)
+    for row, end in _choose_devices(rows):
         name, version, provider, _, _, case, variant, bundle, _, status, message, facts = row
         of = (name, version or "", provider)
         gathered, text = found[*of, ", ".join(sorted(devices[of]))], texts.get(message or "", "")
         gathered.ends[end] += 1
-        if status in WORKS or end is ProviderEnd.ABSENT:
+        if status in WORKS or end is ProviderOutcome.ABSENT:
             gathered.ran[bundle] = variant
         if end in _APART:
-            # of what the CPU provider says the stage and the exception's name are left out
-            own = _cpu(facts).get("signature", "").split("|", 2)[-1]
-            gathered.apart[case, variant, end].append(own if end is ProviderEnd.ONLY else text)
-        for operator, nodes in _left(text):
+            # the signature of the CPU provider without stage and exception
+            own = _read_cpu_fact(facts).get("signature", "").split("|", 2)[-1]
+            gathered.apart[case, variant, end].append(own if end is ProviderOutcome.ONLY else text)
+        for operator, nodes in _read_left_operators(text):
             gathered.left[operator][bundle] = case, nodes
     return found
 
 
-def _once_each(rows: Sequence[Any]) -> list[tuple[Any, ProviderEnd]]:
+def _choose_devices(rows: Sequence[Any]) -> list[tuple[Any, ProviderOutcome]]:
     """The rows with their ends, of each file those of one device: of one where it is worse than on the CPU, if any."""
     ended = []
     chosen: dict[tuple[Any, ...], tuple[str, bool]] = {}
     for row in rows:
-        end = _end(row[8], row[9], _cpu(row[11]).get("status") in WORKS)
-        file, is_worse = (*row[:3], *row[5:8]), end in (ProviderEnd.VALUES, ProviderEnd.FAILS)
+        end = _classify(row[8], row[9], _read_cpu_fact(row[11]).get("status") in WORKS)
+        file, is_worse = (*row[:3], *row[5:8]), end in (ProviderOutcome.VALUES, ProviderOutcome.FAILS)
         if file not in chosen or (is_worse and not chosen[file][1]):
             chosen[file] = (row[3], is_worse)
         ended.append((row, end, file))
     return [(row, end) for row, end, file in ended if row[3] == chosen[file][0]]
 
 
-def _cpu(facts: str | None) -> dict[str, str]:
-    """What a row says of the CPU's provider."""
-    said: dict[str, str] = json.loads(facts or "{}").get("cpu", {})
-    return said
+def _read_cpu_fact(facts: str | None) -> dict[str, str]:
+    """Return the outcome on the CPU's provider that a row has."""
+    outcome: dict[str, str] = json.loads(facts or "{}").get("cpu", {})
+    return outcome
 
 
-def elsewhere(dataset: Dataset) -> list[str]:
-    """The providers beside the CPU's that ran files."""
+def list_providers(dataset: Dataset) -> list[str]:
+    """Return the providers, without the CPU's, that ran files."""
     return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - ON_CPU)
 
 
-def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
+def _classify(stage: str, status: str, works_on_cpu: bool) -> ProviderOutcome:
     if stage == Stage.PLACE and status == Status.UNSUPPORTED:
-        return ProviderEnd.ABSENT
+        return ProviderOutcome.ABSENT
     if status in WORKS:
-        whole = ProviderEnd.PARTLY if status == Status.DEGRADED else ProviderEnd.WHOLE
-        return whole if works_on_cpu else ProviderEnd.ONLY
+        whole = ProviderOutcome.PARTLY if status == Status.DEGRADED else ProviderOutcome.WHOLE
+        return whole if works_on_cpu else ProviderOutcome.ONLY
     if not works_on_cpu:
-        return ProviderEnd.BOTH
-    # what is not always the same there, is wrong where it was compared
-    return ProviderEnd.VALUES if stage == Stage.COMPARE else ProviderEnd.FAILS
+        return ProviderOutcome.BOTH
+    # unstable outputs are wrong values if the comparison found them
+    return ProviderOutcome.VALUES if stage == Stage.COMPARE else ProviderOutcome.FAILS
 
 
-def _left(text: str) -> Iterable[tuple[str, int]]:
-    """The operators that a row's text says are on the CPU, with how many nodes: ``Gather*2, Relu``."""
+def _read_left_operators(text: str) -> Iterable[tuple[str, int]]:
+    """Return the operators on the CPU in a row's text, with how many nodes: ``Gather*2, Relu``."""
     for words in _LEFT.findall(text):
         for word in words.split(", "):
             operator, _, count = word.partition("*")
             yield operator.strip(), int(count) if count.isdigit() else 1
 
 
-def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:
+def _read_operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:
     """The operators of files: as their cells have them, or that which the variant of a node test names."""
     if corpus:
-        return {bundle: frozenset({node_tests.parse_variant(form).operator}) for bundle, form in variants.items()}
+        return {bundle: frozenset({node_tests.parse_variant(variant).operator}) for bundle, variant in variants.items()}
     rows = dataset.grouped(("bundle",), {"ops": "any_value(ops)"}, {"bundle": list(variants)}) if variants else ()
     return {bundle: frozenset(part.partition("*")[0] for part in (ops or "").split()) for bundle, ops in rows}
 
 
-def _ranked(gathered: _Gathered, operators: Mapping[str, frozenset[str]]) -> tuple[LeftOperator, ...]:
+def _rank_operators(gathered: _ProviderTally, operators: Mapping[str, frozenset[str]]) -> tuple[LeftOperator, ...]:
     having = Counter(name for bundle in gathered.ran for name in operators.get(bundle, ()))
     found = []
     for operator, files in gathered.left.items():
@@ -223,7 +223,7 @@ def _ranked(gathered: _Gathered, operators: Mapping[str, frozenset[str]]) -> tup
     return tuple(sorted(found, key=lambda item: (-item.files, item.operator)))
 
 
-def _differing(gathered: _Gathered) -> tuple[ProviderCase, ...]:
+def _list_cases(gathered: _ProviderTally) -> tuple[ProviderCase, ...]:
     found = [
         ProviderCase(*place, len(texts), Counter(texts).most_common(1)[0][0]) for place, texts in gathered.apart.items()
     ]

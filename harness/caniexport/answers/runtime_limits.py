@@ -1,4 +1,4 @@
-"""What a runtime takes: the newest opset and IR version of the probes that it ran, held against what a file has."""
+"""The newest opset and IR version that a runtime takes, measured with probes, compared with those of a file."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class FileVersions:
         return " and ".join(f"{name} {number}" for name, number in named if number is not None)
 
 
-def refusal_by_version(views: Views, runtime: Runtime, file: FileVersions) -> str:
-    """``onnxruntime 1.15.1 takes opset 19 and IR version 9 at most``; empty for a file that it takes, as far as probes
-    were run on it: on a provider of which none was, on the CPU.
+def find_refusal(views: Views, runtime: Runtime, file: FileVersions) -> str:
+    """Return why a runtime refuses a file: ``onnxruntime 1.15.1 takes opset 19 and IR version 9 at most``.
+
+    Empty for a file that it takes. Probes of the CPU count for a provider without probes.
     """
     query = """SELECT "case", max(CAST(string_split(variant, '_')[-1] AS INTEGER)) FROM (
         FROM replays WHERE corpus = $1 AND (runtime, runtime_version) = ($2, $3) AND provider IN ($4, 'cpu')
@@ -39,11 +40,11 @@ def refusal_by_version(views: Views, runtime: Runtime, file: FileVersions) -> st
     return f"{runtime.name} {runtime.version} takes {most.text} at most"
 
 
-def written_versions(views: Views, place: Point) -> FileVersions:
-    """The opset of a place, and the IR version that most of the files have that were written there."""
+def read_written_versions(views: Views, point: Point) -> FileVersions:
+    """Return the opset of a point, and the IR version of most files that were written there."""
     rows = views.fetch(
         """SELECT ir_version FROM cells WHERE (profile, torch, exporter) = ($1, $2, $3)
             AND opset IS NOT DISTINCT FROM $4 AND ir_version IS NOT NULL GROUP BY ALL ORDER BY count(*) DESC, 1 DESC""",
-        [place.profile, place.torch, place.exporter, place.opset],
+        [point.profile, point.torch, point.exporter, point.opset],
     )
-    return FileVersions(place.opset, rows[0][0] if rows else None)
+    return FileVersions(point.opset, rows[0][0] if rows else None)

@@ -1,4 +1,4 @@
-"""Runtime releases side by side: what each takes (measured with probes), and how the same bundles end on it."""
+"""Runtime releases side by side: what each takes (measured with probes), and the outcome of the same bundles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from caniexport import names as known
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Message, Share, Table
 from caniexport.answers.inventory import Inventory
-from caniexport.answers.provider_runs import ProviderEnd, elsewhere, place_of, provider_runs
+from caniexport.answers.provider_runs import ProviderOutcome, list_providers, provider_runs, runtime_text
 from caniexport.bundles import node_tests, probes
 from caniexport.corpus.refusals import classify_refusal
 from caniexport.model.status import WORKS
@@ -45,7 +45,7 @@ class RuntimeLine:
     local: bool
 
 
-def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
+def read_runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
     """Every release of a runtime that has run bundles, oldest first.
 
     corpus  ``onnx-node`` counts ONNX's own tests, those that are marked left out; else they are not among the files
@@ -61,7 +61,7 @@ def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
         if not (is_test and node_tests.parse_variant(test or "").mark):
             files[tuple(key)].append((stage, status, signature, count, held, apart, local))
     keys = sorted({*limits, *files}, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3]))
-    lines = [_line(key, files[key], *limits.get(key, (None, None, False))) for key in keys]
+    lines = [_make_line(key, files[key], *limits.get(key, (None, None, False))) for key in keys]
     return [line for line in lines if line.bundles] if corpus else lines
 
 
@@ -71,14 +71,14 @@ _LIMITS = f"""SELECT {_KEY}, max(number) FILTER ("case" = $3), max(number) FILTE
     bool_or(origin = 'local')
     FROM (SELECT *, CASE WHEN works(status) THEN CAST(string_split(variant, '_')[-1] AS INTEGER) END AS number
         FROM replays WHERE profile = $1 AND corpus = $2) GROUP BY ALL"""
-#: files that end alike; the facts of a row are written by :mod:`caniexport.runner.beside`
+#: files with the same outcome; the facts of a row are written by :mod:`caniexport.runner.beside`
 _COUNTED = f"""SELECT {_KEY}, {{test}}, stage, status, signature, count("case"),
     count(*) FILTER (facts LIKE '%"agrees": %'), count(*) FILTER (facts LIKE '%"agrees": false%'),
     bool_or(origin = 'local')
     FROM replays WHERE profile = $1 AND (corpus IS NULL OR list_contains($2, corpus) = $3) GROUP BY ALL"""
 
 
-def _line(
+def _make_line(
     key: tuple[str, ...], rows: list[tuple[Any, ...]], opset: int | None, ir: int | None, local: bool
 ) -> RuntimeLine:
     statuses: Counter[str] = Counter()
@@ -104,24 +104,24 @@ _FOLDED = ("unlike its CPU", "mostly because", "rows")
 _FEW = 9
 
 
-def runtime_releases(dataset: Dataset, names: Sequence[str] = (), corpus: str = "") -> Answer:
-    """What each release of a runtime takes, and how the exported files (or ONNX's own node tests) end on it."""
-    lines = runtimes(dataset, corpus)
+def answer_runtimes(dataset: Dataset, names: Sequence[str] = (), corpus: str = "") -> Answer:
+    """Answer what each release of a runtime takes, and how exported files (or ONNX's own node tests) end on it."""
+    lines = read_runtimes(dataset, corpus)
     taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
-    lines = _ordered(line for line in lines if not names or line.runtime in taken)
+    lines = _sort_lines(line for line in lines if not names or line.runtime in taken)
     if not lines:
-        said = "Not measured: no file has been run by a further runtime."
-        return Answer(said, AnswerOutcome.NOT_MEASURED, (_contributed(dataset),))
+        verdict = "Not measured: no other runtime ran a file."
+        return Answer(verdict, AnswerOutcome.NOT_MEASURED, (_contributed_table(dataset),))
     newest = lines[0]
     what = "node tests" if corpus else "exported files"
     limits = f" and takes opset {newest.max_opset}, IR version {newest.max_ir} at most" if newest.max_opset else ""
-    share = _share(newest)
+    share = _pass_share(newest)
     verdict = f"{newest.runtime} {newest.version} runs {share.works} of {share.measured} {what}{limits}."
     columns = ("runtime", "on", "opset", "IR", "pass", "wrong", "not loaded", "later", "lost", *_FOLDED)
     return Answer(
         verdict,
         AnswerOutcome.LISTED,
-        (Table("", columns, tuple(map(_row_of, lines)), _SHOWN, folded=_FOLDED), _contributed(dataset)),
+        (Table("", columns, tuple(map(_make_row, lines)), _SHOWN, folded=_FOLDED), _contributed_table(dataset)),
         (
             "opset, IR: the highest whose probe runs. Not loaded: refused, as too new or without a kernel.",
             "Later: an error when it runs. Lost: crash, timeout, out of memory.",
@@ -130,21 +130,21 @@ def runtime_releases(dataset: Dataset, names: Sequence[str] = (), corpus: str = 
     )
 
 
-def _ordered(lines: Iterable[RuntimeLine]) -> list[RuntimeLine]:
-    """What is installed beside torch first, of each the newest first."""
+def _sort_lines(lines: Iterable[RuntimeLine]) -> list[RuntimeLine]:
+    """Sort the runtime that is installed with torch first, of each the newest first."""
     newest = sorted(lines, key=lambda line: versions.parse(line.version or "0"), reverse=True)
     return sorted(newest, key=lambda line: (line.runtime != "onnxruntime", line.runtime, line.provider != "cpu"))
 
 
-def _share(line: RuntimeLine) -> Share:
+def _pass_share(line: RuntimeLine) -> Share:
     return Share(sum(line.statuses.get(status.value, 0) for status in WORKS), line.bundles)
 
 
-def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
+def _make_row(line: RuntimeLine) -> tuple[Cell, ...]:
     refused = sum(line.refusals.values())
     wrong = line.statuses.get("mismatch", 0)
     lost = sum(line.statuses.get(name, 0) for name in ("crash", "timeout", "oom"))
-    later = max(0, line.bundles - _share(line).works - refused - wrong - lost)
+    later = max(0, line.bundles - _pass_share(line).works - refused - wrong - lost)
     why = max(line.refusals, key=line.refusals.__getitem__, default="")
     on = line.provider + (f" ({line.device})" if line.device not in ("", "cpu") else "")
     return (
@@ -153,7 +153,7 @@ def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
             on,
             line.max_opset,
             line.max_ir,
-            _share(line),
+            _pass_share(line),
             wrong,
             refused,
             later,
@@ -165,8 +165,8 @@ def _row_of(line: RuntimeLine) -> tuple[Cell, ...]:
     )
 
 
-def _contributed(dataset: Dataset) -> Table:
-    """Runs that others handed in, the newest first, and whether their rows are used."""
+def _contributed_table(dataset: Dataset) -> Table:
+    """Return contributed runs, the newest first, and whether their rows are used."""
     rows: list[tuple[Cell, ...]] = []
     runs = [run for run in dataset.records("environments") if run["contributor"]]
     for run in sorted(runs, key=lambda run: str(run["measured_at"]), reverse=True):
@@ -174,13 +174,13 @@ def _contributed(dataset: Dataset) -> Table:
         for first in found[:1]:
             where = (first["runtime"], first["runtime_version"] or "", first["provider"], first["device"] or "")
             by = f"{run['contributor']} {run['contributed_from'] or ''}".strip()
-            rows.append((place_of(*where), by, len(found), "used" if run["gate"] == "good" else run["gate"] or ""))
+            rows.append((runtime_text(*where), by, len(found), "used" if run["gate"] == "good" else run["gate"] or ""))
     columns = ("runtime", "by", "files", "rows are")
     return Table("runs that others handed in", columns, tuple(rows), shown=0)
 
 
-def runtimes_agree(dataset: Dataset) -> Answer:
-    """Of the files that the newest releases of two runtimes have run: on how many both work, or both do not."""
+def answer_agreement(dataset: Dataset) -> Answer:
+    """Answer on how many files the newest releases of two runtimes agree: both work, or both do not."""
     newest = {(one.name, one.provider): one for one in Inventory.of(dataset).runtimes}
     names = {one: one.text for one in newest.values()}
     listed = ", ".join(f"({', '.join(map(sql.literal, (*one, text)))})" for one, text in names.items())
@@ -200,25 +200,25 @@ def runtimes_agree(dataset: Dataset) -> Answer:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (Code(one), *(shares.get((one, other), Share(0, 0)) for other in columns)) for one in columns
     )
-    said = "Of the files that two runtimes have run: on how many both work, or both do not."
+    verdict = "Of the files that two runtimes have run: on how many both work, or both do not."
     table = Table("", ("runtime", *columns), rows if len(columns) > 1 else (), _SHOWN)
-    return Answer(said, AnswerOutcome.LISTED, (table,))
+    return Answer(verdict, AnswerOutcome.LISTED, (table,))
 
 
-def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus: str = "") -> Answer:
-    """What runs on a provider such as ``cuda``, what it leaves to the CPU, and what ends otherwise there."""
-    provider = known.require("provider", asked, elsewhere(dataset))
+def answer_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus: str = "") -> Answer:
+    """Answer what runs on a provider such as ``cuda``, what it leaves to the CPU, and what differs from the CPU."""
+    provider = known.require("provider", asked, list_providers(dataset))
     found = provider_runs(dataset, provider, corpus)
     taken = known.require_all("runtime", names, dict.fromkeys(runs.runtime for runs in found))
     found = [runs for runs in found if not names or runs.runtime in taken]
-    places = {id(runs): place_of(runs.runtime, runs.version, runs.provider, runs.device) for runs in found}
+    places = {id(runs): runtime_text(runs.runtime, runs.version, runs.provider, runs.device) for runs in found}
     if not found:
         return Answer(f"Not measured: no file on {provider}.", AnswerOutcome.NOT_MEASURED)
     ends = found[0].ends
-    worse = sum(ends.get(end, 0) for end in (ProviderEnd.VALUES, ProviderEnd.FAILS))
+    worse = sum(ends.get(end, 0) for end in (ProviderOutcome.VALUES, ProviderOutcome.FAILS))
     verdict = f"Of {sum(ends.values())} files on {provider} {worse} end worse than on the CPU."
     ended: tuple[tuple[Cell, ...], ...] = tuple(
-        (places[id(runs)], *(runs.ends.get(end, 0) for end in ProviderEnd)) for runs in found
+        (places[id(runs)], *(runs.ends.get(end, 0) for end in ProviderOutcome)) for runs in found
     )
     apart: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -238,9 +238,9 @@ def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus:
     )
     of = ("operator", "files", "of", "nodes", "in cases such as", "runtime")
     tables = (
-        Table("files, by how they end", ("runtime", *(end.value for end in ProviderEnd)), ended, 3),
+        Table("files, by how they end", ("runtime", *(end.value for end in ProviderOutcome)), ended, 3),
         Table(
-            "files that end otherwise than on the CPU", ("case", "files", "how many", "cause", "runtime"), apart, _FEW
+            "files with another outcome than on the CPU", ("case", "files", "how many", "cause", "runtime"), apart, _FEW
         ),
         Table("operators that are left to the CPU", of, left, _FEW),
     )
@@ -251,8 +251,8 @@ def on_provider(dataset: Dataset, asked: str, names: Sequence[str] = (), corpus:
     return Answer(verdict, AnswerOutcome.LISTED, tables, (note,), more="--all: every release, case and operator.")
 
 
-def on_operators(dataset: Dataset, patterns: Sequence[str], names: Sequence[str] = ()) -> Answer:
-    """How many of ONNX's own node tests of some operators pass on each runtime, by the opset of their files.
+def answer_node_tests(dataset: Dataset, patterns: Sequence[str], names: Sequence[str] = ()) -> Answer:
+    """Answer how many of ONNX's own node tests of some operators pass on each runtime, by opset.
 
     Raises :class:`UnknownName` for an operator that has no test.
     """

@@ -18,15 +18,15 @@ from caniexport.store.views import Views
 
 #: the exporters that samples are measured by
 EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
-#: parts of torch whose name begins that of an operator: what stands behind another point is the name of its test
+#: parts of torch whose name begins that of an operator: after any other prefix comes the name of its test
 _PARTS = frozenset("fft linalg special masked sparse nn.functional signal.windows torch.ops.aten".split())
 #: what begins the names of operators that take a mask as well
 _MASKED = "masked."
 _ORDER = list(Status)
 
 
-class Ended(NamedTuple):
-    """How the samples of a line end at an opset."""
+class SampleOutcome(NamedTuple):
+    """The outcome of the samples of a line at an opset."""
 
     opset: int
     status: Status
@@ -40,14 +40,14 @@ class Ended(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """How the samples of an operator, dtype and form end by an exporter in a release, opset by opset."""
+    """The outcomes of the samples of an operator, dtype and form with an exporter in a release, opset by opset."""
 
     op: str
     dtype: str
     form: str | None
     exporter: str
     torch: str
-    ends: tuple[Ended, ...]
+    ends: tuple[SampleOutcome, ...]
     error: str | None
     #: the same number where the samples are the same
     given: int
@@ -58,24 +58,24 @@ class Sampled(NamedTuple):
         return [end.opset for end in self.ends if end.works]
 
     @property
-    def best(self) -> Ended:
+    def best(self) -> SampleOutcome:
         """The opset at which most of them pass."""
         return max(self.ends, key=lambda end: (end.passing, end.opset))
 
     @property
     def range(self) -> str:
-        """The same in a few words: ``16+``."""
+        """The passing opsets in a few words: ``16+``."""
         return opset_range(self.opsets, [end.opset for end in self.ends])
 
     @property
     def statuses(self) -> set[Status]:
-        """How they end at best, and what is worse than an error at any opset."""
+        """The best outcome, and what is worse than an error at any opset."""
         worse = {end.status for end in self.ends if _ORDER.index(end.status) > _ORDER.index(Status.FAIL)}
         return worse | {Status.PASS if self.opsets else self.best.status}
 
     @property
     def mark(self) -> Mark:
-        """``16+``, ``8-17``, ``2/3``, or the sign of how they end."""
+        """``16+``, ``8-17``, ``2/3``, or the sign of the best outcome."""
         at: dict[str, list[int]] = defaultdict(list)
         for end in self.ends:
             at[end.status.value].append(end.opset)
@@ -86,23 +86,23 @@ class Sampled(NamedTuple):
         return Mark(best.status, f"{best.passing}/{best.samples}" if best.passing else "", where)
 
     def at(self, opset: int) -> Sampled | None:
-        """The same at one of the opsets that were tried."""
+        """Return the same at one of the opsets that were tried."""
         ends = tuple(end for end in self.ends if end.opset == opset)
         return self._replace(ends=ends) if ends else None
 
 
-def _ended(end: Mapping[str, Any]) -> Ended:
-    return Ended(end["opset"], Status(end["status"]), end["passing"], end["samples"])
+def _read_outcome(end: Mapping[str, Any]) -> SampleOutcome:
+    return SampleOutcome(end["opset"], Status(end["status"]), end["passing"], end["samples"])
 
 
-def shown_error(signature: str | None) -> Message:
-    """The error of a signature without its stage and kind; of a comparison without the place of the output."""
+def error_message(signature: str | None) -> Message:
+    """Return the error of a signature without its stage and kind; of a comparison without the number of the output."""
     line = (signature or "").split("|", 2)[-1]
     return Message(line.removeprefix("input set N, output N: "), signature or "")
 
 
 def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:
-    """``16+``: from the first on at all that were measured; else the runs of neighbors, ``8-14, 20``."""
+    """Return ``16+`` where all from the first on pass; else the runs of neighbors, ``8-14, 20``."""
     if not passing:
         return ""
     found = versions.spans(passing, asked)
@@ -113,14 +113,14 @@ def opset_range(passing: Sequence[int], asked: Collection[int]) -> str:
 
 
 def read_sampled(views: Views, where: str, values: Sequence[object] = ()) -> list[Sampled]:
-    """The lines that a condition on the view ``sampled`` takes, newest release first."""
+    """Read the lines that a condition on the view ``sampled`` takes, newest release first."""
     rows = views.fetch(
         f"""SELECT op, dtype, form, exporter, torch, ends, error, given FROM sampled JOIN judged USING (op)
             WHERE {where} ORDER BY n DESC, dtype_rank(dtype), dtype, form NULLS FIRST""",
         values,
     )
     return [
-        Sampled(op, dtype, form, exporter, torch, tuple(map(_ended, ends)), error, given)
+        Sampled(op, dtype, form, exporter, torch, tuple(map(_read_outcome, ends)), error, given)
         for op, dtype, form, exporter, torch, ends, error, given in rows
     ]
 
@@ -137,20 +137,20 @@ class Samples:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Samples:
-        """Those that lie beside the published rows of a dataset, read once; empty where there are none."""
+        """Return the samples of a dataset, read once; empty where it has none."""
         if "samples" not in dataset.cache:
             dataset.cache["samples"] = cls(dataset)
         made: Samples = dataset.cache["samples"]
         return made
 
     def release(self, asked: str = "") -> str:
-        """The release that is asked for, else the newest. Raises :class:`UnknownName`."""
+        """Return the release that is asked for, else the newest. Raises :class:`UnknownName`."""
         if not self.releases:
-            raise UnknownName("no operator samples were measured here: `caniexport measure --corpus operators` does")
+            raise UnknownName("no operator samples were measured here: run `caniexport measure --corpus operators`")
         return versions.resolve(asked or "latest", self.releases)
 
     def named(self, name: str) -> list[str]:
-        """The operators of a name in whatever spelling, else those whose files have this ONNX operator.
+        """Return the operators of a name in any spelling, else those whose files have this ONNX operator.
 
         First those that the newest release has, of them those that are called so, and those that people call.
         Raises :class:`UnknownName` with the nearest.
@@ -163,12 +163,12 @@ class Samples:
         return found
 
     def called(self, name: str) -> list[str]:
-        """The operators that are called so, in whatever spelling; none where none is.
+        """Return the operators of a name in any spelling; none where there is none.
 
         First what the newest release has, and of that what has this very name.
         """
         key = operator_key(name)
-        # what is of another namespace (torch.cond, a higher-order operator) is no function of one of torch's parts
+        # a name of another namespace (torch.cond, a higher-order operator) is no function of a part of torch
         is_elsewhere = "::" in key
         found = self._by_name.get(key) or ([] if is_elsewhere else self._by_last_part.get(key, []))
         bare, spelled = name.removeprefix("torch."), operator_name(name)
@@ -215,8 +215,8 @@ class Samples:
 
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""
-        called = _letters(name.rpartition(".")[2].rpartition("::")[2])
-        return op not in self._newest, called not in map(_letters, (*op.split("."), _base(op))), is_inner(op)
+        called = _fold_name(name.rpartition(".")[2].rpartition("::")[2])
+        return op not in self._newest, called not in map(_fold_name, (*op.split("."), _base_name(op))), is_internal(op)
 
     @cached_property
     def _by_onnx(self) -> dict[str, list[str]]:
@@ -229,16 +229,16 @@ class Samples:
             found[became].append(op)
         return dict(found)
 
-    def at(self, name: str, torch: str, exporter: str) -> tuple[Ended, ...]:
-        """How the plain samples of an operator end, in the dtype that it is judged by, by opset."""
+    def at(self, name: str, torch: str, exporter: str) -> tuple[SampleOutcome, ...]:
+        """Return the outcome of the plain samples of an operator by opset, in the dtype that it is judged by."""
         where = "op = $1 AND torch = $2 AND exporter = $3 AND form IS NULL AND dtype = first_dtype"
         found = read_sampled(self.views, where, [name, torch, exporter])
         return found[0].ends if found else ()
 
     def pass_at(self, name: str, torch: str, exporter: str, opset: int | None) -> bool | None:
-        """Whether all samples of an operator pass at an opset, where it was not tried at the nearest ones that were,
-        below and above it; without one, whether at any. ``None`` where none was measured there.
-        """
+        """Return whether all samples of an operator pass at an opset, or at the nearest tried ones below and above it.
+
+        Without an opset: whether they pass at any. ``None`` where none was measured."""
         called = self.called(name)
         ends = self.at(called[0], torch, exporter) if called else ()
         if not ends:
@@ -250,41 +250,41 @@ class Samples:
         return all(end.works for end in (*below[-1:], *above[:1]))
 
 
-def samples_end(dataset: Dataset, op: str, points: Sequence[Point]) -> list[Ended | None]:
-    """How an operator ends at each point, at the measured opset nearest to the point's; ``None``: not measured."""
+def find_outcomes(dataset: Dataset, op: str, points: Sequence[Point]) -> list[SampleOutcome | None]:
+    """Return the outcome of an operator at each point, at the nearest measured opset; ``None``: not measured."""
     samples = Samples.of(dataset)
     found = samples.meant(op)[:1]
-    ends: list[Ended | None] = []
+    ends: list[SampleOutcome | None] = []
     for point in points:
         here = samples.at(found[0], point.torch, point.exporter) if found else ()
         ends.append(min(here, key=lambda end: (abs(end.opset - (point.opset or 0)), end.opset), default=None))
     return ends
 
 
-def lose_samples(dataset: Dataset, ops: Sequence[str], before: Point, after: Point) -> bool:
-    """Whether an operator whose samples all pass before does not pass afterwards."""
-    pairs = (samples_end(dataset, op, (before, after)) for op in ops)
+def has_lost_samples(dataset: Dataset, ops: Sequence[str], before: Point, after: Point) -> bool:
+    """Return whether an operator whose samples all pass before does not pass afterwards."""
+    pairs = (find_outcomes(dataset, op, (before, after)) for op in ops)
     return any(one is not None and other is not None and one.works and not other.works for one, other in pairs)
 
 
 def samples_table(dataset: Dataset, ops: Sequence[str], points: Sequence[Point]) -> Table:
-    """The operators that were measured, with how they end at each point."""
+    """Return the table of the measured operators with their outcome at each point."""
     rows = []
     for op in ops:
-        ends = samples_end(dataset, op, points)
+        ends = find_outcomes(dataset, op, points)
         if any(ends):
-            rows.append((op, *map(_cell, ends)))
+            rows.append((op, *map(_outcome_cell, ends)))
     columns = ("operator samples", *(f"{point.torch} {point.call}" for point in points))
     return Table("", columns, tuple(rows))
 
 
-def _cell(end: Ended | None) -> Cell:
+def _outcome_cell(end: SampleOutcome | None) -> Cell:
     if end is None:
         return Mark(Status.NOT_RUN, "not measured")
     return Mark(end.status, f"{end.passing} of {end.samples} pass")
 
 
-def last_run(along: Mapping[str, tuple[bool, int]]) -> tuple[str, str]:
+def find_last_run(along: Mapping[str, tuple[bool, int]]) -> tuple[str, str]:
     """The first and the last of the newest releases in a row on which samples pass, of those measured, oldest first,
     with the samples of each; empty where they pass on none, or no longer and were others then.
     """
@@ -294,24 +294,24 @@ def last_run(along: Mapping[str, tuple[bool, int]]) -> tuple[str, str]:
     return (first, last) if is_alike else ("", "")
 
 
-def is_inner(op: str) -> bool:
+def is_internal(op: str) -> bool:
     """Whether an operator is called by others of torch, not by people."""
     return any(part.startswith(("_", "native_")) for part in op.split("."))
 
 
-def _letters(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-def _base(op: str) -> str:
+def _base_name(op: str) -> str:
     """The operator's own name: without its part of torch and the name of its test."""
     part, _, rest = op.rpartition(".")
     if not part:
         return op
-    return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base(part)
+    return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base_name(part)
 
 
 @lru_cache(maxsize=8192)
 def name_keys(op: str) -> frozenset[str]:
     """The keys of an operator's name, with and without that of its test."""
-    return frozenset({operator_key(op), operator_key(_base(op))})
+    return frozenset({operator_key(op), operator_key(_base_name(op))})

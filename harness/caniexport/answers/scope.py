@@ -43,7 +43,7 @@ def select(dataset: Dataset, filters: Filters) -> CaseSelection:
     known = Inventory.of(dataset)
     found = {text for asked in filters.torch if asked != "all" for text in versions.resolve_each(asked, known.torch)}
     torch = tuple(text for text in known.torch if not found or text in found)
-    catalogue = _narrow(known, filters)
+    catalogue = _select_variants(known, filters)
     narrowed = len(catalogue) < len(known.catalogue)
     where: dict[str, Collection[Any]] = {
         "case": {case for case, _ in catalogue} if narrowed else (),
@@ -57,24 +57,24 @@ def select(dataset: Dataset, filters: Filters) -> CaseSelection:
     return CaseSelection(filters, catalogue, torch, require_statuses(filters.statuses), taken)
 
 
-def _narrow(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:
+def _select_variants(known: Inventory, filters: Filters) -> dict[Key, CatalogueEntry]:
     """The catalogue's variants that the filters on case, variant, theme and op take."""
-    taken = _of_cases(known, filters.cases)
+    taken = _select_cases(known, filters.cases)
     if filters.variants:
         variants = dict.fromkeys([PLAIN, *(variant for _, variant in taken)])
         found = names.require_all("variant", filters.variants, variants)
         taken = {key: entry for key, entry in taken.items() if key[1] in found}
-    taken = _of_themes(known, taken, filters.themes)
+    taken = _select_themes(known, taken, filters.themes)
     keys = operator_keys(known.ops)
     for op in filters.ops:
         if operator_key(op) not in keys:
             if _is_operator(op, known):
-                raise UnknownName(f"op {op!r}: no case of the corpus is about it ({_who_knows(op, known)})")
+                raise UnknownName(f"op {op!r}: no case of the corpus is about it ({_suggest_commands(op, known)})")
             raise names.unknown_name("op", op, spellings(known.ops))
-    return _of_ops(taken, filters.ops)
+    return _select_ops(taken, filters.ops)
 
 
-def _of_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+def _select_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
     """What ``CASE``, ``CASE/VARIANT`` and globs mean; every documented variant where nothing is asked for."""
     if not asked:
         return {key: entry for key, entry in known.catalogue.items() if entry.corpus != CANARY}
@@ -91,20 +91,22 @@ def _of_cases(known: Inventory, asked: Sequence[str]) -> dict[Key, CatalogueEntr
     return {key: entry for key, entry in known.catalogue.items() if key in found}
 
 
-def _of_themes(known: Inventory, taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+def _select_themes(
+    known: Inventory, taken: dict[Key, CatalogueEntry], asked: Sequence[str]
+) -> dict[Key, CatalogueEntry]:
     if not asked:
         return taken
     found = names.require_all("theme", asked, dict.fromkeys(entry.theme for entry in known.catalogue.values()))
     return {key: entry for key, entry in taken.items() if entry.theme in found}
 
 
-def _of_ops(taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
+def _select_ops(taken: dict[Key, CatalogueEntry], asked: Sequence[str]) -> dict[Key, CatalogueEntry]:
     wanted = operator_keys(asked)
     return {key: entry for key, entry in taken.items() if not wanted or wanted & operator_keys(entry.ops)}
 
 
-def cases_about(text: str, known: Inventory) -> tuple[str, ...]:
-    """The cases that are about an operator; none where a case itself is called so."""
+def find_cases_about(text: str, known: Inventory) -> tuple[str, ...]:
+    """Return the cases that are about an operator; none for the name of a case."""
     if any(text.casefold() == case.casefold() for case, _ in known.catalogue):
         return ()
     key = operator_key(text)
@@ -113,21 +115,21 @@ def cases_about(text: str, known: Inventory) -> tuple[str, ...]:
 
 def _refuse_operator(text: str, known: Inventory) -> None:
     """Raises :class:`UnknownName` with its cases for an operator where a case is wanted."""
-    if found := cases_about(text, known):
-        named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
-        raise UnknownName(f"{named} (caniexport table --op {text})")
+    if found := find_cases_about(text, known):
+        problem = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
+        raise UnknownName(f"{problem} (caniexport table --op {text})")
     if not any(text.casefold() == case.casefold() for case, _ in known.catalogue):
         refuse_uncovered(text, known)
 
 
 def refuse_uncovered(text: str, known: Inventory) -> None:
-    """Raises :class:`UnknownName` for an operator that no case is about, with who else knows of it."""
+    """Raises :class:`UnknownName` for an operator that no case is about, with commands that know it."""
     if _is_operator(text, known):
-        said = f"{text!r} is no case, and an operator that no case of the corpus is about"
-        raise UnknownName(f"{said} ({_who_knows(text, known)})")
+        problem = f"{text!r} is no case, and an operator that no case of the corpus is about"
+        raise UnknownName(f"{problem} ({_suggest_commands(text, known)})")
 
 
-def _who_knows(name: str, known: Inventory) -> str:
+def _suggest_commands(name: str, known: Inventory) -> str:
     samples = f"`caniexport op {name}`: its operator samples; " if Samples.of(known.dataset).called(name) else ""
     return f"{samples}`caniexport check`: a model of your own"
 
@@ -152,7 +154,7 @@ class Scope:
 
     @property
     def condition(self) -> str:
-        """The same as SQL on the column ``case`` of the relation ``o``."""
+        """The condition as SQL on the column ``case`` of the relation ``o``."""
         return "true" if self.cases is None else f"""o."case" IN {sql.listed(sorted(self.cases))}"""
 
     def of_variants(self, table: str) -> str:
@@ -160,8 +162,8 @@ class Scope:
         return f"{table}.variant IN {sql.listed(sorted(self.variants))}" if self.variants else "true"
 
 
-def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), ops: Sequence[str] = ()) -> Scope:
-    """The cases that have one of the names, of the themes, and one of the operators; an operator may have none.
+def find_scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), ops: Sequence[str] = ()) -> Scope:
+    """Return the cases with one of the names, of the themes, and one of the operators; an operator may have none.
 
     Raises :class:`UnknownName` for what nobody knows; globs work for cases and themes.
     """
@@ -173,8 +175,8 @@ def scope(views: Views, cases: Sequence[str] = (), themes: Sequence[str] = (), o
     for op in uncovered:
         if not _is_operator(op, known):
             raise names.unknown_name("op", op, spellings(known.ops))
-    taken = _of_themes(known, _of_cases(known, [text.partition("/")[0] for text in cases]), themes)
-    return Scope(frozenset(case for case, _ in _of_ops(taken, ops)), tuple(ops), uncovered)
+    taken = _select_themes(known, _select_cases(known, [text.partition("/")[0] for text in cases]), themes)
+    return Scope(frozenset(case for case, _ in _select_ops(taken, ops)), tuple(ops), uncovered)
 
 
 def require_cases(found: Scope) -> None:
@@ -183,8 +185,8 @@ def require_cases(found: Scope) -> None:
         raise UnknownName("no case has all that was asked for: name fewer cases, themes or operators")
 
 
-def named(views: Views, name: str) -> Scope:
-    """What one name means: a case (``CASE/VARIANT``, a glob), else an operator, else a theme, else a workaround, alone
+def resolve_name(views: Views, name: str) -> Scope:
+    """Return the scope of a name: a case (``CASE/VARIANT``, a glob), an operator, a theme, or a workaround, alone
     or behind an operator's (``cross/stack_rewrite``).
 
     Raises :class:`UnknownName` with the nearest of all.
@@ -195,11 +197,11 @@ def named(views: Views, name: str) -> Scope:
     variants = {variant for _, variant in known.catalogue if variant != PLAIN}
     head, _, variant = name.partition("/")
     if any(sign in head for sign in "*?[") or head.casefold() in {case.casefold() for case in cases}:
-        found = scope(views, cases=(head,))
+        found = find_scope(views, cases=(head,))
     elif is_operator_name(head) or operator_key(head) in operator_keys(known.ops):
-        found = scope(views, ops=(head,))
+        found = find_scope(views, ops=(head,))
     elif name.casefold() in {theme.casefold() for theme in themes}:
-        return scope(views, themes=(name,))
+        return find_scope(views, themes=(name,))
     elif name in variants:
         return Scope(frozenset(case for case, one in known.catalogue if one == name), variants=frozenset({name}))
     else:

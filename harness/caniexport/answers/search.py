@@ -1,7 +1,7 @@
-"""What `caniexport why TEXT` and the search page were given: a case, an operator, an error text, or words.
+"""The input of `caniexport why TEXT` and of the search page: a case, an operator, an error text, or words.
 
 A name is looked up as it is. An error text has several lines, or an exception's name with a colon. Anything else is
-words: sqlite's full-text search lists the cases and operators that have them, and never judges.
+words: sqlite's full-text search lists the cases and operators that have them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from caniexport import names
 from caniexport.answers.answer import Answer, AnswerOutcome, Link, Message, Table
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.samples import Samples
-from caniexport.answers.scope import cases_about, named, refuse_uncovered
+from caniexport.answers.scope import find_cases_about, refuse_uncovered, resolve_name
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.names import plural
@@ -30,8 +30,6 @@ from caniexport.store.views import Views
 LONGEST = 20_000
 #: hits that are listed
 MOST_HITS = 20
-#: an exception or a warning with its colon, as Python (``RuntimeError:``) and ONNX Runtime (``ONNXRuntimeError] :``)
-#: print it
 #: an exception's name with a colon: of several words, or of a module
 _ERROR = re.compile(
     r"\b(?:[\w.]*(?:Error|Exception|Warning)|[a-z]\w*(?:\.\w+)*\.[A-Z]\w+|(?:[A-Z][a-z]+){3,})\b\]? ?:(?!:)"
@@ -74,12 +72,12 @@ class Hit:
 
 
 def is_error(text: str) -> bool:
-    """Whether a text is an error's: it has several lines, or an exception's name with a colon."""
+    """Return whether a text is an error's: it has several lines, or an exception's name with a colon."""
     return "\n" in text.strip() or _ERROR.search(text) is not None
 
 
 def split_filters(text: str, names: Collection[str]) -> tuple[dict[str, str], str]:
-    """The typed filters of a line (``name=value``, of these names), and the rest of it."""
+    """Return the typed filters of a line (``name=value``, of these names), and the rest of it."""
     filters: dict[str, str] = {}
     rest = []
     for word in text.split(" "):
@@ -92,7 +90,7 @@ def split_filters(text: str, names: Collection[str]) -> tuple[dict[str, str], st
 
 
 def read_input(dataset: Dataset, text: str, names: Collection[str]) -> SearchInput:
-    """What a text is, with the filters of these names taken out of a single line."""
+    """Read what a text is, with the filters of these names taken out of a single line."""
     text = text.strip()[:LONGEST]
     filters, rest = ({}, text) if "\n" in text else split_filters(text, names)
     if is_error(rest):
@@ -102,7 +100,7 @@ def read_input(dataset: Dataset, text: str, names: Collection[str]) -> SearchInp
     cases = tuple(dict.fromkeys(name for name, _ in known.catalogue if name.casefold() == case))
     if cases:
         return SearchInput(InputKind.CASE, rest, filters, cases)
-    about = cases_about(rest, known)
+    about = find_cases_about(rest, known)
     if about or Samples.of(dataset).called(rest):
         return SearchInput(InputKind.OPERATOR, rest, filters, about)
     return SearchInput(InputKind.WORDS, rest, filters)
@@ -116,7 +114,7 @@ class FullText:
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
         columns = "is_case UNINDEXED, name, title, operators, notes, messages"
         self._index.execute(f"CREATE VIRTUAL TABLE text USING fts5({columns}, tokenize='porter unicode61')")
-        self._index.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)", _documents(dataset))
+        self._index.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)", _list_documents(dataset))
 
     def find(self, words: str, *, every: bool = True) -> tuple[Hit, ...]:
         """The hits with every one of the words, or with any of them, best first."""
@@ -149,21 +147,21 @@ def list_hits(dataset: Dataset, words: str) -> Answer:
         raise names.unknown_name(
             "case, operator or words", words, dict.fromkeys((*(c for c, _ in known.catalogue), *known.ops))
         )
-    return as_answer(found)
+    return answer_hits(found)
 
 
-def as_answer(found: Sequence[Hit]) -> Answer:
-    """Hits as an answer: nothing is judged."""
+def answer_hits(found: Sequence[Hit]) -> Answer:
+    """Answer with a list of hits."""
     pages = [("case", hit.case) if hit.case else ("op", hit.operator or "") for hit in found]
     rows = tuple(
         (hit.title or "operator without a documented case", Message(hit.excerpt), Link(name, page, {page: name}))
         for hit, (page, name) in zip(found, pages, strict=True)
     )
     page, name = pages[0]
-    more = f"caniexport {page} {name} tells more; caniexport why - reads any text as an error's."
-    said = f"{plural(len(found), 'hit')} for these words, best first."
+    more = f"caniexport {page} {name} shows more; caniexport why - reads any text as an error."
+    verdict = f"{plural(len(found), 'hit')} for these words, best first."
     table = Table("", ("case or operator", "where the words are", "name"), rows, shown=MOST_HITS)
-    return Answer(said, AnswerOutcome.LISTED, (table,), more=more)
+    return Answer(verdict, AnswerOutcome.LISTED, (table,), more=more)
 
 
 def find_hits(index: FullText, words: str) -> tuple[Hit, ...]:
@@ -174,13 +172,13 @@ def find_hits(index: FullText, words: str) -> tuple[Hit, ...]:
 def find_cases(dataset: Dataset, index: FullText, text: str) -> tuple[str, ...]:
     """The cases of the case, operator, theme or workaround of this name; else those with the words, best first."""
     try:
-        found = named(Views.of(dataset), text).cases or ()
+        found = resolve_name(Views.of(dataset), text).cases or ()
         return tuple(dict.fromkeys(case for case, _ in Inventory.of(dataset).catalogue if case in found))
     except UnknownName:
         return tuple(hit.case for hit in index.find(text) if hit.case)
 
 
-def _documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str]]:
+def _list_documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str]]:
     """One for each documented case, and for each operator that only torch's operator samples cover."""
     known = Inventory.of(dataset)
     messages, notes = dict(known.views.fetch(_MESSAGES, [dataset.profile])), defaultdict(list)
@@ -200,5 +198,5 @@ def _documents(dataset: Dataset) -> Iterator[tuple[bool, str, str, str, str, str
 #: by case: every message of it
 _MESSAGES = """
     WITH given AS (SELECT DISTINCT "case", message_id FROM cells WHERE profile = $1),
-    said AS (SELECT DISTINCT message_id, text FROM message)
-    SELECT "case", string_agg(text, '\n' ORDER BY message_id) FROM given JOIN said USING (message_id) GROUP BY ALL"""
+    texts AS (SELECT DISTINCT message_id, text FROM message)
+    SELECT "case", string_agg(text, '\n' ORDER BY message_id) FROM given JOIN texts USING (message_id) GROUP BY ALL"""

@@ -1,4 +1,4 @@
-"""How a status or a word looks: a sign that reads without colour, a colour, a meaning. CLI and dashboard share it."""
+"""Signs of statuses and verdicts: a character, a color, a meaning. CLI and dashboard share them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from caniexport.model.status import EXPORTERS, Checker, Exporter, Status, WhyNot
 
 @dataclass(frozen=True)
 class Sign:
-    """One sign, its colour (a name that rich and CSS both know) and what its word leaves open."""
+    """A sign, its color (a name that rich and CSS both know) and its meaning, where the name is not enough."""
 
     sign: str
     colour: str
@@ -33,10 +33,10 @@ STATUS: dict[Status, Sign] = {
     Status.INVALID: Sign("?", "white", "our infrastructure failed"),
 }
 
-#: what stands where nothing was measured: never an empty place
+#: the sign of what was not measured
 NOT_MEASURED = STATUS[Status.NOT_RUN].sign
 
-#: beside what passes: onnx's checker refuses the file
+#: the mark of a working file that onnx's checker refuses
 REFUSED = "°"
 
 WORKAROUND: dict[Workaround, Sign] = {
@@ -50,14 +50,14 @@ WORKAROUND: dict[Workaround, Sign] = {
 CLAIM: dict[str, Sign] = {
     "reproduced": Sign("✓", "green", "as the source says"),
     "partly": Sign("~", "yellow", "on some of the cells"),
-    "not-reproduced": Sign("✗", "red", "the cells ended differently"),
+    "not-reproduced": Sign("✗", "red", "the cells have another outcome"),
     "pending": Sign("○", "white", "not measured yet"),
     "not-measured": Sign("·", "white", "cannot be measured, for the reason given"),
 }
 
 #: why a claim is not reproduced, as reviewed
 WHY_NOT: dict[str, str] = {
-    WhyNot.CONTRADICTED.value: "measured in the source's own form, and ended differently",
+    WhyNot.CONTRADICTED.value: "measured as the source states it, with another outcome",
     WhyNot.FORM.value: "the source's own model, call or device is not the one measured",
     WhyNot.NEWER.value: "a runtime or helper newer than the source hides it",
     WhyNot.VERSION.value: "true of other versions than the source names",
@@ -73,11 +73,11 @@ EXPORTER_SHORT: dict[str, str] = {
 
 
 def exporter_rank(exporter: str | None) -> int:
-    """The place of an exporter in the usual order; of anything else one behind all."""
+    """Return the number of an exporter in the usual order; anything else comes last."""
     return EXPORTERS.index(exporter) if exporter in EXPORTERS else len(EXPORTERS)
 
 
-#: by the checker's word: what it does with the file
+#: by the value of the column ``checker``: what it does with the file
 _CHECKS = {
     Checker.STRICT.value: "strict check refuses",
     Checker.PLAIN.value: "check refuses",
@@ -87,13 +87,13 @@ _ASCII = dict(zip("✓✗≠⊘·●○→—≥≤…±°", "+x#0.*o>-><~%^", s
 
 
 def ascii_only(text: str) -> str:
-    """The same text for an output that has no more than ASCII."""
+    """Return a text in ASCII."""
     known = text.translate({ord(sign): plain for sign, plain in _ASCII.items()})
     return known.encode("ascii", "replace").decode("ascii")
 
 
-def checker_told(checker: str | None, runtime: str | None, *, works: bool) -> str:
-    """What onnx's checker and the runtime make of a file, in one sentence; empty where the checker takes it.
+def checker_text(checker: str | None, runtime: str | None, *, works: bool) -> str:
+    """Return what onnx's checker and the runtime do with a file; empty where the checker takes it.
 
     ``onnx's strict check refuses this file; onnxruntime 1.31.1 runs it``.
     """
@@ -103,12 +103,12 @@ def checker_told(checker: str | None, runtime: str | None, *, works: bool) -> st
     return f"{refuses}; {runtime or 'the runtime'} runs it" if works else f"{refuses}, too"
 
 
-def unstable_told(seen: Iterable[str]) -> str:
-    """``not the same every time: pass, mismatch were seen``; empty where repetitions agree."""
+def unstable_text(seen: Iterable[str]) -> str:
+    """Return ``not the same every time: pass, mismatch were seen``; empty where repetitions agree."""
     words = sorted(seen, key=[status.value for status in Status].index)
     return f"not the same every time: {', '.join(words)} were seen" if words else ""
 
 
-def word(status: Status) -> str:
-    """The word shown beside a sign: ``unsupported`` reads as ``refused``, ``not_run`` as ``not measured``."""
+def status_word(status: Status) -> str:
+    """Return the shown name of a status: ``unsupported`` reads as ``refused``, ``not_run`` as ``not measured``."""
     return {Status.UNSUPPORTED: "refused", Status.NOT_RUN: "not measured"}.get(status, status.value)

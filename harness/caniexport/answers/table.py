@@ -1,4 +1,4 @@
-"""What passes where: cases, themes or operators down; releases, opsets, exporters, runtimes or packages across."""
+"""The table: cases, themes or operators down; releases, opsets, exporters, runtimes or packages across."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
-from caniexport.answers.beside_torch import one_release, versions_of
 from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
+from caniexport.answers.package_versions import read_package_versions, require_release
 from caniexport.answers.scope import CaseSelection, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
 from caniexport.corpus.verdicts import find_worst
@@ -52,14 +52,14 @@ CALLS = {
 }
 #: the calls of a table that names none
 _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
-#: beside what this machine measured, where others did the rest
+#: the mark of cells of this machine, where others measured the rest
 _LOCAL = "*"
-#: of a cell that was measured on several providers that on the CPU
+#: the row on the CPU of a cell that was measured on several providers
 _ON_CPU = """QUALIFY provider = 'cpu' OR NOT coalesce(bool_or(provider = 'cpu') OVER (
     PARTITION BY profile, torch, "case", variant, exporter, opset), false)"""
 #: lines on the first screen
 _SHOWN = 30
-#: what is worse than an error is told beside what passes
+#: statuses that are worse than an error: their signs are shown after the passing opsets
 _WORSE = [status for status in Status if list(Status).index(status) > list(Status).index(Status.FAIL)]
 _PACKAGES = (By.ONNXSCRIPT, By.ONNX)
 _ON = "CASE coalesce({0}, 'cpu') WHEN 'cpu' THEN '' WHEN 'none' THEN ' (parse only)' ELSE ' on ' || {0} END"
@@ -77,16 +77,16 @@ _Installed = tuple[str, str, Status, str]
 _Ends = dict[Status, list[Any]]
 
 
-def table(
+def answer_table(
     dataset: Dataset,
     filters: Filters,
     by: By = By.TORCH,
     lines: TableLines = TableLines.CASES,
     on: OnRuntime | None = None,
 ) -> Answer:
-    """How the cells that the filters take end, on the runtime ``on`` in place of the one installed beside each release.
+    """Answer how the cells that the filters take end, on the runtime ``on`` or the one installed with each release.
 
-    Without a case or variant it has the original forms. By anything but torch it is about one release, the newest
+    Without a case or variant it has the originals. By anything but torch it is about one release, the newest
     measured where none is named. Raises :class:`UnknownName` for a filter value that nobody knows.
     """
     known = Inventory.of(dataset)
@@ -95,8 +95,8 @@ def table(
         filters = replace(filters, torch=(known.torch[-1],))
         notes.append(f"torch {known.torch[-1]}, the newest measured")
     if by in _PACKAGES:
-        filters = replace(filters, torch=(one_release(known.torch, filters.torch, by.value),))
-    installed = _installed(dataset, select(dataset, filters)) if lines is TableLines.CASES else []
+        filters = replace(filters, torch=(require_release(known.torch, filters.torch, by.value),))
+    installed = _read_installed(dataset, select(dataset, filters)) if lines is TableLines.CASES else []
     if not filters.exporters and by is not By.EXPORTER and (lines is not TableLines.CASES or not filters.cases):
         filters = replace(
             filters, exporters=_BOTH if lines is TableLines.CASES or by is By.OPSET else (Exporter.DEFAULT.value,)
@@ -104,19 +104,19 @@ def table(
     if not filters.cases and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
     taken = select(dataset, filters)
-    cells = _cells(dataset, taken, by, on)
+    cells = _cell_sql(dataset, taken, by, on)
     if lines is not TableLines.CASES:
-        return _shares(dataset, cells, by, lines, notes)
-    return _cases(dataset, cells, taken, by, notes, installed)
+        return _answer_shares(dataset, cells, by, lines, notes)
+    return _answer_cases(dataset, cells, taken, by, notes, installed)
 
 
-def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: OnRuntime | None) -> str:
-    """The cells that are taken, as SQL: the ``place`` of each is a column of the table, ``along`` what varies in it."""
+def _cell_sql(dataset: Dataset, taken: CaseSelection, by: By, on: OnRuntime | None) -> str:
+    """Return SQL for the cells: ``place`` is their column of the table, ``along`` what varies in it."""
     views = Views.of(dataset)
     column = _AT.get(by, "")
     profiles = {dataset.profile: ""}
     if by in _PACKAGES:
-        found = versions_of(dataset, taken.torch[0], by.value)
+        found = read_package_versions(dataset, taken.torch[0], by.value)
         profiles = {item.installed.profile: item.version for item in found}
         words = " ".join(f"WHEN {sql.literal(name)} THEN {sql.literal(text)}" for name, text in profiles.items())
         column = f"CASE profile {words} END"
@@ -141,13 +141,13 @@ def _cells(dataset: Dataset, taken: CaseSelection, by: By, on: OnRuntime | None)
         cells = elsewhere.move_cells(cells, f"SELECT * FROM replays WHERE {runs}", on)
     elif by in (By.RUNTIME, By.PROVIDER):
         more = "" if by is By.RUNTIME else f"AND NOT EXISTS (FROM ({cells}) k WHERE k.provider = r.provider)"
-        cells = f"{cells} UNION ALL BY NAME ({_on_others(cells, more)})"
+        cells = f"{cells} UNION ALL BY NAME ({_other_runtime_sql(cells, more)})"
     along = "torch" if by is By.OPSET else "coalesce(opset, opset_effective)"
     return f"SELECT *, {column} AS place, {along} AS along FROM ({cells})"
 
 
-def _on_others(cells: str, more: str) -> str:
-    """The same files on every other runtime that has run them."""
+def _other_runtime_sql(cells: str, more: str) -> str:
+    """Return SQL for the same files on every other runtime that has run them."""
     replays = which_row.choose_rows("SELECT * FROM replays", "runs", which_row.REPLAY)
     return f"""SELECT c.* REPLACE (r.runtime AS runtime, r.runtime_version AS runtime_version, r.provider AS provider,
             r.origin AS origin, r.stage AS stage,
@@ -159,7 +159,7 @@ def _on_others(cells: str, more: str) -> str:
             {more}"""
 
 
-def _cases(
+def _answer_cases(
     dataset: Dataset, cells: str, taken: CaseSelection, by: By, notes: list[str], installed: Sequence[_Installed]
 ) -> Answer:
     found = Views.of(dataset).fetch(
@@ -177,39 +177,41 @@ def _cases(
         line, word = (case, variant, exporter), Status(status)
         lines.setdefault(line, {}).setdefault(at, {})[word] = along
         share = counts.setdefault(line, {}).get(at, Share(0, 0))
-        counts[line][at] = Share(share.works + count * (word in WORKS), share.measured + count * _is_told(word))
+        counts[line][at] = Share(share.works + count * (word in WORKS), share.measured + count * _is_judged(word))
         signs.setdefault((line, at), set()).update(REFUSED * bool(refuses), _LOCAL * (here > 0 and is_mixed))
     if taken.statuses:
         lines = {line: ends for line, ends in lines.items() if taken.statuses & set().union(*ends.values())}
     several = len(taken.torch) > 1 and by not in (By.TORCH, By.OPSET)
-    columns = _columns({at for ends in lines.values() for at in ends}, by)
+    columns = _sort_columns({at for ends in lines.values() for at in ends}, by)
     marks: dict[_Line, list[Cell]] = {}
-    for line in _in_order(lines, taken):
+    for line in _sort_lines(lines, taken):
         marks[line] = [
             counts[line].get(at, Share(0, 0))
             if several
-            else _place(ends, taken.torch if by is By.OPSET else (), "".join(sorted(signs[line, at])))
+            else _make_mark(ends, taken.torch if by is By.OPSET else (), "".join(sorted(signs[line, at])))
             if (ends := lines[line].get(at))
             else Mark(Status.NOT_RUN)
             for at in columns
         ]
-    told = set().union(*signs.values())
-    notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in told)
+    used = set().union(*signs.values())
+    notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in used)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
-    answer = _of_environments(installed) if installed and not columns else _verdict(marks, columns, by, taken)
+    answer = _count_environments(installed) if installed and not columns else _choose_verdict(marks, columns, by, taken)
     shown = {line[:2] for line in lines}
     tables = (
-        _matrix(marks, columns, taken, by),
-        _environments(installed, taken),
-        _unmeasured(dataset, [] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken),
+        _matrix_table(marks, columns, taken, by),
+        _environment_table(installed, taken),
+        _unmeasured_table(
+            dataset, [] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken
+        ),
     )
-    more = "--all: every line and column. caniexport case NAME tells more of one."
+    more = "--all: every line and column. caniexport case NAME shows one."
     return replace(answer, tables=tables, notes=tuple(notes), more=more)
 
 
-def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: CaseSelection, by: By) -> Table:
-    """A line for each variant and call; one for all calls where they end alike."""
+def _matrix_table(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken: CaseSelection, by: By) -> Table:
+    """Return a line for each variant and call; one for all calls where the outcomes are the same."""
     by_variant: dict[tuple[str, str], dict[str, tuple[Cell, ...]]] = {}
     for (case, variant, exporter), row in marks.items():
         by_variant.setdefault((case, variant), {})[exporter] = tuple(row)
@@ -236,8 +238,8 @@ def _matrix(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], taken
     )
 
 
-def _place(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
-    """What passes, and what worse than an error happens beside it: ``16+``, ``8-14 ≠``; with the signs of its cells."""
+def _make_mark(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
+    """Return the passing opsets and the signs of what is worse than an error: ``16+``, ``8-14 ≠``."""
     order = list(releases)
     key = order.index if order else int
     at = {
@@ -252,13 +254,13 @@ def _place(ends: _Ends, releases: Sequence[str], signs: str) -> Mark:
         return Mark(Status.NOT_RUN if open_ else worst or next(iter(ends)), signs, at)
     steps = [value for status, along in ends.items() if status is not Status.UNSUPPORTED for value in along]
     passing = [value for value in ends[lead] if value is not None]
-    text = _ranges(passing, [value for value in steps if value is not None], order)
+    text = _range_text(passing, [value for value in steps if value is not None], order)
     worse = "".join(STATUS[status].sign for status in _WORSE if status in ends)
     return Mark(lead, " ".join(filter(None, (text, worse))) + signs, at)
 
 
-def _ranges(passing: Collection[Any], tried: Collection[Any], order: Sequence[str]) -> str:
-    """``16+``: from there on at all that were tried; else the runs of neighbors. One alone needs no text."""
+def _range_text(passing: Collection[Any], tried: Collection[Any], order: Sequence[str]) -> str:
+    """Return ``16+`` where all tried ones from there on pass; else the runs of neighbors; empty for a single one."""
     number = order.index if order else int
     names = {number(value): str(value) for value in tried}
     if order and len(order) == 1:
@@ -269,13 +271,13 @@ def _ranges(passing: Collection[Any], tried: Collection[Any], order: Sequence[st
     return ", ".join(names[low] if low == high else f"{names[low]}-{names[high]}" for low, high in runs)
 
 
-def _is_told(status: Status) -> bool:
-    """Whether a status says something of the model: a refused opset does not."""
+def _is_judged(status: Status) -> bool:
+    """Return whether a status is about the model: a refused opset is not."""
     return status in MEASURED and status is not Status.UNSUPPORTED
 
 
-def _columns(found: Iterable[str], by: By) -> list[str]:
-    """The columns, newest first."""
+def _sort_columns(found: Iterable[str], by: By) -> list[str]:
+    """Return the columns, newest first."""
     if by is By.OPSET:
         return sorted(found, key=lambda text: (text == "default", int(text) if text.isdigit() else 0), reverse=True)
     if by is By.EXPORTER:
@@ -284,18 +286,20 @@ def _columns(found: Iterable[str], by: By) -> list[str]:
         return sorted(found, key=lambda text: (text != "cpu", text))
     if by is By.RUNTIME:
         names = sorted(found, key=lambda text: versions.parse(text.split()[1] if " " in text else "0"), reverse=True)
-        # what is installed beside torch comes first
+        # the runtime that is installed with torch comes first
         return sorted(names, key=lambda text: (text.split()[0] != "onnxruntime", text.split()[0], text.split()[2:]))
     return versions.ordered(found)[::-1]
 
 
-def _in_order(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
+def _sort_lines(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
     order = {key: index for index, key in enumerate(taken.catalogue)}
     return sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2])))
 
 
-def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: CaseSelection) -> Answer:
-    """How many of the original forms work, by call: in the first column, by opset in any."""
+def _choose_verdict(
+    marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: CaseSelection
+) -> Answer:
+    """Answer how many of the originals work with each call: in the first column, by opset in any."""
     if not columns and taken.statuses:
         words = " or ".join(sorted(status.value for status in taken.statuses))
         return Answer(f"None of the measured cells ends with {words}.", AnswerOutcome.LISTED)
@@ -307,47 +311,46 @@ def _verdict(marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: 
         for at, cell in enumerate(marks[line]):
             call = columns[at] if by is By.EXPORTER else line[2]
             if by is By.OPSET:
-                told = [works(other) for other in marks[line]]
-                ends.setdefault(call, []).extend([True in told] * (at == 0 and set(told) != {None}))
+                works_at = [works(other) for other in marks[line]]
+                ends.setdefault(call, []).extend([True in works_at] * (at == 0 and set(works_at) != {None}))
             elif (by is By.EXPORTER or at == 0) and (end := works(cell)) is not None:
                 ends.setdefault(call, []).append(end)
-    where = _named(by, columns[0])
+    where = _column_text(by, columns[0])
     if by in (By.OPSET, By.EXPORTER):
         where = f"torch {taken.torch[0]}" if len(taken.torch) == 1 else plural(len(taken.torch), "torch release")
     counts = [(CALLS.get(call, call), Share(sum(found), len(found))) for call, found in ends.items() if found]
     if not counts:
         cases = plural(len({line[0] for line in asked}), "case")
         return Answer(f"Not measured at {where}: {cases}.", AnswerOutcome.NOT_MEASURED)
-    return Answer(f"At {where} {_counted(counts)}.", AnswerOutcome.LISTED)
+    return Answer(f"At {where} {_count_text(counts)}.", AnswerOutcome.LISTED)
 
 
 def works(cell: Cell) -> bool | None:
-    """Whether what stands in a place works; ``None`` where it says nothing of the model, as a refused opset does."""
+    """Return whether a cell of the table works; ``None`` where it is not about the model, as a refused opset."""
     if isinstance(cell, Share):
         return cell.works == cell.measured if cell.measured else None
-    told = isinstance(cell, Mark) and _is_told(Status(cell.word))
-    return cell.word in WORKS if told and isinstance(cell, Mark) else None
+    return cell.word in WORKS if isinstance(cell, Mark) and _is_judged(Status(cell.word)) else None
 
 
-def _named(by: By, column: str) -> str:
+def _column_text(by: By, column: str) -> str:
     return column if by is By.RUNTIME else f"{by.value} {CALLS.get(column, column)}"
 
 
-def _counted(counts: Sequence[tuple[str, Share]]) -> str:
+def _count_text(counts: Sequence[tuple[str, Share]]) -> str:
     """``10 of 18 cases work with dynamo=False, 13 of 17 with dynamo=True``: two calls have room in a line."""
     (first, share), *others = counts
-    said = f"{share.works} of {share.measured} cases work"
+    text = f"{share.works} of {share.measured} cases work"
     if share.measured == 1:
-        said = "the case works" if share.works else "the case does not work"
+        text = "the case works" if share.works else "the case does not work"
     # the same number by two calls may be of other cases
     if share.works in (0, share.measured) and all(other == share for _, other in others):
-        return f"{said}{' with every call' if others else f' with {first}' if first else ''}"
+        return f"{text}{' with every call' if others else f' with {first}' if first else ''}"
     more = [f"{other.works} of {other.measured} with {call}" for call, other in others]
-    return ", ".join((f"{said} with {first}", *more[:1]))
+    return ", ".join((f"{text} with {first}", *more[:1]))
 
 
-def _installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
-    """The cells of environment cases that the filters take; none where one asks for what those do not have."""
+def _read_installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
+    """Read the cells of environment cases that the filters take; none for filters that those do not have."""
     if {"torch", "opset", "exporter", "provider"} & taken.where.keys():
         return []
     rows = Views.of(dataset).fetch(
@@ -362,13 +365,13 @@ def _installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
     return sorted(found, key=lambda cell: order[cell[:2]])
 
 
-def _of_environments(found: Sequence[_Installed]) -> Answer:
-    """How many variants of what is installed together work, where nothing else was asked for."""
+def _count_environments(found: Sequence[_Installed]) -> Answer:
+    """Answer how many variants of environment cases work."""
     works = sum(status in WORKS for _, _, status, _ in found)
     return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
 
-def _environments(found: Iterable[_Installed], taken: CaseSelection) -> Table:
+def _environment_table(found: Iterable[_Installed], taken: CaseSelection) -> Table:
     """Cases about what can be installed and imported together, which have no exporter."""
     rows = tuple(
         (
@@ -384,8 +387,8 @@ def _environments(found: Iterable[_Installed], taken: CaseSelection) -> Table:
     return Table("installing and importing", ("case", "variant", "ends", "at stage"), rows, shown)
 
 
-def _unmeasured(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
-    """What is known and has no cell within the filters; a version upgrade has none of its own."""
+def _unmeasured_table(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: CaseSelection) -> Table:
+    """Return the variants without a cell within the filters; version upgrades never have one."""
     installed = {case for (case,) in Views.of(dataset).fetch('SELECT "case" FROM environment')}
     rows = tuple(
         (Link(case if variant == PLAIN else f"{case}/{variant}", "case", {"case": case}),)
@@ -395,28 +398,31 @@ def _unmeasured(dataset: Dataset, missing: Iterable[tuple[str, str]], taken: Cas
     return Table("not measured within these filters", ("case",), rows, shown=0)
 
 
-def _shares(dataset: Dataset, cells: str, by: By, lines: TableLines, notes: list[str]) -> Answer:
-    """Of the cases of a theme, or about an operator, how many work at some opset."""
+def _answer_shares(dataset: Dataset, cells: str, by: By, lines: TableLines, notes: list[str]) -> Answer:
+    """Answer how many of the cases of a theme, or about an operator, work at some opset."""
     names = "[theme]" if lines is TableLines.THEMES else "list_distinct(list_concat(aten_ops, onnx_ops))"
     call = "''" if by is By.EXPORTER else "exporter"
     found = Views.of(dataset).fetch(
         f"""WITH ended AS (SELECT "case", {call} AS exporter, place, coalesce(bool_or(works(status)), false) AS works,
                 bool_or(works(status) IS NOT NULL AND status <> 'unsupported')
-                    AND (bool_or(works(status)) OR NOT bool_or(works(status) IS NULL)) AS told
+                    AND (bool_or(works(status)) OR NOT bool_or(works(status) IS NULL)) AS judged
                 FROM ({cells}) GROUP BY ALL),
             named AS (SELECT *, unnest({names}) AS name FROM ended JOIN original USING ("case"))
-        SELECT name, exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM named GROUP BY ALL
-        UNION ALL SELECT '', exporter, place, count(*) FILTER (works), count(*) FILTER (told) FROM ended GROUP BY ALL"""
+        SELECT name, exporter, place, count(*) FILTER (works), count(*) FILTER (judged) FROM named GROUP BY ALL
+        UNION ALL SELECT '', exporter, place, count(*) FILTER (works), count(*) FILTER (judged)
+        FROM ended GROUP BY ALL"""
     )
-    columns = _columns({row[2] for row in found}, by)
+    columns = _sort_columns({row[2] for row in found}, by)
     places = {
-        (name or "no theme", exporter, at): Share(works, told) for name, exporter, at, works, told in found if name
+        (name or "no theme", exporter, at): Share(works, judged) for name, exporter, at, works, judged in found if name
     }
-    in_all = {(exporter, at): Share(works, told) for name, exporter, at, works, told in found if name == ""}
+    in_all = {(exporter, at): Share(works, judged) for name, exporter, at, works, judged in found if name == ""}
     if not columns or not any(share.measured for share in in_all.values()):
         return Answer("Not measured: nothing that was asked for.", AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     exporters = sorted({exporter for _, exporter, _ in places}, key=exporter_rank)
-    keys = sorted({(name, exporter) for name, exporter, _ in places}, key=lambda key: _rank(key, places, columns[0]))
+    keys = sorted(
+        {(name, exporter) for name, exporter, _ in places}, key=lambda key: _rank_line(key, places, columns[0])
+    )
     page, part = ("matrix", "theme") if lines is TableLines.THEMES else ("op", "op")
     several = len(exporters) > 1
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -433,14 +439,16 @@ def _shares(dataset: Dataset, cells: str, by: By, lines: TableLines, notes: list
         for exporter in exporters
         if (share := in_all.get((exporter, columns[0]), Share(0, 0))).measured
     ]
-    verdict = f"At {_named(by, columns[0])} {_counted(counts)}." if counts else f"Not measured at {columns[0]}."
+    verdict = (
+        f"At {_column_text(by, columns[0])} {_count_text(counts)}." if counts else f"Not measured at {columns[0]}."
+    )
     notes.append("12/17: of 17 cases measured there 12 work at some opset. What fails most comes first.")
     made = Table("", (*heads, *columns), rows, _SHOWN, axis=by.value, heads=len(heads))
     more = "table --theme NAME, --op OP or --case NAME shows the cases of one; --all every line and column."
     return Answer(verdict, AnswerOutcome.LISTED, (made,), tuple(notes), more=more)
 
 
-def _rank(key: tuple[str, str], places: Mapping[tuple[str, str, str], Share], newest: str) -> tuple[Any, ...]:
+def _rank_line(key: tuple[str, str], places: Mapping[tuple[str, str, str], Share], newest: str) -> tuple[Any, ...]:
     """Operators of torch before those of ONNX; then what fails most."""
     share = places.get((*key, newest), Share(0, 0))
     return share.works - share.measured, key[0].casefold(), exporter_rank(key[1])

@@ -1,10 +1,10 @@
-"""Which known failures touch a model: the corpus's own graphs, as written where the model was, are looked for in it.
+"""Known failures that touch a model: graphs of the corpus, written at the model's point, that are part of it.
 
 A variant that works where the model comes from has a file there, and so a graph (``graphs`` in the dataset). Where it
 fails at a target, a model with this graph in it (the same operators, joined in the same way, of the same types, with an
-axis that varies where it has one) may fail too. How much that says is counted in the corpus itself: of the other cases
-whose graphs have the pattern as well, how many fail there? A multiplication is in hundreds that work, so it says
-nothing; a pattern whose others mostly fail is taken as a warning.
+axis that varies where it has one) may fail too. The corpus itself measures how likely: of the other cases with the
+pattern, how many fail there? A multiplication is in hundreds that work and is no warning; a pattern of cases that
+mostly fail is one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from enum import StrEnum
 from functools import cached_property
 
 from caniexport.answers.inventory import CatalogueEntry, Inventory, Key
-from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
+from caniexport.answers.patterns import Pattern, is_part_of, make_pattern, make_value_pattern
 from caniexport.answers.point import Point
-from caniexport.answers.runtime_limits import refusal_by_version, written_versions
+from caniexport.answers.runtime_limits import find_refusal, read_written_versions
 from caniexport.answers.samples import Samples
 from caniexport.corpus.verdicts import is_working
 from caniexport.model.canaries import CANARY
@@ -27,22 +27,22 @@ from caniexport.store import sql
 from caniexport.store.onnx_graph import Graph
 from caniexport.store.views import Views
 
-#: of cases with a pattern, the share that fails from which it touches a model that has it, and may touch it
+#: shares of failing cases from which a pattern touches a model, and may touch it
 _TOUCHES, _MAY = 0.5, 0.2
-#: measured cases that join operators as a model does, from which on no failure among them is an answer
+#: measured cases with operators joined as in a model, from which on none failing is an answer
 ENOUGH = 5
-#: fixes that are no other model: their files are written at another place than the one asked for
-_ELSEWHERE = {
+#: kinds of workarounds whose files are written at another point
+_OTHER_POINT = {
     kind.value for kind in (FixKind.EXPORT_OPTION, FixKind.RAISE_OPSET, FixKind.RUNTIME_OPTION, FixKind.VERSION_UPGRADE)
 }
 
 _SUMS = frozenset({"Add", "Mul", "Sub"})
 _OPTION = FixKind.EXPORT_OPTION.value
-#: how a variant ended at a place, ``None`` where it was not measured
+#: the status of a variant at a point, ``None`` where it was not measured
 StatusAt = Callable[[str, str, Point], Status | None]
 
 
-class TouchWord(StrEnum):
+class TouchVerdict(StrEnum):
     """What is known of a model at a target."""
 
     WORKS = "measured: works"
@@ -76,22 +76,21 @@ class Touch:
 
 @dataclass(frozen=True)
 class ModelStanding:
-    """What is known of a model at a target.
+    """The verdict on a model at a target and its evidence.
 
-    ``equal`` are variants with the same graph and how they end there; ``touches`` and ``may_touch`` known failures
+    ``equal`` are variants with the same graph and their status there; ``touches`` and ``may_touch`` known failures
     whose pattern is in the model.
     ``compared`` counts the graphs that were measured at both points; ``may_be_wrong`` are cases that give wrong values
-    for some inputs at both, and whose operators on values are in the model. ``measured`` is how the model itself ended
-    there, where it was measured, and
-    ``why`` what stops it; ``refused`` says why the runtime there loads no file that is written there, empty where it
-    does. ``unseen`` are operators of the model that none of the graphs compared has, and of which
-    torch's own calls are not measured to pass: nothing is known of them. ``failing`` counts the graphs compared that
+    for some inputs at both, and whose operators on values are in the model. ``measured`` is the status of the model
+    itself there, where it was measured, and ``why`` what stops it; ``refused`` is why the runtime there loads no file
+    that is written there, empty where it does. ``unseen`` are operators of the model that none of the graphs compared
+    has, and of which operator samples are not measured to pass. ``failing`` counts the graphs compared that
     fail there. ``written_by`` is the exporter that wrote the model's file where the target has another one, which reads
     what no file has: the program, gradients, numbers that are read off tensors. ``inside`` are the measured cases that
     join operators on values as the model does.
     """
 
-    word: TouchWord
+    word: TouchVerdict
     equal: Mapping[str, Status]
     touches: tuple[Touch, ...]
     may_touch: tuple[Touch, ...]
@@ -111,20 +110,20 @@ class ModelStanding:
         return self.measured is not None or not (self.unseen or self.written_by)
 
     @property
-    def told(self) -> str:
-        """The word for people: that a case with the same graph works is no measurement of the model."""
-        if self.measured is None and self.word in (TouchWord.WORKS, TouchWord.FAILS):
-            told = f"a case with the same graph {'works' if self.word is TouchWord.WORKS else 'fails'}"
+    def text(self) -> str:
+        """The verdict for people."""
+        if self.measured is None and self.word in (TouchVerdict.WORKS, TouchVerdict.FAILS):
+            text = f"a case with the same graph {'works' if self.word is TouchVerdict.WORKS else 'fails'}"
         else:
-            told = self.word.value
+            text = self.word.value
         if self.may_be_wrong:
-            return f"{told}; its values may be wrong"
-        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
-        return f"{told}, as far as its file shows" if is_clear and not self.is_seen else told
+            return f"{text}; its values may be wrong"
+        is_clear = self.word in (TouchVerdict.WORKS, TouchVerdict.NOT_TOUCHED)
+        return f"{text}, as far as its file shows" if is_clear and not self.is_seen else text
 
 
 class TouchJudge:
-    """A model held against everything that was written with the release, exporter and opset that it comes from."""
+    """Compares a model with the files of the corpus that were written at its point."""
 
     def __init__(
         self,
@@ -135,56 +134,56 @@ class TouchJudge:
         samples: Samples | None = None,
     ) -> None:
         self._known = known
-        self._model, self._values = pattern(graph), value_pattern(graph)
+        self._model, self._values = make_pattern(graph), make_value_pattern(graph)
         self._source = source
         self._status = status
         self._samples = samples
         self._others: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
     def at(self, target: Point) -> ModelStanding:
-        """What is known of the model at a target."""
+        """Return the verdict on the model at a target."""
         ended = {key: self._status(*key, target) for key in self._working}
         measured = {key: status for key, status in ended.items() if status and is_working(status) is not None}
         failing = {case for (case, _), status in measured.items() if not is_working(status)}
-        calls = failing_by_call(self._known.views, failing, target)
+        calls = find_failing_by_call(self._known.views, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
-        if refused := self._refused(target):
-            standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
+        if refused := self._find_refusal(target):
+            standing = ModelStanding(TouchVerdict.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
             return replace(standing, failing=sum(not is_working(status) for status in measured.values()))
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
         if measured and not equal and not any(map(is_working, measured.values())):
-            return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
-        found = [self._touch(key, of_models) for key in self._inside if is_working(of_models.get(key)) is False]
-        touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
-        may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
-        inside = self._joined(measured)
+            return ModelStanding(TouchVerdict.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
+        found = [self._judge_touch(key, of_models) for key in self._inside if is_working(of_models.get(key)) is False]
+        touches = _rank_touches(touch for touch in found if touch.share >= _TOUCHES)
+        may = _rank_touches(touch for touch in found if _MAY <= touch.share < _TOUCHES)
+        inside = self._find_joined(measured)
         return ModelStanding(
-            _word(list(equal.values()), touches, may, len(measured), len(inside)),
+            _choose_verdict(list(equal.values()), touches, may, len(measured), len(inside)),
             {f"{case}/{variant}": status for (case, variant), status in equal.items()},
             touches,
             may,
             len(measured),
-            self._may_be_wrong(target),
-            unseen=self._unseen(measured, target),
+            self._find_wrong(target),
+            unseen=self._find_unseen(measured, target),
             failing=sum(not is_working(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
             inside=inside,
         )
 
-    def _joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-        """The measured cases whose graphs lie in the model and join operators on values: one alone tells nothing."""
-        parts = _kept(self._known, self._source, value_pattern)
+    def _find_joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """The measured cases whose graphs lie in the model and join operators on values: one alone is no evidence."""
+        parts = _read_patterns(self._known, self._source, make_value_pattern)
         known = {*measured}
-        return tuple(sorted({key[0] for key in self._inside if key in known and _tells_values(parts[key])}))
+        return tuple(sorted({key[0] for key in self._inside if key in known and _is_telling(parts[key])}))
 
-    def _refused(self, target: Point) -> str:
-        """Why the runtime of a target loads no file that is written there."""
-        written = written_versions(self._known.views, target)
+    def _find_refusal(self, target: Point) -> str:
+        """Return why the runtime of a target loads no file that is written there."""
+        written = read_written_versions(self._known.views, target)
         runtime = target.runtime or self._known.own_runtime(target.torch, target.profile)
-        refusal = refusal_by_version(self._known.views, runtime, written) if runtime else ""
+        refusal = find_refusal(self._known.views, runtime, written) if runtime else ""
         return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
-    def _unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
+    def _find_unseen(self, measured: Iterable[tuple[str, str]], target: Point) -> tuple[str, ...]:
         """The operators of the model that are in none of the graphs that were measured, and whose samples do not all
         pass there.
         """
@@ -193,48 +192,48 @@ class TouchJudge:
         left = sorted(set(self._model.ops) - seen) if seen else []
         return tuple(op for op in left if not (self._samples and self._samples.pass_at(op, *point)))
 
-    def _may_be_wrong(self, target: Point) -> tuple[Touch, ...]:
-        """Cases that give wrong values at both points, and whose operators on values lie in the model; those of which
-        as many other cases with these operators are right say nothing.
+    def _find_wrong(self, target: Point) -> tuple[Touch, ...]:
+        """Cases that give wrong values at both points, and whose operators on values lie in the model; without those
+        whose operators are right in as many other cases.
         """
         found = [
             Touch(case, PLAIN, self._known.catalogue[case, PLAIN].title, status, len(others), sum(others.values()))
             for case, others in self._wrong_inside.items()
             if (status := self._status(case, PLAIN, target)) is Status.MISMATCH
         ]
-        return _ranked(touch for touch in found if touch.share >= _TOUCHES)
+        return _rank_touches(touch for touch in found if touch.share >= _TOUCHES)
 
     @cached_property
     def _wrong_inside(self) -> dict[str, dict[str, bool]]:
         """By case that gives wrong values where the model comes from, and whose operators on values lie in it: the
         other cases with these operators, and whether theirs are wrong.
         """
-        parts = _kept(self._known, self._source, value_pattern)
+        parts = _read_patterns(self._known, self._source, make_value_pattern)
         ended = {key: self._status(*key, self._source) for key in parts}
         wrong = [key for key, status in ended.items() if key[1] == PLAIN and status is Status.MISMATCH]
-        inside = [key for key in wrong if _tells_values(parts[key]) and lies_in(parts[key], self._values)]
-        return {key[0]: _wrong_beside(key[0], parts[key], parts, ended) for key in inside}
+        inside = [key for key in wrong if _is_telling(parts[key]) and is_part_of(parts[key], self._values)]
+        return {key[0]: _find_other_wrong(key[0], parts[key], parts, ended) for key in inside}
 
-    def _touch(self, key: tuple[str, str], measured: Mapping[tuple[str, str], Status]) -> Touch:
+    def _judge_touch(self, key: tuple[str, str], measured: Mapping[tuple[str, str], Status]) -> Touch:
         by_case: dict[str, bool] = {}
-        for other in self._others_of(key, self._working[key]):
+        for other in self._find_others(key, self._working[key]):
             if other in measured:
                 by_case[other[0]] = by_case.get(other[0], False) or is_working(measured[other]) is False
         entry = self._known.catalogue[key]
         return Touch(*key, entry.title, measured[key], len(by_case), sum(by_case.values()))
 
-    def _others_of(self, key: tuple[str, str], part: Pattern) -> list[tuple[str, str]]:
+    def _find_others(self, key: tuple[str, str], part: Pattern) -> list[tuple[str, str]]:
         """The variants of other cases whose graphs have the pattern."""
         if key not in self._others:
             self._others[key] = [
-                other for other, whole in self._working.items() if other[0] != key[0] and lies_in(part, whole)
+                other for other, whole in self._working.items() if other[0] != key[0] and is_part_of(part, whole)
             ]
         return self._others[key]
 
     @cached_property
     def _inside(self) -> list[tuple[str, str]]:
         """The variants whose graphs lie in the model."""
-        return [key for key, part in self._working.items() if part.ops and lies_in(part, self._model)]
+        return [key for key, part in self._working.items() if part.ops and is_part_of(part, self._model)]
 
     @cached_property
     def _working(self) -> dict[Key, Pattern]:
@@ -249,17 +248,18 @@ class TouchJudge:
     @cached_property
     def _written(self) -> dict[Key, Pattern]:
         """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
-        return _kept(self._known, self._source, pattern)
+        return _read_patterns(self._known, self._source, make_pattern)
 
 
-def _tells_values(part: Pattern) -> bool:
-    """Whether operators tell of wrong values: what one does wrong alone is in its attributes, which no published graph
-    has, and sums and products are in every model, and wrong where the exporter fixed a number that is in no file.
+def _is_telling(part: Pattern) -> bool:
+    """Return whether operators are evidence of wrong values.
+
+    A single one is none: its attributes are in no published graph. Sums and products are none: they are in every model.
     """
     return len(part.ops) > 1 and not _SUMS.issuperset(part.ops)
 
 
-def _wrong_beside(
+def _find_other_wrong(
     case: str,
     part: Pattern,
     parts: Mapping[tuple[str, str], Pattern],
@@ -269,15 +269,13 @@ def _wrong_beside(
     found: dict[str, bool] = {}
     for key, status in ended.items():
         runs = status is Status.MISMATCH or is_working(status)
-        if key[0] != case and runs and lies_in(part, parts[key]):
+        if key[0] != case and runs and is_part_of(part, parts[key]):
             found[key[0]] = found.get(key[0], False) or status is Status.MISMATCH
     return found
 
 
-def failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
-    """Those of the cases that fail by how export is called: another call works there, with the same exporter and opset,
-    so that it is not the model that fails.
-    """
+def find_failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
+    """Return the cases that fail by how export is called: an export option works with the same exporter and opset."""
     rows = views.fetch(
         f"""SELECT DISTINCT "case" FROM cells JOIN variants v USING ("case", variant)
             WHERE v.kind = $1 AND "case" IN {sql.listed(sorted(failing))} AND works(status)
@@ -288,17 +286,17 @@ def failing_by_call(views: Views, failing: set[str], target: Point) -> set[str]:
     return {case for (case,) in rows}
 
 
-def _kept(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
+def _read_patterns(known: Inventory, source: Point, read: Callable[[Graph], Pattern]) -> dict[Key, Pattern]:
     """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw; read once."""
     key = f"{read.__name__} {source.torch} {source.exporter}"
     if key not in known.dataset.cache:
-        found = known_graphs(known, source.torch, source.exporter)
+        found = read_graphs(known, source.torch, source.exporter)
         known.dataset.cache[key] = {name: read(graph) for name, graph in found.items()}
     kept: dict[Key, Pattern] = known.dataset.cache[key]
     return kept
 
 
-def known_graphs(known: Inventory, torch: str, exporter: str) -> dict[Key, Graph]:
+def read_graphs(known: Inventory, torch: str, exporter: str) -> dict[Key, Graph]:
     """By case and variant: the graph of its file, of each variant that at the highest opset."""
     files = known.views.fetch(
         """SELECT "case", variant, arg_max(bundle, (coalesce(opset, 0), bundle)) FROM cells
@@ -310,34 +308,34 @@ def known_graphs(known: Inventory, torch: str, exporter: str) -> dict[Key, Graph
     return {
         (case, variant): drawn[bundle]
         for case, variant, bundle in files
-        if bundle in drawn and _counts(known.catalogue.get((case, variant)))
+        if bundle in drawn and _has_model_graph(known.catalogue.get((case, variant)))
     }
 
 
-def _counts(entry: CatalogueEntry | None) -> bool:
-    return entry is not None and entry.corpus != CANARY and entry.kind not in _ELSEWHERE
+def _has_model_graph(entry: CatalogueEntry | None) -> bool:
+    return entry is not None and entry.corpus != CANARY and entry.kind not in _OTHER_POINT
 
 
-def _word(
+def _choose_verdict(
     equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...], compared: int, inside: int
-) -> TouchWord:
-    """Rows of the same graph speak first; silence of few is no answer."""
+) -> TouchVerdict:
+    """Return the verdict: rows of the same graph come first; few cases without a failure are no answer."""
     failing = [status for status in equal if not is_working(status)]
     if not compared:
-        return TouchWord.NOT_KNOWN
+        return TouchVerdict.NOT_KNOWN
     if equal and len(failing) == len(equal):
-        return TouchWord.FAILS
+        return TouchVerdict.FAILS
     if touches or (failing and len(failing) >= _TOUCHES * len(equal)):
-        return TouchWord.TOUCHED
+        return TouchVerdict.TOUCHED
     if failing or (may and not equal):
-        return TouchWord.MAY_BE_TOUCHED
+        return TouchVerdict.MAY_BE_TOUCHED
     if equal:
-        return TouchWord.WORKS
-    return TouchWord.NOT_TOUCHED if inside >= ENOUGH else TouchWord.NOT_ENOUGH
+        return TouchVerdict.WORKS
+    return TouchVerdict.NOT_TOUCHED if inside >= ENOUGH else TouchVerdict.NOT_ENOUGH
 
 
-def _ranked(found: Iterable[Touch]) -> tuple[Touch, ...]:
-    """One for each case, its failing form before its fixes; what tells most first."""
+def _rank_touches(found: Iterable[Touch]) -> tuple[Touch, ...]:
+    """Return one for each case, its original before its workarounds; the strongest evidence first."""
     ranked = sorted(found, key=lambda touch: (touch.variant != PLAIN, -touch.share, touch.case))
     first = {touch.case: touch for touch in reversed(ranked)}
     return tuple(sorted(first.values(), key=lambda touch: (-touch.share, -touch.beside, touch.case)))

@@ -1,6 +1,6 @@
-"""What became of a source upstream, beside what is measured: closed and still failing, open and passing.
+"""States of sources upstream compared with what is measured: closed and still failing, open and passing.
 
-A thread is held against the failing form of its case on the newest release that it was measured on, on cpu, with each
+A thread is compared with the original of its case on the newest release that it was measured on, on cpu, with each
 exporter that its claims are about: closed is judged at the release's own default opset; open, where the claim names
 opsets, at all of these. A thread whose claims rows have not decided (a device that is not there) is not judged.
 """
@@ -22,9 +22,9 @@ from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
-#: closed or merged, and the failing form still fails
+#: closed or merged, and the original still fails
 CLOSED_FAILING = "closed-failing"
-#: open, and the failing form passes
+#: open, and the original passes
 OPEN_PASSING = "open-passing"
 
 _ADJUDICATED = ("reproduced", "partly", "not-reproduced")
@@ -36,9 +36,9 @@ _WEB = re.compile(r"https?://[^\s\"'<>]+")
 
 @dataclass(frozen=True)
 class ExporterStanding:
-    """How the failing form stands with one exporter: on ``torch``, the newest release, and like this ``since``.
+    """The outcome of the original with one exporter: on ``torch``, the newest release, and the same ``since``.
 
-    ``since`` is empty where it has been so on every measured release. ``status`` is the one at the opset judged.
+    ``since`` is empty where it is the same on every measured release. ``status`` is the one at the opset judged.
     """
 
     exporter: str
@@ -56,7 +56,7 @@ class ExporterStanding:
 
 @dataclass(frozen=True)
 class SourceState:
-    """A source of a case and its state; empty words where that is not known. ``word`` is empty where nothing is odd."""
+    """A source of a case and its state; empty texts where that is not known. ``word`` is the contradiction, if any."""
 
     source: str
     kind: str = ""
@@ -76,16 +76,16 @@ class SourceState:
 
     @property
     def but(self) -> str:
-        """What is odd about it: ``passing on torch 2.15.0: dynamo since 2.9.1``."""
+        """The contradiction: ``passing on torch 2.15.0: dynamo since 2.9.1``."""
         verb = "still failing" if self.word == CLOSED_FAILING else "passing"
         by_release: dict[str, list[str]] = {}
         for place in self.places:
             by_release.setdefault(place.torch, []).append(place.text)
-        return f"{verb} on " + "; ".join(f"torch {torch}: {', '.join(told)}" for torch, told in by_release.items())
+        return f"{verb} on " + "; ".join(f"torch {torch}: {', '.join(texts)}" for torch, texts in by_release.items())
 
 
 def source_address(text: str) -> str | None:
-    """Where a source can be read: ``owner/repo#number`` on GitHub, an address as it is; ``None`` for a document."""
+    """Return where a source can be read: ``owner/repo#number`` on GitHub, an address as it is; else ``None``."""
     issue = _ISSUE.fullmatch(text.strip())
     if issue:
         return f"https://github.com/{issue[1]}/{issue[2]}/issues/{issue[3]}"
@@ -93,18 +93,18 @@ def source_address(text: str) -> str | None:
 
 
 def upstream(dataset: Dataset, cases: Collection[str] = ()) -> dict[str, tuple[SourceState, ...]]:
-    """By case: its sources in its own order, each with its state as far as it is known. Without ``cases``, of all."""
+    """Return by case its sources in its own order, each with its state if known. Without ``cases``, of all."""
     known = {row["source"]: row for row in dataset.records("sources")}
     rows = Views.of(dataset).fetch("""SELECT "case", sources FROM variants WHERE variant = 'plain'""")
     wanted = {case: sources or () for case, sources in rows if not cases or case in cases}
-    standing = _Standing(dataset, [case for case, sources in wanted.items() if known.keys() & set(sources)])
+    standing = _OriginalStandings(dataset, [case for case, sources in wanted.items() if known.keys() & set(sources)])
     return {
-        case: tuple(_source(case, source, known.get(source), standing) for source in sources)
+        case: tuple(_judge_source(case, source, known.get(source), standing) for source in sources)
         for case, sources in wanted.items()
     }
 
 
-def _source(case: str, source: str, row: Mapping[str, Any] | None, standing: _Standing) -> SourceState:
+def _judge_source(case: str, source: str, row: Mapping[str, Any] | None, standing: _OriginalStandings) -> SourceState:
     if row is None:
         return SourceState(source)
     words = {name: row[name] or "" for name in ("kind", "state", "as_of", "seen")}
@@ -114,8 +114,8 @@ def _source(case: str, source: str, row: Mapping[str, Any] | None, standing: _St
     return SourceState(source, **words, word=word, places=places)
 
 
-class _Standing:
-    """How the originals of some cases stand on every release, on cpu."""
+class _OriginalStandings:
+    """The outcomes of the originals of some cases on every release, on cpu."""
 
     def __init__(self, dataset: Dataset, cases: Sequence[str]) -> None:
         views = Views.of(dataset)
@@ -127,41 +127,41 @@ class _Standing:
             self._ends[case, exporter][torch] = dict(zip(opsets, map(Status, statuses), strict=True))
         own = views.fetch("SELECT torch, exporter, opset FROM call WHERE is_own AND profile = $1", [dataset.profile])
         self._own: dict[tuple[str, str], int] = {(torch, exporter): opset for torch, exporter, opset in own}
-        # what is newer than the runtime of a release works for nobody
+        # opsets that are newer than the runtime of a release are left out
         taken = "SELECT DISTINCT torch, exporter, opset FROM places WHERE status = 'pass' AND profile = $1"
         self._taken = set(views.fetch(taken, [dataset.profile]))
 
     def failing(self, case: str, source: str) -> tuple[ExporterStanding, ...]:
-        """Where it fails on the newest release, at the release's own default opset."""
-        exporters = dict.fromkeys(name for claim in self._of(case, source) for name in _exporters(claim))
-        return tuple(filter(None, (self._place(case, exporter, "", is_good=False) for exporter in exporters)))
+        """Return where it fails on the newest release, at the release's own default opset."""
+        exporters = dict.fromkeys(name for claim in self._find_claims(case, source) for name in _list_exporters(claim))
+        return tuple(filter(None, (self._judge_exporter(case, exporter, "", is_good=False) for exporter in exporters)))
 
     def passing(self, case: str, source: str) -> tuple[ExporterStanding, ...]:
-        """Where it passes on the newest release, if it does so for every claim that it fails."""
-        expected = [(json.loads(claim["expects"] or "{}"), claim) for claim in self._of(case, source)]
+        """Return where it passes on the newest release, if it passes for every claim of a failure."""
+        expected = [(json.loads(claim["expects"] or "{}"), claim) for claim in self._find_claims(case, source)]
         claims = [claim for expects, claim in expected if _BAD.intersection(expects.get("status", ()))]
-        asked = dict.fromkeys((name, claim["opset"] or "") for claim in claims for name in _exporters(claim))
-        places = [self._place(case, *call, is_good=True) for call in asked if (case, call[0]) in self._ends]
+        asked = dict.fromkeys((name, claim["opset"] or "") for claim in claims for name in _list_exporters(claim))
+        places = [self._judge_exporter(case, *call, is_good=True) for call in asked if (case, call[0]) in self._ends]
         found = {place.exporter: place for place in places if place}
         return tuple(found.values()) if places and None not in places else ()
 
-    def _of(self, case: str, source: str) -> list[dict[str, Any]]:
+    def _find_claims(self, case: str, source: str) -> list[dict[str, Any]]:
         """The decided claims of a source; those of its case where it has none of its own."""
         mine = [claim for claim in self._claims[case] if claim["source"] == source]
         return [claim for claim in mine or self._claims[case] if claim["outcome"] in _ADJUDICATED]
 
-    def _place(self, case: str, exporter: str, opset: str, *, is_good: bool) -> ExporterStanding | None:
-        """Where it is (not) good on the newest release that says anything, and since when; at the opsets that a claim
+    def _judge_exporter(self, case: str, exporter: str, opset: str, *, is_good: bool) -> ExporterStanding | None:
+        """Return where it is (not) good on the newest measured release, and since when; at the opsets that a claim
         names, else the release's own.
         """
-        judged = list(self._judged(case, exporter, opset))
+        judged = list(self._judge_releases(case, exporter, opset))
         if not judged or judged[-1][1] is not is_good:
             return None
         alike = list(takewhile(lambda item: item[1] is is_good, reversed(judged)))
         since = "" if len(alike) == len(judged) else alike[-1][0]
         return ExporterStanding(exporter, judged[-1][0], judged[-1][2], since)
 
-    def _judged(self, case: str, exporter: str, opset: str) -> Iterator[tuple[str, bool | None, Status]]:
+    def _judge_releases(self, case: str, exporter: str, opset: str) -> Iterator[tuple[str, bool | None, Status]]:
         """Release by release, oldest first: whether the opsets chosen work (``None``: some do), the worst status."""
         is_own = not opset or exporter == Exporter.DEFAULT.value
         for torch, ends in self._ends[case, exporter].items():
@@ -180,7 +180,7 @@ class _Standing:
                 yield torch, good.pop() if len(good) == 1 else None, max(found, key=list(Status).index)
 
 
-#: what torch itself refuses, and an opset that the exporter refuses by its own word, say nothing about an export
+#: without rows that torch itself or the exporter refuses: they are not about the export
 _ENDS = f"""SELECT "case", exporter, torch, list(opset), list(status) FROM (
         SELECT *, bool_or(stage = 'eager') OVER (PARTITION BY "case", exporter, torch) AS is_refused FROM cells
         WHERE variant = 'plain' AND provider = 'cpu' AND exporter IS NOT NULL AND profile = $1
@@ -189,5 +189,5 @@ _ENDS = f"""SELECT "case", exporter, torch, list(opset), list(status) FROM (
     GROUP BY "case", exporter, torch, n ORDER BY n"""
 
 
-def _exporters(claim: Mapping[str, Any]) -> Iterable[str]:
+def _list_exporters(claim: Mapping[str, Any]) -> Iterable[str]:
     return (claim["exporter"],) if claim["exporter"] else _ANY

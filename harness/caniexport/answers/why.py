@@ -1,4 +1,4 @@
-"""A pasted error, answered: the case that it is, how that ends at the user's point, and what works there."""
+"""A pasted error: its case, the outcome at the user's point, and what works there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from itertools import takewhile
 from caniexport import versions
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
 from caniexport.answers.fix_code import code_to_copy
-from caniexport.answers.helping import Helping, helping
-from caniexport.answers.op import op as answer_operator
+from caniexport.answers.helping import HelpingWorkaround, find_helping
+from caniexport.answers.op import answer_op as answer_operator
 from caniexport.answers.point import Point, Points, call_text
 from caniexport.answers.samples import Samples, opset_range
 from caniexport.corpus.verdicts import is_working
@@ -25,22 +25,22 @@ from caniexport.names import plural
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset, sql
 
-#: what torch.export says where a size or a branch depends on data
+#: the error of torch.export for a size or branch that depends on data
 _GUARD = re.compile(r"GuardOnDataDependentSymNode|data-dependent expression")
-#: the opset that an error names as the one that was asked for, not one that it tells to try
+#: the opset of the call in an error text, not one that it advises to try
 _OPSET = re.compile(r"(?<!try )(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
 #: the release of torch that a text names
 _RELEASE = re.compile(r"\btorch(?: version)?(?:==|[ =:])v?(\d+\.\d+(?:\.\d+)?)\b", re.IGNORECASE)
 _CALLED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
-_MEASURE = "caniexport check FILE.py:FACTORY takes the model itself through releases and exporters."
+_MEASURE = "caniexport check FILE.py:FACTORY measures the model itself with releases and exporters."
 #: lines on the first screen: of cases, workarounds and code
 _CASES, _WORKAROUNDS, _CODE_LINES = 4, 3, 14
 
 
 @dataclass(frozen=True)
 class LeadAt:
-    """A case that may be the error, and how it ends at the point; ``is_alike``: with the error. ``bundle`` is its file
-    there.
+    """A case that may be the error, and its status at the point; ``is_alike``: it fails with the error. ``bundle`` is
+    its file there.
     """
 
     lead: Lead
@@ -55,8 +55,8 @@ class LeadAt:
 
 
 @dataclass(frozen=True)
-class CaseEnd:
-    """How a case ends in one place, and what to do there; ``text`` stands in place of the status."""
+class CaseOutcome:
+    """The outcome of a case at one point, and what to do there; ``text`` replaces the status."""
 
     where: str
     status: Status
@@ -69,32 +69,32 @@ class CaseEnd:
         return Code(self.where), Mark(self.status, self.text), self.helps
 
 
-def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
-    """What an error is and what to do, at a point: ``torch``, ``exporter``, ``opset`` as far as ``asked`` names them.
+def answer_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
+    """Answer what an error is and what to do at a point: ``torch``, ``exporter``, ``opset`` where ``asked`` has them.
 
     What is not named is taken from the text, then from the newest cell that has the error. Raises
     :class:`UnknownName` for a release or exporter nobody knows.
     """
     index, points = ErrorIndex.of(dataset), Points(dataset)
     match = match_error(index, text)
-    point, notes = points.find(_asked(points, match, text, asked))
+    point, notes = points.find(_choose_point(points, match, text, asked))
     cause = None if match.is_known else find_cause(points.views, text, match.evidence)
-    found = leads_at(dataset, points, match, point)
+    found = find_leads_at(dataset, points, match, point)
     if cause:
         alike = [item for item in found if item.is_alike]
-        also = _cases(index, alike, point, len(alike))
+        also = _case_table(index, alike, point, len(alike))
         return Answer(cause[0], AnswerOutcome.FAILS, (also,), tuple(filter(None, cause[1:])))
     operator = match.evidence.operator
     if not found:
-        said = f"Not known{f': no measured case is about {operator}' if operator else ''}."
-        return Answer(said, AnswerOutcome.NOT_MEASURED, (), (*_samples(dataset, operator), _MEASURE))
+        verdict = f"Not known{f': no measured case is about {operator}' if operator else ''}."
+        return Answer(verdict, AnswerOutcome.NOT_MEASURED, (), (*_note_samples(dataset, operator), _MEASURE))
     first = found[0]
-    fixes = helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
-    ends = tuple(_ends(points, match, first, point, fixes))
-    # words that several cases fail with do not say whose workaround it takes
+    fixes = find_helping(points.views, point, [first.lead.case])[first.lead.case] if first.fails else ()
+    ends = tuple(_list_outcomes(points, match, first, point, fixes))
+    # an error of several cases does not select a workaround
     many = sum(item.is_alike for item in found)
     is_answered = first.lead.shares in SURE or many == 1
-    verdict, outcome = _verdict(match, first, point, fixes, ends)
+    verdict, outcome = _choose_verdict(match, first, point, fixes, ends)
     by_default = asked.get("exporter", Exporter.DEFAULT.value) == Exporter.DEFAULT.value
     is_guard = _GUARD.search(text) and by_default and point.own[0] == Exporter.DYNAMO.value
     if is_guard and first.lead.shares not in SURE:
@@ -107,43 +107,43 @@ def why_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answer:
         Table(
             "workarounds that work there",
             ("workaround", "what it does"),
-            tuple((_workaround(first.lead.case, fix, point), fix.note) for fix in fixes),
+            tuple((_workaround_link(first.lead.case, fix, point), fix.note) for fix in fixes),
             shown=_WORKAROUNDS,
         ),
         *(
             Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code).strip()),),), shown=_CODE_LINES)
             for fix in shown
         ),
-        _cases(index, found, point, match.cases),
+        _case_table(index, found, point, match.cases),
     )
     if not first.fails and operator:
-        notes += _samples(dataset, operator)
+        notes += _note_samples(dataset, operator)
     more = f"caniexport case {first.lead.case} shows every cell."
     return Answer(verdict[:LONGEST], outcome, tables, tuple(notes), more=more)
 
 
-def _asked(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str]) -> dict[str, str]:
-    """Where an error is answered: what the user names, else what the text tells of the call, else where it was seen."""
+def _choose_point(points: Points, match: ErrorMatch, text: str, asked: Mapping[str, str]) -> dict[str, str]:
+    """Return the point of the answer: what the user names, else what the text names, else where it was seen."""
     seen = next((lead.seen for lead in match.leads if lead.seen and lead.seen.exporter in _CALLED), None)
     named, opset = set(_RELEASE.findall(text)), _OPSET.search(text)
     found = {"torch": seen.torch, "exporter": seen.exporter} if seen else {}
     if not seen and match.is_known:
-        # what another runtime gave is looked at in the file that the newest release traces
+        # an error of another runtime is compared with the traced file of the newest release
         found["exporter"] = Exporter.TRACE.value
-    told = dict(asked)
+    named_axes = dict(asked)
     if len(named) == 1:
         with contextlib.suppress(UnknownName):
-            told.setdefault("torch", versions.resolve_patch(versions.public("".join(named)), points.releases))
+            named_axes.setdefault("torch", versions.resolve_patch(versions.public("".join(named)), points.releases))
     # the opset of a cell is that of its release
-    if seen and seen.opset and not told.get("torch"):
+    if seen and seen.opset and not named_axes.get("torch"):
         found["opset"] = str(seen.opset)
     if opset:
         found["opset"] = opset[1]
-    return {**found, **told}
+    return {**found, **named_axes}
 
 
-def leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
-    """The leads at a point: first those that end with the error there."""
+def find_leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
+    """Return the leads at a point, first those that fail with the error there."""
     cases = ", ".join(sql.literal(lead.case) for lead in match.leads) or "NULL"
     rows = points.views.fetch(
         f"""SELECT "case", status, stage, message_id, array_to_string(string_split(signature, '|')[3:], '|'), bundle,
@@ -166,18 +166,18 @@ def leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) 
     return sorted(found, key=lambda item: not item.is_alike)
 
 
-def _ends(
-    points: Points, match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping]
-) -> Iterator[CaseEnd]:
-    """How the first case ends at the point, from which release on and by which other call it works there, and on which
-    releases of a runtime its file does not.
+def _list_outcomes(
+    points: Points, match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[HelpingWorkaround]
+) -> Iterator[CaseOutcome]:
+    """Yield the outcome of the first case at the point, the releases and calls with which it works, and the
+    releases of a runtime on which its file fails.
     """
-    told = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
+    text = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
     nothing = "no workaround works" if first.fails else ""
     helps = plural(len(fixes), "workaround") if fixes else nothing
-    yield CaseEnd(point.text, first.status or Status.NOT_RUN, told, helps)
+    yield CaseOutcome(point.text, first.status or Status.NOT_RUN, text, helps)
     if not first.fails:
-        yield from _on_runtimes(points, match, first)
+        yield from _list_runtimes(points, match, first)
         return
     cells = points.views.fetch(
         """SELECT torch, exporter, opset, works(status) FROM cells JOIN version USING (torch)
@@ -187,17 +187,17 @@ def _ends(
     along = [(torch, does) for torch, exporter, opset, does in cells if (exporter, opset) == point.calls[0]]
     later = [torch for torch, _ in takewhile(lambda end: end[1] and end[0] != point.torch, along)]
     if later:
-        yield CaseEnd(f"torch {later[-1]} and later", Status.PASS, "works", f"upgrade to torch {later[-1]}")
+        yield CaseOutcome(f"torch {later[-1]} and later", Status.PASS, "works", f"upgrade to torch {later[-1]}")
     for exporter in _CALLED:
         here = {opset: does for torch, name, opset, does in cells if (torch, name) == (point.torch, exporter) and opset}
         if passing := sorted(opset for opset, does in here.items() if does):
             call = f"{call_text(point.torch, exporter)}, opset {opset_range(passing, here)}"
-            yield CaseEnd(call, Status.PASS, "works", f"call it with {call}")
+            yield CaseOutcome(call, Status.PASS, "works", f"call it with {call}")
 
 
-def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[CaseEnd]:
-    """The releases of a runtime that give the error for a file that works at the point, and the first newer one that
-    takes the file.
+def _list_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[CaseOutcome]:
+    """Yield the releases of a runtime that give the error for a file that works at the point, and the first newer one
+    that takes the file.
     """
     own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
     ran = points.views.fetch(
@@ -210,17 +210,17 @@ def _on_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator[C
     failing = versions.ordered(version for version, _, is_alike in ran if is_alike)
     if failing:
         span = " to ".join(dict.fromkeys((failing[0], failing[-1])))
-        yield CaseEnd(f"{own} {span}", Status.FAIL, "fails as you saw", "")
+        yield CaseOutcome(f"{own} {span}", Status.FAIL, "fails as you saw", "")
         last = versions.parse(failing[-1])
         working = versions.ordered(version for version, does, _ in ran if does and versions.parse(version) > last)
         for newer in working[:1]:
-            yield CaseEnd(f"{own} {newer} and later", Status.PASS, "works", f"upgrade {own} to {newer}")
+            yield CaseOutcome(f"{own} {newer} and later", Status.PASS, "works", f"upgrade {own} to {newer}")
 
 
-def _verdict(
-    match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[Helping], ends: Sequence[CaseEnd]
+def _choose_verdict(
+    match: ErrorMatch, first: LeadAt, point: Point, fixes: Sequence[HelpingWorkaround], ends: Sequence[CaseOutcome]
 ) -> tuple[str, AnswerOutcome]:
-    """What to do, in one line."""
+    """Return what to do, in one line."""
     about = f" of {match.evidence.operator.removeprefix('aten::')}" if match.evidence.operator else ""
     is_known = first.lead.shares in SURE
     if not is_known and not first.is_alike:
@@ -243,14 +243,14 @@ def _verdict(
     return f"{what}, and it works at torch {point.torch}: look for another cause.", AnswerOutcome.NOT_MEASURED
 
 
-def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
-    """The cases that fail alike, with what each shares with the text and how it ends at the point."""
+def _case_table(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int) -> Table:
+    """Return the cases with the same failure, with what each shares with the text and its status at the point."""
     rows = tuple(
         (
             index.cases[item.lead.case].title,
             item.lead.shares.value,
             Mark(item.status or Status.NOT_RUN, "as you saw" if item.is_alike else ""),
-            Link(item.lead.case, "case", {"case": item.lead.case, **_place(point)}),
+            Link(item.lead.case, "case", {"case": item.lead.case, **_point_parameters(point)}),
         )
         for item in found
     )
@@ -258,22 +258,22 @@ def _cases(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every: int)
     return Table(f"{counted} that may be meant", ("case", "shares", "there", "name"), rows, shown=_CASES)
 
 
-def _workaround(case: str, fix: Helping, point: Point) -> Link:
-    """A workaround that leads to the cell in which it works; ``±`` marks one that computes other values."""
-    asked = {"case": case, "variant": fix.variant, **_place(point)}
+def _workaround_link(case: str, fix: HelpingWorkaround, point: Point) -> Link:
+    """Return the link from a workaround to the cell in which it works; ``±`` marks one that computes other values."""
+    asked = {"case": case, "variant": fix.variant, **_point_parameters(point)}
     return Link(f"± {fix.variant}" if fix.changes_values else fix.variant, "case", asked)
 
 
-def _place(point: Point) -> dict[str, str]:
+def _point_parameters(point: Point) -> dict[str, str]:
     if point.is_default:
         return {"torch": point.torch}
     return {"torch": point.torch, "exporter": point.exporter, "opset": str(point.opset or "")}
 
 
-def _samples(dataset: Dataset, operator: str) -> list[str]:
-    """What the operator samples of an operator come to."""
+def _note_samples(dataset: Dataset, operator: str) -> list[str]:
+    """Note the verdict on the samples of an operator."""
     names = Samples.of(dataset).called(operator) if operator else ()
     if not names:
         return []
-    said = answer_operator(dataset, names[0]).verdict
-    return [f"Operator samples: {said} caniexport op {names[0]} tells more."]
+    verdict = answer_operator(dataset, names[0]).verdict
+    return [f"Operator samples: {verdict} caniexport op {names[0]} shows more."]

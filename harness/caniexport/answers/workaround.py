@@ -31,8 +31,8 @@ _SHOWN = (Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.DEFAULT.value)
 
 @dataclass(frozen=True)
 class Standing:
-    """A workaround with one exporter at a release: its verdict, since which release, and how original and workaround
-    end there.
+    """A workaround with one exporter at a release: its verdict, since which release, and the status of original and
+    workaround there.
 
     ``before`` is the verdict on the release before ``since``, ``works_since`` the release from which on the original
     exports; both ``None`` where there is none. ``refuses``: the workaround works, and onnx's checker refuses its file.
@@ -55,15 +55,15 @@ class Standing:
     refuses: bool = False
 
 
-def standings(
+def read_standings(
     dataset: Dataset, torch: str, scope: Scope, opset: int | None = None, exporters: Sequence[str] = ()
 ) -> list[Standing]:
-    """Every workaround in scope at a measured release, the first to try first.
+    """Read the verdict of every workaround in scope at a measured release, the first to try first.
 
     Each release is judged at its own opset, or at ``opset`` where it takes that.
     """
     views = Views.of(dataset)
-    pairs = views.keep(_pairs(dataset.profile, scope, opset, exporters))
+    pairs = views.keep(_pair_sql(dataset.profile, scope, opset, exporters))
     rows = views.fetch(
         f"""WITH here AS (SELECT * FROM {pairs} WHERE torch = {sql.literal(torch)}),
         until AS (SELECT pair.* FROM {pairs} pair JOIN here USING ("case", variant, exporter) WHERE pair.n <= here.n),
@@ -88,15 +88,15 @@ def standings(
         JOIN original o ON o."case" = here."case"
         ORDER BY o.theme, o."case", w.caution, {EASE}, exporter"""
     )
-    return [_standing(row) for row in rows]
+    return [_make_standing(row) for row in rows]
 
 
-def _standing(row: Sequence[Any]) -> Standing:
+def _make_standing(row: Sequence[Any]) -> Standing:
     kinds = {8: Workaround, 10: Workaround, 11: Status, 12: Status}
     return Standing(*(kinds[at](value) if value and at in kinds else value for at, value in enumerate(row)))
 
 
-def _pairs(profile: str, scope: Scope, opset: int | None, exporters: Sequence[str]) -> str:
+def _pair_sql(profile: str, scope: Scope, opset: int | None, exporters: Sequence[str]) -> str:
     """Original and workaround in each cell at which a release is judged, as SQL, with the verdict."""
     at = "(c.exporter = 'default' OR is_own)" if opset is None else f"call.opset = {opset}"
     names = f"AND c.exporter IN ({', '.join(map(sql.literal, exporters))})" if exporters else ""
@@ -116,41 +116,45 @@ def _pairs(profile: str, scope: Scope, opset: int | None, exporters: Sequence[st
         WHERE p.variant = 'plain' AND o.corpus <> 'canary' AND {scope.of_variants("o")}"""
 
 
-def workaround(
+def answer_workaround(
     dataset: Dataset, scope: Scope, torch: str = "", opset: int | None = None, exporters: Sequence[str] = ()
 ) -> Answer:
-    """What to do with the workarounds in scope at a release, the newest measured where none is named.
+    """Answer what to do with the workarounds in scope at a release, the newest measured where none is named.
 
     Raises :class:`UnknownName`.
     """
     require_cases(scope)
     points = Points(dataset)
     point, notes = points.find({"torch": torch} if torch else {})
-    found = standings(dataset, point.torch, scope, opset, exporters)
+    found = read_standings(dataset, point.torch, scope, opset, exporters)
     if not torch:
         notes.append(f"torch {point.torch}, the newest measured: --torch names yours")
-    installed = environments(points.views, scope)
+    installed = read_environments(points.views, scope)
     if not found and not installed:
         asked = f", opset {opset}" if opset else ""
-        said = f"Not measured: no workaround of what was asked for at torch {point.torch}{asked}."
-        return Answer(said, AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
+        verdict = f"Not measured: no workaround of what was asked for at torch {point.torch}{asked}."
+        return Answer(verdict, AnswerOutcome.NOT_MEASURED, notes=tuple(notes))
     found = found or installed
     sound = [item for item in found if not item.caution] or found
     wrong = [item for item in found if item.caution and sound is not found]
-    verdict, outcome = _verdict(sound, point.torch, _without_row(points.views, scope, {item.case for item in found}))
+    verdict, outcome = _choose_verdict(
+        sound, point.torch, _count_unmeasured(points.views, scope, {item.case for item in found})
+    )
     if any(item.changes_values for item in sound):
         notes.append(CHANGES_VALUES)
     tables = (
-        _advice("", sound, point.torch, shown=14),
-        _advice("known to be wrong or partial", wrong, point.torch, shown=0),
-        _advice("workarounds of what is installed together", installed if found is not installed else [], "", shown=0),
-        _evidence([*found, *(installed if found is not installed else [])], point.torch),
+        _advice_table("", sound, point.torch, shown=14),
+        _advice_table("known to be wrong or partial", wrong, point.torch, shown=0),
+        _advice_table(
+            "workarounds of what is installed together", installed if found is not installed else [], "", shown=0
+        ),
+        _evidence_table([*found, *(installed if found is not installed else [])], point.torch),
     )
     return Answer(verdict, outcome, tables, tuple(notes), more="--all: what each does, since when, and the evidence.")
 
 
-def _without_row(views: Views, scope: Scope, found: Collection[str]) -> int:
-    """How many cases in scope have workarounds, and no row of their original there."""
+def _count_unmeasured(views: Views, scope: Scope, found: Collection[str]) -> int:
+    """Count the cases in scope that have workarounds, and no row of their original there."""
     rows = views.fetch(
         f"""SELECT DISTINCT o."case" FROM original o JOIN variants w ON w."case" = o."case" AND w.variant <> 'plain'
             AND w.kind <> 'version-upgrade' WHERE {scope.condition} AND {scope.of_variants("w")}"""
@@ -158,8 +162,8 @@ def _without_row(views: Views, scope: Scope, found: Collection[str]) -> int:
     return len({case for (case,) in rows} - set(found))
 
 
-def environments(views: Views, scope: Scope) -> list[Standing]:
-    """Workarounds of cases about what is installed together: they are about no release."""
+def read_environments(views: Views, scope: Scope) -> list[Standing]:
+    """Read the verdicts of workarounds of environment cases, which are about no release."""
     rows = views.fetch(
         f"""SELECT o."case", w.variant, o.title, w.note, w.caution, w.changes_values, '', NULL,
             verdict(p.status, e.status), NULL, NULL, p.status, e.status, NULL
@@ -168,17 +172,17 @@ def environments(views: Views, scope: Scope) -> list[Standing]:
         LEFT JOIN cells e ON e."case" = o."case" AND e.variant = w.variant AND e.torch IS NULL
         WHERE o.variant = 'plain' AND {scope.condition} ORDER BY o."case", w.variant"""
     )
-    return [_standing(row) for row in rows]
+    return [_make_standing(row) for row in rows]
 
 
-def _verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[str, AnswerOutcome]:
-    """What to do, in one line; ``without_row`` cases have no row there."""
+def _choose_verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[str, AnswerOutcome]:
+    """Return what to do, in one line; ``without_row`` cases have no row there."""
     by_case: dict[str, list[Standing]] = {}
     for item in found:
         by_case.setdefault(item.case, []).append(item)
     if len(by_case) == 1 and not without_row:
-        return _of_case(found, torch)
-    needs = {case: _needed_with(items) for case, items in by_case.items()}
+        return _judge_case(found, torch)
+    needs = {case: _needing_exporters(items) for case, items in by_case.items()}
     needed = [case for case, calls in needs.items() if calls]
     broken = [case for case, items in by_case.items() if not needs[case] and _is_broken(items)]
     known = {item.case for item in found if item.verdict is not Workaround.UNKNOWN}
@@ -196,9 +200,9 @@ def _verdict(found: Sequence[Standing], torch: str, without_row: int) -> tuple[s
     return f"Not needed: {cases} export at torch {torch} without a workaround.", AnswerOutcome.WORKS
 
 
-def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
-    needed = _needed_with(items)
-    called = {name: _column(torch, name) for name in dict.fromkeys(item.exporter for item in items)}
+def _judge_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]:
+    needed = _needing_exporters(items)
+    called = {name: _call_heading(torch, name) for name in dict.fromkeys(item.exporter for item in items)}
     if needed:
         helping = next(item for item in items if item.verdict is Workaround.NEEDED)
         sign = "± " if helping.changes_values else ""
@@ -207,9 +211,9 @@ def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]
     broken = list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.BROKEN))
     if broken:
         several = len({item.variant for item in items}) > 1
-        said = "none of the measured workarounds helps" if several else f"{items[0].variant} does not help"
+        text = "none of the measured workarounds helps" if several else f"{items[0].variant} does not help"
         by = "" if len(broken) == len(called) else f" with {' and '.join(called[name] for name in broken)}"
-        return f"Fails{by} at torch {torch}: {said}.", AnswerOutcome.FAILS
+        return f"Fails{by} at torch {torch}: {text}.", AnswerOutcome.FAILS
     if all(item.verdict is Workaround.UNKNOWN for item in items):
         return f"Not measured at torch {torch}.", AnswerOutcome.NOT_MEASURED
     since = {item.exporter: item.works_since for item in items if item.works_since}
@@ -223,8 +227,8 @@ def _of_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutcome]
 _NAMED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 
 
-def _needed_with(items: Iterable[Standing]) -> list[str]:
-    """The exporters with which some workaround is needed."""
+def _needing_exporters(items: Iterable[Standing]) -> list[str]:
+    """Return the exporters with which some workaround is needed."""
     return list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.NEEDED))
 
 
@@ -232,41 +236,41 @@ def _is_broken(items: Iterable[Standing]) -> bool:
     return any(item.verdict is Workaround.BROKEN for item in items)
 
 
-def _column(torch: str, exporter: str) -> str:
-    """How a call is headed: a case about what is installed together has none."""
+def _call_heading(torch: str, exporter: str) -> str:
+    """Return the heading of a call; an environment case has no call."""
     return call_text(torch, exporter) if exporter not in ("", Exporter.DEFAULT.value) else exporter or "as installed"
 
 
-def _advice(title: str, found: Sequence[Standing], torch: str, shown: int) -> Table:
-    """A line for each workaround, those that are needed first, with what to do by each call."""
+def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int) -> Table:
+    """Return a line for each workaround, needed ones first, with what to do by each call."""
     exporters = [name for name in (*_SHOWN, Exporter.SCRIPT.value, "") if any(item.exporter == name for item in found)]
     lines: dict[tuple[str, str], dict[str, Standing]] = {}
     for item in found:
         lines.setdefault((item.case, item.variant), {})[item.exporter] = item
-    needed = {case for (case, _), line in lines.items() if _needed_with(line.values())}
+    needed = {case for (case, _), line in lines.items() if _needing_exporters(line.values())}
     rows = []
     for (case, variant), line in sorted(lines.items(), key=lambda pair: pair[0][0] not in needed):
         first = next(iter(line.values()))
         sign = "± " if first.changes_values else ""
         asked = {"case": case, "variant": variant, "torch": torch}
-        cells = (_mark(line.get(name)) for name in exporters)
+        cells = (_verdict_mark(line.get(name)) for name in exporters)
         rows.append((f"{sign}{variant}", *cells, first.note, Link(case, "case", asked)))
-    columns = ("workaround", *(_column(torch, name) for name in exporters), "what it does", "case")
-    scripted = _column(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
+    columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
+    scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))
 
 
-def _mark(item: Standing | None) -> Cell:
+def _verdict_mark(item: Standing | None) -> Cell:
     verdict = item.verdict if item else Workaround.UNKNOWN
     return Mark(verdict, ADVICE[verdict])
 
 
-def _evidence(found: Iterable[Standing], torch: str) -> Table:
-    """How original and workaround end in the cells that show it."""
+def _evidence_table(found: Iterable[Standing], torch: str) -> Table:
+    """Return the outcome of original and workaround in the cells behind the verdicts."""
     rows = tuple(
         (
             item.variant,
-            Code(_column(torch, item.exporter)),
+            Code(_call_heading(torch, item.exporter)),
             item.opset,
             Mark(item.verdict),
             item.since or "",
@@ -293,8 +297,8 @@ def _evidence(found: Iterable[Standing], torch: str) -> Table:
     return Table("evidence", columns, rows, shown=0)
 
 
-def verdicts(answer: Answer) -> set[str]:
-    """The verdicts of the workarounds of an answer, those known to be wrong only where there are no others."""
+def list_verdicts(answer: Answer) -> set[str]:
+    """Return the verdicts in the first table of an answer."""
     first = next((table for table in answer.tables if table.rows), None)
     if first is None:
         return {Workaround.UNKNOWN.value}

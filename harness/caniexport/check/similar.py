@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from caniexport.answers.helping import Helping, helping
+from caniexport.answers.helping import HelpingWorkaround, find_helping
 from caniexport.answers.point import Point, Points
-from caniexport.answers.why import LeadAt, leads_at
+from caniexport.answers.why import LeadAt, find_leads_at
 from caniexport.check.cells import CheckedCell
 from caniexport.check.measure import BEFORE_EXPORT
 from caniexport.match.errors import SURE, ErrorIndex, match_error
@@ -28,7 +28,7 @@ class SimilarCase:
 
     case: str
     is_sure: bool
-    workarounds: tuple[Helping, ...]
+    workarounds: tuple[HelpingWorkaround, ...]
 
 
 def find_similar(
@@ -56,8 +56,8 @@ def find_similar(
     except UnknownName:  # nothing was measured with this release
         return []
     match = match_error(ErrorIndex.of(corpus), evidence)
-    leads = [lead for lead in leads_at(corpus, points, match, point) if _fits(lead, cell)][:_MOST]
-    helps = helping(points.views, point, [lead.lead.case for lead in leads])
+    leads = [lead for lead in find_leads_at(corpus, points, match, point) if _fits(lead, cell)][:_MOST]
+    helps = find_helping(points.views, point, [lead.lead.case for lead in leads])
     refuted = _find_refuted(points, point, [lead.lead.case for lead in leads], others)
     return [
         SimilarCase(

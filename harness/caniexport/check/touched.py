@@ -14,11 +14,11 @@ from typing import Any
 
 from caniexport.answers.filters import exporter_name, require_exporter
 from caniexport.answers.known import KnownCase, known_case
-from caniexport.answers.model import model_judge
+from caniexport.answers.model import make_touch_judge
 from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.point import Points
-from caniexport.answers.touching import TouchWord
-from caniexport.answers.why import why_error
+from caniexport.answers.touching import TouchVerdict
+from caniexport.answers.why import answer_error
 from caniexport.corpus.verdicts import is_working
 from caniexport.match.errors import SURE, ErrorIndex, match_error
 from caniexport.model.errors import UnknownName
@@ -40,7 +40,7 @@ class KnownFailures:
     here, or empty. ``place`` is the point, ``notes`` are the assumptions.
     """
 
-    word: TouchWord
+    word: TouchVerdict
     place: str
     cases: tuple[KnownCase, ...]
     may_touch: tuple[str, ...]
@@ -53,9 +53,9 @@ class KnownFailures:
     @property
     def is_touched(self) -> bool | None:
         """Whether a known failure touches it; ``None`` if it is unknown."""
-        if self.cases or self.word is TouchWord.NOTHING_WORKS:
+        if self.cases or self.word is TouchVerdict.NOTHING_WORKS:
             return True
-        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not (
+        is_clear = self.word in (TouchVerdict.WORKS, TouchVerdict.NOT_TOUCHED) and not (
             self.unseen or self.written_by or self.may_be_wrong
         )
         return False if is_clear else None
@@ -115,12 +115,12 @@ def _explain_error(
     try:
         place, _ = Points(dataset).find(point)
     except UnknownName as unknown:
-        return KnownFailures(TouchWord.FAILS, "the versions here", (), (), first, (str(unknown),))
+        return KnownFailures(TouchVerdict.FAILS, "the versions here", (), (), first, (str(unknown),))
     there = dataset.of(place.profile)
-    found = why_error(there, text, {"torch": place.torch, **asked})
+    found = answer_error(there, text, {"torch": place.torch, **asked})
     sure = [lead.case for lead in match_error(ErrorIndex.of(there), text).leads[:_MOST] if lead.shares in SURE]
     cases = tuple(known_case(dataset, case, point) for case in sure)
-    return KnownFailures(TouchWord.FAILS, place.text, cases, (), first, (found.verdict, *found.notes))
+    return KnownFailures(TouchVerdict.FAILS, place.text, cases, (), first, (found.verdict, *found.notes))
 
 
 def _first_line(error: BaseException) -> str:
@@ -139,14 +139,14 @@ def _judge_file(
         source, notes = points.find({**named, **file.point, **installed})
         target, more = points.find({**named, "torch": asked["torch"]}) if asked.get("torch") else (source, [])
     except UnknownName as unknown:
-        return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
-    judged = model_judge(dataset, file, source, [target]).at(target)
+        return KnownFailures(TouchVerdict.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
+    judged = make_touch_judge(dataset, file, source, [target]).at(target)
     equal = [name.partition("/")[0] for name, status in judged.equal.items() if not is_working(status)]
     breaks = dict.fromkeys([*equal, *(touch.case for touch in judged.touches)])
     packages = installed if target == source else {}
     point = {**packages, "torch": target.torch, "exporter": target.exporter, "opset": str(target.opset or "")}
     cases = tuple(known_case(dataset, case, point) for case in breaks)
-    word = TouchWord.TOUCHED if cases and judged.word is not TouchWord.FAILS else judged.word
+    word = TouchVerdict.TOUCHED if cases and judged.word is not TouchVerdict.FAILS else judged.word
     may = tuple(touch.case for touch in judged.may_touch)
     parts = tuple(filter(None, (judged.refused, *file.notes, *notes, *more)))
     left = judged.unseen, judged.written_by, tuple(touch.case for touch in judged.may_be_wrong)

@@ -140,10 +140,10 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
     from caniexport import home
     from caniexport.answers.data_source import data_sources
     from caniexport.cli import output
-    from caniexport.render.terminal import show
+    from caniexport.render.terminal import print_answer
 
     output.echo(f"caniexport {__version__}")
-    show(data_sources(home.find(), datetime.now(UTC)), output.console())
+    print_answer(data_sources(home.find(), datetime.now(UTC)), output.console())
     context.exit()
 
 

@@ -120,11 +120,11 @@ def command(
 def _written(form: str, found: Comparison, answer: Answer) -> str:
     """The answer in a format for other programs."""
     from caniexport.alerts.formats import format_atom, format_github
-    from caniexport.render.markdown import markdown
+    from caniexport.render.markdown import as_markdown
 
     match form:
         case "markdown":
-            return markdown(answer)
+            return as_markdown(answer)
         case "github":
             return format_github(found, answer)
         case _:

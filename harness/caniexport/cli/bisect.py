@@ -49,7 +49,7 @@ def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> No
 
 def show(found: Bisection, console: Console) -> None:
     """Print the interval, what was looked at and what is known of the cause."""
-    from caniexport.render.terminal import show as show_answer
+    from caniexport.render.terminal import print_answer as show_answer
 
     asked, ends = found.asked, found.interval
     opset = "" if asked.opset is None else f", opset {asked.opset}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.answers.beside_torch import ALONG_PACKAGES
+from caniexport.answers.package_versions import ALONG_PACKAGES
 from caniexport.cli.cases import lint_cases, new_case
 from caniexport.cli.options import (
     add_note,
@@ -84,12 +84,12 @@ def show_case(
     dataset: Dataset, name: str, asked: Mapping[str, str], *, along: str | None, whole: bool, as_json: bool
 ) -> None:
     """Print the answer about a case, or where its outcome changed."""
-    from caniexport.answers.case import case
-    from caniexport.answers.changes import changes
+    from caniexport.answers.case import answer_case
+    from caniexport.answers.changes import answer_changes
 
     if along:
         exporters = parse_exporters([*filter(None, [asked.get("exporter", "")])])
-        answer = changes(dataset, name, along, asked.get("torch", ""), exporters, asked.get("opset", ""))
+        answer = answer_changes(dataset, name, along, asked.get("torch", ""), exporters, asked.get("opset", ""))
     else:
-        answer = case(dataset, name, asked)
+        answer = answer_case(dataset, name, asked)
     print_answer(answer, whole=whole, as_json=as_json, judges=False)

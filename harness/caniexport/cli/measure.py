@@ -375,8 +375,8 @@ def _list_operators(home: Home, asked: Sequence[Release], rolling: bool) -> None
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
     """What was measured: the table of what was asked for, on the releases that have rows."""
     from caniexport.answers.inventory import Inventory
-    from caniexport.answers.table import table
-    from caniexport.render.terminal import show
+    from caniexport.answers.table import answer_table
+    from caniexport.render.terminal import print_answer
 
     dataset = open_dataset(home)
     # cells that a file names have no ``cases`` among the options
@@ -389,7 +389,7 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     if lacking:
         output.echo(f"Nothing was measured now of torch {', '.join(lacking)}: the table has its earlier rows.")
     if shown and all(known[name.partition("/")[0]].is_environment for name in shown):
-        show(table(dataset, Filters(cases=shown)), output.console())
+        print_answer(answer_table(dataset, Filters(cases=shown)), output.console())
     elif releases:
         asked = Filters(shown, exporters=options.exporters, torch=releases, opsets=opsets)
-        show(table(dataset, asked), output.console())
+        print_answer(answer_table(dataset, asked), output.console())

@@ -33,10 +33,10 @@ def command(
     with a glob such as 'fft.*': which operators work, those first that do not and that models call most.
     """
     from caniexport.answers.filters import require_statuses
-    from caniexport.answers.op import op
+    from caniexport.answers.op import answer_op
     from caniexport.answers.operators import OperatorFilters
 
     asked = OperatorFilters(
         torch=torch, exporters=exporters, opset=opset, dtype=dtype, statuses=require_statuses(statuses)
     )
-    print_answer(op(open_dataset(), name, asked), whole=whole, as_json=as_json, judges=False)
+    print_answer(answer_op(open_dataset(), name, asked), whole=whole, as_json=as_json, judges=False)

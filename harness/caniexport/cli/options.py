@@ -90,9 +90,9 @@ def print_answer(answer: Answer, *, whole: bool, as_json: bool, judges: bool = T
 
         output.print_json(rendered(answer))
     else:
-        from caniexport.render.terminal import show
+        from caniexport.render.terminal import print_answer
 
-        show(answer, output.console(), whole=whole)
+        print_answer(answer, output.console(), whole=whole)
     if judges and answer.outcome.exit_code:
         click.get_current_context().exit(answer.outcome.exit_code)
 

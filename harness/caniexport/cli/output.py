@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from caniexport.answers.plain import plain
+from caniexport.answers.plain import to_plain
 from caniexport.answers.signs import ascii_only
 from caniexport.model.printable import escape_control
 
@@ -89,4 +89,4 @@ def say(line: str) -> None:
 
 def print_json(answer: Any) -> None:
     """The answer as one JSON document with the names of its fields."""
-    echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
+    echo(json.dumps(to_plain(answer), indent=2, ensure_ascii=False))

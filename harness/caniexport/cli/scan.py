@@ -61,7 +61,7 @@ def command(
 
     The releases are those that the project takes, unless --torch, --lock or --here names yours. Nothing is imported.
     """
-    from caniexport.render.review import findings, github, sarif
+    from caniexport.render.review import as_github, as_sarif, list_findings
     from caniexport.scan.scan import scan
 
     for option, given in (("--opset", opsets), ("--exporter", exporters)):
@@ -70,10 +70,10 @@ def command(
     dataset, asked = open_for(read_install(lock, here, torch), {"torch": torch})
     found = scan(dataset, path, asked["torch"], "".join(exporters) or None, opsets[0] if opsets else None)
     if form in ("github", "sarif"):
-        output.echo({"github": github, "sarif": sarif}[form](found), nl=False)
+        output.echo({"github": as_github, "sarif": as_sarif}[form](found), nl=False)
     else:
         print_answer(found, whole=whole, as_json=as_json or form == "json", judges=False)
-    stopping = [item for item in findings(found) if item.verdict.value in fail_on]
+    stopping = [item for item in list_findings(found) if item.verdict.value in fail_on]
     if stopping:
         places = [f"{item.place.path}:{item.place.line} ({item.verdict.value})" for item in stopping]
         output.echo(f"Exit 1, by --fail-on: {some(places, _MOST)}", err=True)

@@ -54,7 +54,7 @@ def command(
     --corpus onnx-node --op Resize: how many of ONNX's own tests pass.
     """
     from caniexport.answers.point import Points
-    from caniexport.answers.table import By, TableLines, table
+    from caniexport.answers.table import By, TableLines, answer_table
 
     dataset = open_dataset()
     of_cases = [name for name, values in given.items() if values and name not in ("op", "provider")]
@@ -66,15 +66,15 @@ def command(
     on = Points(dataset).find({"runtime": runtime})[0].on if runtime else None
     is_bare = not any(values for name, values in given.items() if name != "torch")
     found = TableLines(lines) if lines else TableLines.THEMES if is_bare else TableLines.CASES
-    print_answer(table(dataset, filters, By(by), found, on), whole=whole, as_json=as_json, judges=False)
+    print_answer(answer_table(dataset, filters, By(by), found, on), whole=whole, as_json=as_json, judges=False)
 
 
 def _of_runtimes(dataset: Dataset, given: Mapping[str, tuple[str, ...]], runtime: str, corpus: str) -> Answer:
-    from caniexport.answers.runtimes import on_operators, on_provider, runtime_releases
+    from caniexport.answers.runtimes import answer_node_tests, answer_provider, answer_runtimes
 
     names = (runtime,) if runtime else ()
     if given["provider"]:
-        return on_provider(dataset, given["provider"][-1], names, corpus)
+        return answer_provider(dataset, given["provider"][-1], names, corpus)
     if given["op"]:
-        return on_operators(dataset, given["op"], names)
-    return runtime_releases(dataset, names, corpus)
+        return answer_node_tests(dataset, given["op"], names)
+    return answer_runtimes(dataset, names, corpus)

@@ -53,20 +53,20 @@ def command(
     Exit code 1 where something that worked breaks, or too little was measured to know. With --to-lock the call is the
     one of today: what breaks is what breaks where only the packages change.
     """
-    from caniexport.answers.model import upgrade_model
-    from caniexport.answers.point import parse
-    from caniexport.answers.scope import scope
-    from caniexport.answers.upgrade import ladder, upgrade
+    from caniexport.answers.model import answer_model_upgrade
+    from caniexport.answers.point import parse_point
+    from caniexport.answers.scope import find_scope
+    from caniexport.answers.upgrade import answer_ladder, answer_upgrade
     from caniexport.locks import read_lock
     from caniexport.store.views import Views
 
     dataset = open_dataset()
     file = _file(model, dataset)
-    left = parse(before or "")
+    left = parse_point(before or "")
     installed = read_install(lock, here, [*filter(None, [left.get("torch")])])
     left = {**(installed.point if installed else {}), **left}
     left = {**_setting({**(file.point if file else {}), **left}), **left}
-    right = parse(after or "")
+    right = parse_point(after or "")
     target = read_lock(to_lock, right.get("torch", "")) if to_lock else None
     right = {**(target.point if target else {}), **right}
     for install in filter(None, (installed, target)):
@@ -75,15 +75,15 @@ def command(
         raise click.UsageError(
             "Missing option '--from' (the release that you use: --from 1.13.1, --here or --lock FILE)"
         )
-    asked = scope(Views.of(dataset), cases, themes, ops)
+    asked = find_scope(Views.of(dataset), cases, themes, ops)
     if file is not None:
-        answer = upgrade_model(dataset, file, left, right)
+        answer = answer_model_upgrade(dataset, file, left, right)
     else:
         # a lock file says nothing of the call, which then stays as it is
         answer = (
-            upgrade(dataset, left, right, asked, same_call=target is not None)
+            answer_upgrade(dataset, left, right, asked, same_call=target is not None)
             if right
-            else ladder(dataset, left, asked)
+            else answer_ladder(dataset, left, asked)
         )
     print_answer(answer, whole=whole, as_json=as_json)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import TAKEN
+from caniexport.answers.package_versions import ALONG_PACKAGES
 from caniexport.cli.options import (
     add_note,
     filter_options,
@@ -98,7 +98,7 @@ def _asked(given: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[str, ...]]) -> Answer:
     """What an error text is, and what to do about it at the point that is asked for."""
     from caniexport.answers.search import split_filters
-    from caniexport.answers.why import why_error
+    from caniexport.answers.why import answer_error
 
     add_note("read as: an error text")
     text = sys.stdin.read() if text == "-" else text
@@ -106,14 +106,14 @@ def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[
     install = read_install(lock, here, given["torch"])
     dataset, placed = open_for(install, given) if install else (open_dataset(), dict(given))
     placed |= {name: (value,) for name, value in typed.items() if not given.get(name)}
-    return why_error(dataset, rest, _point(placed))
+    return answer_error(dataset, rest, _point(placed))
 
 
 def _operator(dataset: Dataset, name: str) -> Answer:
     """What is known of an operator."""
-    from caniexport.answers.op import op
+    from caniexport.answers.op import answer_op
 
-    return op(dataset, name)
+    return answer_op(dataset, name)
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:

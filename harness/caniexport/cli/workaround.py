@@ -55,8 +55,8 @@ def command(
 
     The release is the newest measured unless --torch, --lock or --here names yours.
     """
-    from caniexport.answers.scope import named, scope
-    from caniexport.answers.workaround import verdicts, workaround
+    from caniexport.answers.scope import find_scope, resolve_name
+    from caniexport.answers.workaround import answer_workaround, list_verdicts
     from caniexport.store.views import Views
 
     if tree is not None:
@@ -67,8 +67,8 @@ def command(
     install = read_install(lock, here, torch)
     dataset, given = open_for(install, {"torch": torch})
     views = Views.of(dataset)
-    asked = named(views, name) if name else scope(views, themes=themes, ops=ops)
-    found = workaround(dataset, asked, "".join(given["torch"][:1]), opset, exporters)
+    asked = resolve_name(views, name) if name else find_scope(views, themes=themes, ops=ops)
+    found = answer_workaround(dataset, asked, "".join(given["torch"][:1]), opset, exporters)
     print_answer(found, whole=whole, as_json=as_json, judges=False)
-    if verdicts(found) & set(fail_on):
+    if list_verdicts(found) & set(fail_on):
         click.get_current_context().exit(1)

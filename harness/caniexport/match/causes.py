@@ -1,4 +1,4 @@
-"""Errors whose cause the text tells whole, so that no case is needed: a missing package, an old runtime."""
+"""Errors with their cause in the text, so that no case is needed: a missing package, an old runtime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from caniexport.match.parse import ErrorEvidence
 from caniexport.model.status import Exporter
 from caniexport.store.views import Views
 
-#: texts of errors that are none of an export: what to do, and why
+#: patterns of errors with a known cause: what to do, and why
 _CAUSES = (
     (
         r"\btorch\.onnx\b.{0,3} has no attribute ['\"]?dynamo_export",
@@ -30,7 +30,7 @@ _CAUSES = (
     (
         r"inferred a static shape of \d+ for dimension|was inferred to be a constant \(\d+\)"
         r"|as dynamic but your code specialized it to be a constant|satisfy the generated guard Eq\(",
-        "A dynamic axis is a constant in the model's code: change that place, or leave the axis fixed.",
+        "A dynamic axis is a constant in the model's code: change that code, or leave the axis fixed.",
         "A loop over the axis, int() or len(), an if on the size, a view with a number, or an example of size 1 do it.",
     ),
     (
@@ -69,23 +69,23 @@ _REFUSED = re.compile(r"Unsupported ONNX opset version: (\d+)")
 
 
 def find_cause(views: Views, text: str, evidence: ErrorEvidence) -> tuple[str, str] | None:
-    """What to do, and why; ``None`` where the text does not tell its cause."""
+    """Return what to do, and why; ``None`` for a text without its cause."""
     inner = evidence.reasons[0] if evidence.reasons else None
-    # a warning of a missing package says nothing of the operator that fails below it
-    if inner is not None and not (inner.warns and evidence.operators):
-        said = inner.line if inner.kind else inner.text
+    # a warning of a missing package is not about the operator that fails below it
+    if inner is not None and not (inner.is_warning and evidence.operators):
+        reason = inner.line if inner.kind else inner.text
         for pattern, verdict, note in _MISSING:
-            if re.search(pattern, said):
+            if re.search(pattern, reason):
                 return verdict, note
     if found := _TOO_NEW.search(text):
-        return _too_new(views, found)
+        return _advise_newer_runtime(views, found)
     if found := _REFUSED.search(text):
-        return _refused(views, int(found[1]))
+        return _advise_older_opset(views, int(found[1]))
     return next(((verdict, note) for pattern, verdict, note in _CAUSES if re.search(pattern, text)), None)
 
 
-def _too_new(views: Views, found: re.Match[str]) -> tuple[str, str]:
-    """A file that is newer than the runtime: the first measured release that takes it."""
+def _advise_newer_runtime(views: Views, found: re.Match[str]) -> tuple[str, str]:
+    """Advise on a file that is newer than the runtime: the first measured release that takes it."""
     kind, asked, most = ("opset", found["opset"], found["most_opset"]) if found["opset"] else ("ir", found["ir"], "")
     rows = views.fetch(
         """SELECT DISTINCT runtime_version FROM replays WHERE corpus = 'probe' AND runtime = 'onnxruntime'
@@ -93,14 +93,14 @@ def _too_new(views: Views, found: re.Match[str]) -> tuple[str, str]:
         [f"probe-{kind}", f"{kind}_{asked}"],
     )
     newer = versions.ordered(version for (version,) in rows)
-    way = f"opset_version={most}" if most else f"model.ir_version = {found['most_ir']}"
-    first = f"Export with {way}" if most else f"Set {way} and save the model again"
+    option = f"opset_version={most}" if most else f"model.ir_version = {found['most_ir']}"
+    first = f"Export with {option}" if most else f"Set {option} and save the model again"
     run = f", or run it on onnxruntime {newer[0]} or newer" if newer else ""
     return f"{first}{run}.", "The runtime is older than the file."
 
 
-def _refused(views: Views, opset: int) -> tuple[str, str]:
-    """An opset that a release of torch does not take: which releases take it."""
+def _advise_older_opset(views: Views, opset: int) -> tuple[str, str]:
+    """Advise on an opset that a release of torch does not take: the releases that take it."""
     rows = views.fetch(
         """SELECT exporter, arg_min(torch, n) FROM call JOIN version USING (torch)
             WHERE opset = $1 AND profile = 'newest' AND exporter IN ($2, $3) GROUP BY exporter ORDER BY min(n)""",

@@ -1,4 +1,4 @@
-"""From an error text to the measured cases that fail alike, each with what it shares with the text."""
+"""The measured cases with the error of a text, each with what it shares with the text."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from functools import cached_property
 from typing import Self
 
 from caniexport import versions
-from caniexport.match.parse import ErrorEvidence, every_operator, pattern_of, read_error, read_names, split_words
+from caniexport.match.parse import ErrorEvidence, list_operator_keys, make_pattern, read_error, read_names, split_words
 from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys, operator_name
 from caniexport.store import Dataset
 from caniexport.store.views import Views
 
-#: a part of a line of so many letters and words says something by itself
+#: least letters and words of a part of a line that identifies an error
 _LEAST_LETTERS, _LEAST_WORDS = 16, 3
-#: share of the words of two lines, weighed by how rare they are, from which they are alike
+#: least share of common words of two similar lines, weighted by how rare they are
 _ALIKE = 0.6
-#: words of so few letters (to, on, not) say nothing of what a case is about
+#: most letters of words that are not counted (to, on, not)
 _SHORT = 3
 _MOST_LEADS = 12
-#: failing cells from which on a case says what it fails with
+#: failing cells from which on the errors of a case are typical of it
 _FEW_CELLS = 5
-#: what counts twice: that a case fails with nothing else
+#: the weight of a case that fails with nothing else
 _PURE = 2
-#: what the TorchScript exporter says of an operator that it does not translate, also where it is called by ONNX's name
+#: the errors of the TorchScript exporter for an operator without a symbolic, also by the name of ONNX's operator
 _OF_EXPORTER = re.compile(r"ONNX export of (?:operator )?\w|ONNX export failed on \w|\w'? to ONNX opset version \d")
 #: what differs between two texts of one error
 _NAMED = re.compile(r"['\"].*?['\"]|[\d…]+")
 
 
-class Shares(StrEnum):
+class Likeness(StrEnum):
     """What a case shares with an error text, the most first."""
 
     ERROR = "the same error"
@@ -45,7 +45,7 @@ class Shares(StrEnum):
 
 
 #: an error text is about the case: operator and pattern are the same
-SURE = (Shares.ERROR, Shares.CAUSE)
+SURE = (Likeness.ERROR, Likeness.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SeenFailure:
 
 @dataclass(frozen=True)
 class IndexedCase:
-    """A case as its original form is described."""
+    """Title and operators of the original of a case."""
 
     title: str
     ops: tuple[str, ...]
@@ -81,7 +81,7 @@ class Lead:
     """A case that an error text may be about; ``seen`` is where it last failed so, ``None`` where it never did."""
 
     case: str
-    shares: Shares
+    shares: Likeness
     score: float
     operator: str = ""
     seen: SeenFailure | None = None
@@ -89,10 +89,10 @@ class Lead:
 
 @dataclass(frozen=True)
 class ErrorMatch:
-    """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
+    """The evidence in an error text and the cases that it may be about, best first.
 
-    ``lines`` are the lines of measured errors that the text has, but for names and numbers; where it has none,
-    ``quoted`` are the messages, warnings and words of onnx's checker that have its innermost line. ``cases`` is the
+    ``lines`` are the lines of measured errors that the text has, up to names and numbers; where it has none,
+    ``quoted`` are the messages, warnings and texts of onnx's checker that have its innermost line. ``cases`` is the
     number of all cases that share something with it.
     """
 
@@ -104,7 +104,7 @@ class ErrorMatch:
 
     @property
     def is_known(self) -> bool:
-        """Whether a case fails with the same words by the same operator."""
+        """Whether a case fails with the same error of the same operator."""
         return bool(self.leads) and self.leads[0].shares in SURE
 
 
@@ -148,50 +148,50 @@ class ErrorIndex:
     @cached_property
     def operators(self) -> frozenset[str]:
         """The keys of all operators: those that cases are about, and those of torch and ONNX."""
-        return frozenset(self.by_operator) | every_operator()
+        return frozenset(self.by_operator) | list_operator_keys()
 
     @cached_property
     def rarity(self) -> Mapping[str, float]:
-        """How much a word says: the fewer lines have it, the more."""
+        """The weight of a word: the fewer lines have it, the more."""
         counts = Counter(word for words in self.words.values() for word in words)
         return {word: math.log(1 + len(self.words) / count) for word, count in counts.items()}
 
     def weigh(self, words: Iterable[str]) -> float:
-        """How much words say together; one that no error has says as much as the rarest."""
+        """Return the weight of words together; an unknown word weighs as much as the rarest."""
         rarest = math.log(1 + len(self.words))
         return sum(self.rarity.get(word, rarest) for word in words)
 
-    def like(self, evidence: ErrorEvidence) -> frozenset[str]:
-        """The lines with the pattern of a text's reason, alone or among other words: of the innermost that has any."""
+    def find_lines(self, evidence: ErrorEvidence) -> frozenset[str]:
+        """Return the lines with the pattern of the innermost reason of a text that has any."""
         for reason in evidence.reasons:
             mine, words = reason.pattern, split_words(reason.pattern)
             few = min(len(words), _LEAST_WORDS)
             near = (line for line, known in self.words.items() if len(known & words) >= few)
-            found = frozenset(line for line in near if _is_one(mine, pattern_of(line)))
+            found = frozenset(line for line in near if _is_same_pattern(mine, make_pattern(line)))
             if found:
                 return found
         return frozenset()
 
-    def seen(self, lines: Iterable[str]) -> list[SeenFailure]:
-        """The failures with one of these lines."""
+    def find_failures(self, lines: Iterable[str]) -> list[SeenFailure]:
+        """Return the failures with one of these lines."""
         query = "SELECT * EXCLUDE (line) FROM failure WHERE line IN (SELECT unnest($1))"
         return [SeenFailure(*row) for row in self._views.fetch(query, [list(lines)])]
 
-    def texts(self, seen: Iterable[SeenFailure]) -> dict[str, str]:
-        """The messages of failures."""
+    def read_texts(self, seen: Iterable[SeenFailure]) -> dict[str, str]:
+        """Return the messages of failures."""
         return self._dataset.messages({item.message_id for item in seen})
 
-    def quoting(self, evidence: ErrorEvidence) -> list[SeenFailure]:
-        """Failures whose message, warning or checker's word has the innermost line of a text, but for names."""
+    def find_quoting(self, evidence: ErrorEvidence) -> list[SeenFailure]:
+        """Return the failures whose message, warning or checker's text has the innermost line of a text."""
         for reason in evidence.reasons:
             part = max(_NAMED.split(reason.line), key=len, default="").strip()
-            if _speaks_alone(part):
+            if _is_telling(part):
                 found = [SeenFailure(*row) for row in self._views.fetch(_QUOTING, [part])]
                 return [item for item in found if item.case in self.cases]
         return []
 
 
-#: the newest release, there a named exporter before the default call, at its own opset where it fails so
+#: the newest release, there a named exporter before the default call, at its own opset where it fails there
 _NEWEST = """max_by({'t': torch, 'e': exporter, 'o': opset}, (coalesce(n, -1), exporter <> 'default',
     exporter = 'torchscript-trace', coalesce(is_own, false), opset))"""
 _OWN = """LEFT JOIN version USING (torch)
@@ -199,18 +199,18 @@ _OWN = """LEFT JOIN version USING (torch)
             USING (torch, exporter, opset)"""
 _FAILS = """variant = 'plain' AND works(status) IS DISTINCT FROM true AND status NOT IN ('skip', 'not_run')"""
 _PLACED = "coalesce(p.t, '') AS torch, coalesce(p.e, '') AS exporter, p.o AS opset"
-_ENDS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
+_FAILING_ROWS = f"""{_FAILS} AND status <> 'mismatch' AND message_id IS NOT NULL AND signature IS NOT NULL
     AND "case" IN (SELECT "case" FROM variants WHERE variant = 'plain' AND corpus <> 'canary')"""
-#: the failures of original forms: the line of the signature, then what :class:`SeenFailure` has
+#: the failures of originals: the line of the signature, then what :class:`SeenFailure` has
 _FAILURES = f"""CREATE OR REPLACE TEMP TABLE failure AS
     SELECT array_to_string(string_split(signature, '|')[3:], '|') AS line, "case", message_id, cells,
         {_PLACED}, runtime
     FROM (
         SELECT signature, "case", message_id, count(*) AS cells, {_NEWEST} AS p, '' AS runtime
-        FROM cells {_OWN} WHERE {_ENDS} GROUP BY signature, "case", message_id
+        FROM cells {_OWN} WHERE {_FAILING_ROWS} GROUP BY signature, "case", message_id
         UNION ALL BY NAME
         SELECT signature, "case", message_id, count(*) AS cells, runtime || ' ' || max(runtime_version) AS runtime
-        FROM replays WHERE {_ENDS} GROUP BY signature, "case", message_id, replays.runtime)"""
+        FROM replays WHERE {_FAILING_ROWS} GROUP BY signature, "case", message_id, replays.runtime)"""
 _QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE contains(text, $1)),
     cell AS (SELECT torch, exporter, opset, "case", variant, status, unnest([message_id, warning_id, checker_id]) AS id
         FROM cells WHERE variant = 'plain')
@@ -220,50 +220,55 @@ _QUOTING = f"""WITH named AS (SELECT DISTINCT message_id FROM message WHERE cont
     WHERE NOT harmless"""
 
 
-def _speaks_alone(words: str) -> bool:
-    """Whether a part of a line says something by itself."""
+def _is_telling(words: str) -> bool:
+    """Return whether a part of a line identifies an error by itself."""
     return len(words) >= _LEAST_LETTERS and len(words.split()) >= _LEAST_WORDS
 
 
-def _is_one(mine: str, known: str) -> bool:
-    """Whether two patterns are one, or the shorter is a telling part of the longer."""
+def _is_same_pattern(mine: str, known: str) -> bool:
+    """Return whether two patterns are the same, or the shorter identifies the longer."""
     if mine == known:
         return bool(mine) and len(split_words(mine)) > 1
     shorter, longer = sorted((mine, known), key=len)
-    return _speaks_alone(shorter) and shorter in longer
+    return _is_telling(shorter) and shorter in longer
 
 
 def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
-    """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
+    """Return the cases that an error text is about. If it names an operator, without those of others."""
     evidence = read_error(text)
-    lines = index.like(evidence)
-    quoting = [] if lines or evidence.operators else index.quoting(evidence)
+    lines = index.find_lines(evidence)
+    quoting = [] if lines or evidence.operators else index.find_quoting(evidence)
     if evidence.reasons and not (evidence.operators or lines or quoting):
         evidence = replace(evidence, operators=read_names(text, index.operators))
-    leads = [*_by_pattern(index, evidence, [*index.seen(lines), *quoting]), *_by_operator(index, evidence)]
+    leads = [
+        *_leads_by_pattern(index, evidence, [*index.find_failures(lines), *quoting]),
+        *_leads_by_operator(index, evidence),
+    ]
     if not leads and not evidence.operators:
-        leads += _by_words(index, evidence)
+        leads += _leads_by_words(index, evidence)
     asked = split_words(text)
     best: dict[str, Lead] = {}
     for lead in leads:
-        weighed = replace(lead, score=round(lead.score + _about(index, lead, asked), 4))
-        if lead.case not in best or _rank(weighed) < _rank(best[lead.case]):
+        weighed = replace(lead, score=round(lead.score + _score_words(index, lead, asked), 4))
+        if lead.case not in best or _rank_lead(weighed) < _rank_lead(best[lead.case]):
             best[lead.case] = weighed
-    found = sorted(best.values(), key=_rank)
+    found = sorted(best.values(), key=_rank_lead)
     quoted = frozenset(item.message_id for item in quoting)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, quoted, len(found))
 
 
-def _rank(lead: Lead) -> tuple[object, ...]:
-    return list(Shares).index(lead.shares), -lead.score, lead.case
+def _rank_lead(lead: Lead) -> tuple[object, ...]:
+    return list(Likeness).index(lead.shares), -lead.score, lead.case
 
 
-def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
-    """Cases that end with the pattern of a text; of a text that names an operator those that name the very one."""
+def _leads_by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
+    """Yield the cases that fail with the pattern of a text; if that names an operator, those that name the same one."""
     name = operator_name(evidence.operator) if evidence.operator else ""
-    # operators of ONNX fail in one way for several causes
-    is_rule = "::" in evidence.operator or any(_OF_EXPORTER.search(reason.line) for reason in evidence.reasons)
-    seen = _naming(index, name, seen) if name else list(seen)
+    # operators of ONNX have one error for several causes
+    is_exporter_error = "::" in evidence.operator or any(
+        _OF_EXPORTER.search(reason.line) for reason in evidence.reasons
+    )
+    seen = _keep_naming(index, name, seen) if name else list(seen)
     of_case: dict[str, list[SeenFailure]] = defaultdict(list)
     for item in seen:
         of_case[item.case].append(item)
@@ -271,42 +276,42 @@ def _by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenF
         is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
         cells = sum(item.cells for item in found)
         pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
-        newest = max(found, key=_newness)
+        newest = max(found, key=_recency)
         if not name:
-            shares = Shares.WORDS
-        elif is_rule:
-            shares = Shares.ERROR if is_about else Shares.CAUSE
+            shares = Likeness.WORDS
+        elif is_exporter_error:
+            shares = Likeness.ERROR if is_about else Likeness.CAUSE
         else:
-            shares = Shares.CAUSE if len(of_case) == 1 else Shares.OPERATOR
+            shares = Likeness.CAUSE if len(of_case) == 1 else Likeness.OPERATOR
         yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
 
 
-def _newness(item: SeenFailure) -> tuple[object, ...]:
-    """What orders failures: the newest release, there a call that people make, then the newest opset."""
+def _recency(item: SeenFailure) -> tuple[object, ...]:
+    """Return the sort key of failures: release, then calls by name, then opset."""
     is_called = item.exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value)
     return versions.parse(item.torch or "0"), is_called, item.opset or 0, item.exporter, item.runtime, item.message_id
 
 
-def _naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
-    """The failures whose message names the operator as the one that fails."""
+def _keep_naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
+    """Return the failures whose message names the operator as the one that fails."""
     seen = list(seen)
     names = {
         message: operator_name(read_error(text).operator)
-        for message, text in index.texts(seen).items()
+        for message, text in index.read_texts(seen).items()
         if name in text.casefold().replace("_", "")
     }
     return [item for item in seen if names.get(item.message_id) == name]
 
 
-def _by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+def _leads_by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     for position, op in enumerate(evidence.operators):
         for case in index.by_operator.get(operator_key(op), ()):
             score = 1 / (1 + position) / math.sqrt(len(index.cases[case].ops))
-            yield Lead(case, Shares.OPERATOR, score, op)
+            yield Lead(case, Likeness.OPERATOR, score, op)
 
 
-def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
-    """Cases whose errors have most of the words of a text."""
+def _leads_by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+    """Yield the cases whose errors have most of the words of a text."""
     mine = evidence.words
     weight = index.weigh(mine)
     alike: dict[str, float] = {}
@@ -317,11 +322,11 @@ def _by_words(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         if like >= _ALIKE:
             alike[line] = like
     for line, like in alike.items():
-        yield from (Lead(item.case, Shares.WORDS, like, "", item) for item in index.seen([line]))
+        yield from (Lead(item.case, Likeness.WORDS, like, "", item) for item in index.find_failures([line]))
 
 
-def _about(index: ErrorIndex, lead: Lead, asked: frozenset[str]) -> float:
-    """How much of a case's name, title and operators is in a text, and whether it is named after the operator."""
+def _score_words(index: ErrorIndex, lead: Lead, asked: frozenset[str]) -> float:
+    """Return how much of a case's name, title and operators is in a text, plus 1 if it is named after the operator."""
     case = index.cases[lead.case]
     words = split_words(" ".join((lead.case.replace("-", " "), case.title)))
     own = {word for word in (*words, *(op.split("::")[-1].casefold() for op in case.ops)) if len(word) > _SHORT}

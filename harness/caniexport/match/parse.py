@@ -1,4 +1,4 @@
-"""What an error text says: the reasons in it, the operators that they name, the words that tell it from others.
+"""Reads an error text: the reasons in it, the operators that they name, its words.
 
 A text is read as people paste it: one line, a whole traceback, a wrapped report with its summary, a runtime's log.
 Frames, dumped graphs and advice («Next steps») are left out.
@@ -15,9 +15,9 @@ from caniexport import home
 from caniexport.model.messages import make_signature
 from caniexport.operators import dtypes_of, operator_key, operator_keys
 
-#: characters of a text that are looked at, at each end
+#: characters that are read of a text, at its begin and at its end
 LONGEST = 20_000
-#: characters of a reason that are looked at
+#: characters that are read of a reason
 _REASON = 1500
 _MOST_REASONS = 12
 
@@ -34,7 +34,7 @@ _RAISED = re.compile(
     re.MULTILINE,
 )
 _RUNTIME = re.compile(r"\[ONNXRuntimeError\] : [\dN]+ : \w+ : ")
-#: an exception that only says that another one happened
+#: an exception that only wraps another one
 _WRAPPERS = re.compile(
     r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
     r"|Error when translating node|Generating SARIF report|This is step \d/\d|Translation errors:"
@@ -56,7 +56,7 @@ _CAUSED_BY = re.compile(
 _OUTER_NODE = re.compile(
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
 )
-#: from here on a text only advises
+#: advice in a text
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
     r"|Please feel free to request support or submit a pull request[^\n]*"
@@ -70,7 +70,7 @@ _ADVICE = re.compile(
     r"|Set TORCH_LOGS[^\n]*|You can suppress this exception[^\n]*|See the stack trace for more information\.",
     re.DOTALL,
 )
-#: a line of a log that tells of something wrong
+#: a line of a log about an error
 _WRONG = re.compile(
     r"error|fail|unsupported|cannot|could not|invalid|assert|exception|not (?:a|in|sup|imp|reg)", re.IGNORECASE
 )
@@ -80,7 +80,7 @@ _BROKEN_LINE = re.compile(r"\\\n\s*")
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'")
 _TRACE_END = "During handling of the above exception"
 _DIRECT = "The above exception was the direct cause"
-#: what only ties one exception to the next
+#: words between one exception and the next
 _TIES = (_DIRECT, "During handling of the above", "\ncaused by", "⬆", "Traceback (most recent call last)")
 #: the function of a frame in torch's symbolic files, which is called as its operator is
 _SYMBOLIC = re.compile(
@@ -91,8 +91,8 @@ _QUOTE = "'\""
 _NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
-#: sentences that name the operator which fails, the most telling first
-_RULES = tuple(
+#: sentences that name the failing operator, the most reliable first
+_SENTENCES = tuple(
     re.compile(text, re.DOTALL | re.ASCII)
     for text in (
         r"OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
@@ -141,13 +141,13 @@ _NODE_NAME = re.compile(
     r"|(?<=\bnode name: )[^\s):,]+|(?<=\bin node:)[^\s:]+(?: operator [^\s:]*)?|(?<=\bin node, \()\"[^\"]*\"",
     re.IGNORECASE,
 )
-#: whose method it is, in what Python says of a call
+#: the owner of a method in an error of Python about a call
 _OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
 #: a node with what it takes and gives
 _NODE = re.compile(r"\bIn Node, \(.*\) ?,")
 #: the name of what a node is given
 _VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
-#: what differs between equal failures, beside what a signature leaves out
+#: what differs between equal failures and is in a signature
 _DIFFERING = (
     (_RUNTIME, ""),
     (_OWNER, ""),
@@ -180,7 +180,7 @@ class Reason:
     text: str
 
     @property
-    def warns(self) -> bool:
+    def is_warning(self) -> bool:
         """Whether it is a warning."""
         return self.kind.endswith("Warning")
 
@@ -191,14 +191,14 @@ class Reason:
 
     @cached_property
     def pattern(self) -> str:
-        """The first line as :func:`pattern_of` has it."""
-        return pattern_of(self.line)
+        """The first line as :func:`make_pattern` has it."""
+        return make_pattern(self.line)
 
 
 @dataclass(frozen=True)
 class ErrorEvidence:
-    """What an error text says. ``reasons`` has the innermost cause first; ``operators`` are those that the text names,
-    the one that fails first, as they are written.
+    """The evidence in an error text. ``reasons`` has the innermost cause first; ``operators`` are those that the text
+    names, the one that fails first, as they are written.
     """
 
     reasons: tuple[Reason, ...]
@@ -215,16 +215,16 @@ class ErrorEvidence:
         return split_words("\n".join(f"{reason.kind} {reason.line}" for reason in self.reasons))
 
 
-def pattern_of(line: str) -> str:
-    """A line without names, numbers, shapes and advice: the same for all failures of one kind.
+def make_pattern(line: str) -> str:
+    """Return a line without names, numbers, shapes and advice: the same for all failures of one kind.
 
-    The line of a row's signature and of an error text come to the same pattern.
+    The line of a row's signature and of an error text have the same pattern.
     """
     line = _ADVICE.sub("", line)
     for pattern, instead in _DIFFERING:
         line = pattern.sub(instead, line)
     line = make_signature("", "", line).split("|", 2)[-1].rstrip(". ")
-    found = (match for rule in _RULES if (match := rule.search(line)))
+    found = (match for sentence in _SENTENCES if (match := sentence.search(line)))
     named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
     if named is None:
         return line
@@ -232,48 +232,48 @@ def pattern_of(line: str) -> str:
 
 
 def split_words(text: str) -> frozenset[str]:
-    """The words of a text, in lower case: a function or type is one word."""
+    """Return the words of a text, in lower case: a function or type is one word."""
     return frozenset(token.casefold() for token in _TOKEN.findall(text))
 
 
-def only_wraps(words: str) -> bool:
-    """Whether words only say that another exception happened."""
+def is_wrapper(words: str) -> bool:
+    """Return whether a text only wraps another exception."""
     return bool(_WRAPPERS.search(words))
 
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = _plain(text)
+    whole = _clean_text(text)
     cleaned = whole
     for pattern, instead in _LEFT_OUT:
         cleaned = pattern.sub(instead, cleaned)
-    reasons = _reasons(cleaned)
-    telling = [reason for reason in reasons if not only_wraps(reason.line)] or reasons
-    return ErrorEvidence(tuple(telling), tuple(_operators(whole, cleaned, telling, reasons)))
+    reasons = _split_reasons(cleaned)
+    telling = [reason for reason in reasons if not is_wrapper(reason.line)] or reasons
+    return ErrorEvidence(tuple(telling), tuple(_find_operators(whole, cleaned, telling, reasons)))
 
 
 def read_names(text: str, known: frozenset[str]) -> tuple[str, ...]:
-    """The names in a text whose keys are ``known`` as operators': functions of torch, names of code, other words."""
-    plain = _plain(text)
+    """Return the names in a text whose operator keys are ``known``: functions of torch, names of code, other words."""
+    plain = _clean_text(text)
     words = (word for word in _WORD.findall(plain) if word.casefold() not in _PLAIN_WORDS and not dtypes_of(word))
     of_code = sorted(words, key=lambda word: not ("_" in word or any(map(str.isupper, word[1:]))))
     every = (*_OF_TORCH.findall(plain), *of_code)
-    return tuple(_by_key(spelled(name) for name in every if operator_key(name) in known).values())
+    return tuple(_group_by_key(spell_operator(name) for name in every if operator_key(name) in known).values())
 
 
-def _plain(text: str) -> str:
-    """A text without colors and typeset quotes; of one that is very long its two ends."""
+def _clean_text(text: str) -> str:
+    """Return a text without colors and typeset quotes; of a very long one its begin and end."""
     text = _BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
 
 
-def _reasons(text: str) -> list[Reason]:
-    """All exceptions of a text, the innermost first; the whole text where it names no exception."""
+def _split_reasons(text: str) -> list[Reason]:
+    """Return all exceptions of a text, the innermost first; the whole text where it names no exception."""
     marks = list(_RAISED.finditer(text))
     found = []
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=bool(marks)):
         words = text[mark.end() : end].strip()[:_REASON]
-        found.append(Reason(mark["quoted"] or mark["plain"] or "", _trimmed(words)))
+        found.append(Reason(mark["quoted"] or mark["plain"] or "", _trim(words)))
     found = list(dict.fromkeys(reason for reason in found if reason.text))
     if not found and text.strip():
         lines = [line.strip() for line in text.splitlines()]
@@ -281,30 +281,30 @@ def _reasons(text: str) -> list[Reason]:
     # a kept text has its outermost exception first; Python's traceback and torch's summary have it last
     if "\ncaused by " in text or (_TRACE_END in text and _DIRECT not in text):
         found = found[::-1]
-    # what stopped it before what was only warned of
-    return sorted(found, key=lambda reason: reason.warns)[:_MOST_REASONS]
+    # errors before warnings
+    return sorted(found, key=lambda reason: reason.is_warning)[:_MOST_REASONS]
 
 
-def _trimmed(words: str) -> str:
-    """Without what only ties one exception to the next."""
-    for end in _TIES:
-        words = words.split(end)[0]
+def _trim(words: str) -> str:
+    """Return words without the connection to the next exception."""
+    for tie in _TIES:
+        words = words.split(tie)[0]
     runtime = _RUNTIME.search(words)
     return (words[runtime.start() :] if runtime else words).strip().strip("│|").strip()
 
 
-def _operators(whole: str, cleaned: str, telling: Sequence[Reason], reasons: Iterable[Reason]) -> list[str]:
-    """Operators named, those of the innermost reasons first, then those whose symbolic function raised."""
-    found = [op for reason in telling for op in _named(f"{reason.kind}: {reason.text}")]
+def _find_operators(whole: str, cleaned: str, telling: Sequence[Reason], reasons: Iterable[Reason]) -> list[str]:
+    """Return the named operators, those of the innermost reasons first, then those whose symbolic raised."""
+    found = [op for reason in telling for op in _find_named(f"{reason.kind}: {reason.text}")]
     frames = [match["op"] for match in _SYMBOLIC.finditer(whole)]
     found += [op for op in reversed(frames) if not op.startswith(_HELPERS)]
-    found += [op for reason in reasons if reason not in telling for op in _named(f"{reason.kind}: {reason.text}")]
-    by_key = _by_key(found) or _by_key(_named(cleaned)) or _by_key(_onnx_named(cleaned))
+    found += [op for reason in reasons if reason not in telling for op in _find_named(f"{reason.kind}: {reason.text}")]
+    by_key = _group_by_key(found) or _group_by_key(_find_named(cleaned)) or _group_by_key(_find_onnx_named(cleaned))
     return list(by_key.values())
 
 
-def _by_key(found: Iterable[str]) -> dict[str, str]:
-    """What are operators of the names found, each once, by its key."""
+def _group_by_key(found: Iterable[str]) -> dict[str, str]:
+    """Return the operators among the names, each once, by its key."""
     by_key: dict[str, str] = {}
     for op in found:
         key = operator_key(op)
@@ -313,38 +313,38 @@ def _by_key(found: Iterable[str]) -> dict[str, str]:
     return by_key
 
 
-def _named(text: str) -> Iterator[str]:
-    every = (match["op"] for rule in _RULES for match in rule.finditer(text))
-    return (spelled(op) for op in every if not op.startswith(_HELPERS[1:]))
+def _find_named(text: str) -> Iterator[str]:
+    every = (match["op"] for sentence in _SENTENCES for match in sentence.finditer(text))
+    return (spell_operator(op) for op in every if not op.startswith(_HELPERS[1:]))
 
 
-def _onnx_named(text: str) -> Iterator[str]:
-    """ONNX's operators, and other programs', by their own names, where no sentence names one."""
+def _find_onnx_named(text: str) -> Iterator[str]:
+    """Yield operators of ONNX and other programs by their own names, where no sentence names one."""
     found = (match["kind"] or match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
-    return (op for op in found if op in node_names())
+    return (op for op in found if op in read_onnx_operators())
 
 
 @lru_cache(maxsize=1)
-def node_names() -> frozenset[str]:
-    """The operators of ONNX, and the layers of other programs, by their own names (``cases/onnx_operators.txt``)."""
+def read_onnx_operators() -> frozenset[str]:
+    """Return the operators of ONNX, and the layers of other programs, by name (``cases/onnx_operators.txt``)."""
     lines = home.packaged_list("onnx_operators.txt").splitlines()
     return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
 
 
 @lru_cache(maxsize=1)
-def torch_operators() -> frozenset[str]:
-    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
+def read_torch_operators() -> frozenset[str]:
+    """Return the keys of all operators of torch (``cases/torch_operators.txt``)."""
     lines = home.packaged_list("torch_operators.txt").splitlines()
     return operator_keys(line for line in lines if not line.startswith("#"))
 
 
 @lru_cache(maxsize=1)
-def every_operator() -> frozenset[str]:
-    """The keys of all operators that torch has, and of ONNX's."""
-    return torch_operators() | operator_keys(node_names())
+def list_operator_keys() -> frozenset[str]:
+    """Return the keys of all operators of torch and ONNX."""
+    return read_torch_operators() | operator_keys(read_onnx_operators())
 
 
-def spelled(op: str) -> str:
+def spell_operator(op: str) -> str:
     """Return torch's operators as ``aten::cross``, ONNX's as they are."""
     if "::" in op:
         namespace, _, name = op.partition("::")

@@ -1,4 +1,4 @@
-"""The glossary: what the words of the answers, the pages and the dataset mean, each said once."""
+"""The glossary of the answers, the pages and the dataset."""
 
 from __future__ import annotations
 
@@ -97,26 +97,26 @@ class Entry:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-def _looks(looked: Mapping[Any, looks.Look]) -> dict[str, str]:
-    return _named({name: look.meaning for name, look in looked.items()})
+def _look_meanings(looked: Mapping[Any, looks.Look]) -> dict[str, str]:
+    return _name_values({name: look.meaning for name, look in looked.items()})
 
 
-def _statuses() -> dict[str, str]:
-    """The statuses, with the word that pages and answers have for one where it is another."""
-    found = _looks(looks.STATUS)
+def _status_meanings() -> dict[str, str]:
+    """Return the meanings of statuses, with the name that pages show where it is another."""
+    found = _look_meanings(looks.STATUS)
     for status in (Status.UNSUPPORTED, Status.NOT_RUN):
         found[status.value] += f"; shown as «{looks.STATUS[status].word}»"
     return found
 
 
-def _named(meanings: Mapping[Any, str]) -> dict[str, str]:
+def _name_values(meanings: Mapping[Any, str]) -> dict[str, str]:
     return {str(getattr(name, "value", name)): meaning for name, meaning in meanings.items()}
 
 
 TERMS = (
     Entry("case", "one documented failure: a small model with its inputs, its workarounds and its sources"),
     Entry("original", "the code of a case as its sources show it, without a workaround; its variant is called plain"),
-    Entry("workaround", "a change that makes the model work", _named(FIX_KINDS)),
+    Entry("workaround", "a change that makes the model work", _name_values(FIX_KINDS)),
     Entry("variant", "the original code of a case, or one of its workarounds: cross-no-symbolic/stack_rewrite"),
     Entry("theme", "a group of cases about one family of operators: pooling, indexing, attention"),
     Entry(
@@ -129,7 +129,7 @@ TERMS = (
     ),
     Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
     Entry("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
-    Entry("exporter", "the way in which torch makes the ONNX file", _named(EXPORTERS)),
+    Entry("exporter", "the part of torch that writes the ONNX file", _name_values(EXPORTERS)),
     Entry("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
     Entry("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
     Entry("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
@@ -145,18 +145,20 @@ TERMS = (
     ),
     Entry("cell", "one variant with one torch release, exporter and opset: the unit that is measured"),
     Entry("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
-    Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
-    Entry("status", "how a cell ended", _statuses()),
+    Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _name_values(STAGES)),
+    Entry("status", "how a cell ended", _status_meanings()),
     Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
-    Entry("needed, obsolete", "whether a workaround is still needed in a cell", _looks(looks.WORD)),
-    Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
-    Entry("change", "what happened to a cell between two versions", _named(CLASSES)),
+    Entry("needed, obsolete", "whether a workaround is still needed in a cell", _look_meanings(looks.WORD)),
+    Entry("interval (a, b]", "a change after version a, and at version b at the latest"),
+    Entry("change", "what happened to a cell between two versions", _name_values(CLASSES)),
     Entry("alert", "changes of one kind with one cause, with the cells in which they happened"),
-    Entry("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
+    Entry(
+        "claim", "a statement of a source about a case, compared with what was measured", _look_meanings(looks.CLAIM)
+    ),
     Entry(
         "declared",
         "what torch's own registries of symbolics and translations list, compared with what passes",
-        _named(AGREEMENT),
+        _name_values(AGREEMENT),
     ),
     Entry("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
     Entry("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),

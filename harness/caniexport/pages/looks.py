@@ -7,10 +7,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from caniexport.answers import signs
-from caniexport.answers.answer import Mark, Share, words
+from caniexport.answers.answer import Mark, Share, cell_text
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Status
-from caniexport.render.looks import look
+from caniexport.render.looks import find_sign
 
 
 class Look(NamedTuple):
@@ -49,7 +49,7 @@ _MEANING = {
     Status.INVALID: "the measurement itself failed; this says nothing about torch",
 }
 STATUS: Mapping[Status, Look] = {
-    status: Look(f"{sign.sign} {signs.word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
+    status: Look(f"{sign.sign} {signs.status_word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
     for status, sign in signs.STATUS.items()
 }
 WORD: Mapping[Workaround, Look] = {
@@ -79,18 +79,18 @@ def css(word: Enum) -> str:
 
 def marked(mark: Mark) -> str:
     """The sign of an outcome, and its text."""
-    named = signs.word(mark.word) if isinstance(mark.word, Status) and not mark.text else words(mark)
-    return " ".join(filter(None, (look(mark.word).sign, named)))
+    named = signs.status_word(mark.word) if isinstance(mark.word, Status) and not mark.text else cell_text(mark)
+    return " ".join(filter(None, (find_sign(mark.word).sign, named)))
 
 
 def signed(mark: Mark) -> str:
     """The sign of an outcome, and its text if it has one."""
-    return " ".join(filter(None, (look(mark.word).sign, mark.text)))
+    return " ".join(filter(None, (find_sign(mark.word).sign, mark.text)))
 
 
 def describe(mark: Mark) -> str:
     """Where each status of a place was seen, for who points at it."""
-    return "; ".join(f"{signs.word(Status(status))}: {where}" for status, where in mark.at.items())
+    return "; ".join(f"{signs.status_word(Status(status))}: {where}" for status, where in mark.at.items())
 
 
 def share(cell: Share) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from caniexport.answers.answer import words
+from caniexport.answers.answer import cell_text
 from caniexport.answers.filters import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
@@ -48,7 +48,7 @@ def _environment() -> Environment:
         marked=looks.marked,
         signed=looks.signed,
         describe=looks.describe,
-        words=words,
+        words=cell_text,
         plural=plural,
         slug=links.slug,
         web_address=source_address,

@@ -1,4 +1,4 @@
-"""How a word of the dataset looks: its sign, its color, what it means."""
+"""Signs of statuses and verdicts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from caniexport.model.status import Status
 _UNKNOWN = Sign("", "white", "")
 
 
-def look(word: Enum) -> Sign:
-    """The sign of a status, a verdict or an advice; without one, the word stands alone."""
+def find_sign(word: Enum) -> Sign:
+    """Return the sign of a status or a verdict; an empty one for other enums."""
     if isinstance(word, Status):
         return STATUS[word]
     if isinstance(word, Workaround):

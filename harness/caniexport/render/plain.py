@@ -7,21 +7,19 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from caniexport.answers.answer import Answer, texts
+from caniexport.answers.answer import Answer, text_rows
 
-#: signs that make a formula of what they begin
+#: first characters of a formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def as_csv(answer: Answer) -> str:
-    """The rows of all tables."""
-    return rows_as_csv(texts(answer))
+    """Return the rows of all tables as CSV."""
+    return rows_as_csv(text_rows(answer))
 
 
 def rows_as_csv(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> str:
-    """Rows with these ``columns`` first and every other that a row has; a text that a spreadsheet would take for a
-    formula is marked as text.
-    """
+    """Return rows as CSV with these ``columns`` first; a text that looks like a formula is quoted."""
     written = io.StringIO()
     names = dict.fromkeys((*columns, *(name for row in rows for name in row)))
     lines = csv.DictWriter(written, list(names), restval="", lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Answers for a terminal: the verdict, then tables that fit on one screen, then where the rest is."""
+"""Answers for a terminal: the verdict, then tables that fit on one screen, then the command for the rest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,26 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Place, Share, Table, words
+from caniexport.answers.answer import (
+    Answer,
+    AnswerOutcome,
+    Cell,
+    Code,
+    Link,
+    Mark,
+    Message,
+    Place,
+    Share,
+    Table,
+    cell_text,
+)
 from caniexport.model.status import Status
-from caniexport.render.looks import look
+from caniexport.render.looks import find_sign
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: blanks between columns, and the least that one column is cut to
+#: blanks between columns, and the least width of a column
 _GAP, _LEAST = 2, 12
 _VERDICT = {
     AnswerOutcome.WORKS: "bold green",
@@ -26,14 +38,14 @@ _VERDICT = {
 }
 
 
-def show(answer: Answer, console: Console, *, whole: bool = False) -> None:
+def print_answer(answer: Answer, console: Console, *, whole: bool = False) -> None:
     """Print an answer; ``whole`` prints every row and every message to its end."""
     console.print(Text(answer.verdict, _VERDICT.get(answer.outcome, "bold")))
     for table in answer.tables:
         rows = table.rows if whole else table.rows[: table.shown]
         if rows:
             console.print()
-            for line in _lines(table, rows, console.width, whole=whole):
+            for line in _draw_lines(table, rows, console.width, whole=whole):
                 console.print(line, soft_wrap=True)
     if answer.notes:
         console.print()
@@ -43,29 +55,29 @@ def show(answer: Answer, console: Console, *, whole: bool = False) -> None:
         console.print(Text(answer.more, "dim"))
 
 
-def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
+def _draw_lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
     if table.title:
         title = Text(table.title, "bold")
         title.truncate(max(width, cell_len(title.plain)) if whole else width, overflow="ellipsis")
         yield title
     kept = [at for at, name in enumerate(table.columns) if whole or name not in table.folded]
-    # one column says in the title what it is
+    # a single column needs no heading
     lines = [[Text(table.columns[at], "dim") for at in kept]] if len(kept) > 1 else []
     for row in rows:
-        cells = [_text(row[at], whole=whole).split("\n") for at in kept]
+        cells = [_draw_cell(row[at], whole=whole).split("\n") for at in kept]
         several = [[*map(Text.copy, line)] for line in zip_longest(*cells, fillvalue=Text())]
         lines += several if whole else several[: table.shown]
     numbers = [all(isinstance(row[at], int) for row in rows) for at in kept]
-    # a name is there to be copied
+    # names are copied: never cut them
     whole_names = [
-        max((cell_len(words(row[at])) for row in rows if isinstance(row[at], Link | Code | Place)), default=0)
+        max((cell_len(cell_text(row[at])) for row in rows if isinstance(row[at], Link | Code | Place)), default=0)
         for at in kept
     ]
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
-        last = _last(widths, table.heads, width - _GAP) if table.axis else len(widths)
+        last = _count_fitting(widths, table.heads, width - _GAP) if table.axis else len(widths)
         lines, widths = [line[:last] for line in lines], widths[:last]
-        _fit(widths, whole_names[: len(widths)], width - _GAP)
+        _narrow(widths, whole_names[: len(widths)], width - _GAP)
     for line in lines:
         made = Text(" " * _GAP)
         for at, (text, wide) in enumerate(zip(line, widths, strict=True)):
@@ -77,15 +89,15 @@ def _lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: b
         yield made
 
 
-def _last(widths: Sequence[int], heads: int, width: int) -> int:
-    """How many columns fit: what stands behind the heads is left out from the end, but for the first of it."""
+def _count_fitting(widths: Sequence[int], heads: int, width: int) -> int:
+    """Return how many columns fit; the heads and one column always stay."""
     last = len(widths)
     while last > heads + 1 and sum(widths[:last]) + _GAP * (last - 1) > width:
         last -= 1
     return last
 
 
-def _fit(widths: list[int], least: Sequence[int], width: int) -> None:
+def _narrow(widths: list[int], least: Sequence[int], width: int) -> None:
     """Narrow the widest columns until a line fits; names (``least``) stay whole."""
     while sum(widths) + _GAP * (len(widths) - 1) > width:
         cut = [at for at, wide in enumerate(widths) if wide > max(_LEAST, least[at])]
@@ -94,20 +106,20 @@ def _fit(widths: list[int], least: Sequence[int], width: int) -> None:
         widths[max(cut, key=widths.__getitem__)] -= 1
 
 
-def _text(cell: Cell, *, whole: bool) -> Text:
+def _draw_cell(cell: Cell, *, whole: bool) -> Text:
     match cell:
         case Mark(word, text):
-            sign = look(word)
+            sign = find_sign(word)
             style = "dim" if sign.colour == "white" else sign.colour
             return Text(" ".join(filter(None, (sign.sign, text if text != sign.sign else ""))), Style.parse(style))
         case Share(works, found):
-            style = look(Status.PASS if works == found else Status.DEGRADED if works else Status.FAIL).colour
-            return Text(words(cell), Style.parse(style) if found else "dim")
+            style = find_sign(Status.PASS if works == found else Status.DEGRADED if works else Status.FAIL).colour
+            return Text(cell_text(cell), Style.parse(style) if found else "dim")
         case Link(text):
             return Text(text, "dim")
         case Message(line, everything):
             return Text(everything or line if whole else line)
         case tuple():
-            return Text(", ").join(_text(item, whole=whole) for item in cell)
+            return Text(", ").join(_draw_cell(item, whole=whole) for item in cell)
         case _:
-            return Text(words(cell))
+            return Text(cell_text(cell))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from caniexport.answers.cell import most_telling, packages_at
+from caniexport.answers.cell import find_most_telling, read_packages
 from caniexport.answers.filters import Filters
 from caniexport.answers.scope import select
 from caniexport.model.case import PLAIN
@@ -47,7 +47,7 @@ def find_reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filter
     ((key, entry),) = selection.catalogue.items()
     statuses = {"status": tuple(status.value for status in selection.statuses)} if selection.statuses else {}
     where = {**selection.where, "case": (entry.case,), "variant": (entry.variant,), **statuses}
-    row, cells = most_telling(dataset, where)
+    row, cells = find_most_telling(dataset, where)
     name = "/".join(key)
     if row is None:
         raise UnknownName(_unmeasured(name, entry.kind, entry.needs_torch))
@@ -68,7 +68,7 @@ def find_reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filter
         moment(row["measured_at"]).isoformat() if row["measured_at"] else "",
         dataset.message(row["message_id"] or "") or "",
         row["case_hash"] != loaded.case_hash(entry.variant),
-        packages_at(dataset, row),
+        read_packages(dataset, row),
     )
     place = entry.case, entry.variant, shown.torch, shown.exporter, shown.opset
     return Reproduction(*place, shown.stage, shown.status, shown.stale, cells, write_script(loaded, shown))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from caniexport import names, versions
-from caniexport.answers.answer import Answer, AnswerOutcome, Link, Mark, Place, Table, words
+from caniexport.answers.answer import Answer, AnswerOutcome, Link, Mark, Place, Table, cell_text
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.samples import EXPORTERS, Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.workaround import ADVICE, Standing, standings
+from caniexport.answers.workaround import ADVICE, Standing, read_standings
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.status import Exporter, FixKind
 from caniexport.operators import operator_key
@@ -108,7 +108,7 @@ def scan(
         f"{names.plural(len(sources) - len(unseen), 'file')} with torch, judged at {asked.text}",
         f"{names.plural(len(gates), 'version gate')}, branches on exporting: {len(branches)} (--all)",
         *asked.notes,
-        *(f"{words(at(site))}: {unknown}" for site in sites if (unknown := judge.unknown(site))),
+        *(f"{cell_text(at(site))}: {unknown}" for site in sites if (unknown := judge.unknown(site))),
     )
     verdict, outcome = _decision([each.word for _, each in judged], len(harmful), asked)
     return Answer(verdict, outcome, tables, notes, "--all: every place, with its case.")
@@ -191,7 +191,7 @@ class _Judge:
         cases = {site.workaround[0] for site in sites if site.workaround[0]}
         cases |= {case for about in self._symbolics.values() for case, _ in about}
         self._standings: dict[tuple[str, str], list[Standing]] = {}
-        for item in standings(dataset, asked.torch, Scope(frozenset(cases)), asked.opset, asked.exporters):
+        for item in read_standings(dataset, asked.torch, Scope(frozenset(cases)), asked.opset, asked.exporters):
             self._standings.setdefault((item.case, item.variant), []).append(item)
         calls = self._views.fetch(
             """SELECT torch, exporter, max(opset) FROM call GROUP BY ALL UNION ALL

@@ -13,13 +13,19 @@ from typing import Any
 
 from caniexport import home as homes
 from caniexport.answers.answer import Answer, AnswerOutcome, as_json
+<<<<<<< HEAD
 from caniexport.answers.case import case
 from caniexport.answers.op import op
 from caniexport.answers.operators import EVERY
 from caniexport.answers.plain import plain
+=======
+from caniexport.answers.case import answer_case
+from caniexport.answers.op import answer_op
+from caniexport.answers.plain import to_plain
+>>>>>>> h46a
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
-from caniexport.answers.upgrade import ladder
+from caniexport.answers.upgrade import answer_ladder
 from caniexport.home.data_package import read_version
 from caniexport.model.rows import SCHEMA_VERSION
 from caniexport.pages.kept import Kept
@@ -47,6 +53,7 @@ def write(kept: Kept, folder: Path) -> None:
 
 
 def write_case(kept: Kept, folder: Path, name: str) -> None:
+<<<<<<< HEAD
     """Write the file and the badge of a case."""
     answer = kept.answer(case, name)
     _write(folder, case_address(name), _answer(f"case {name}", as_json(answer)))
@@ -57,6 +64,10 @@ def write_op(kept: Kept, folder: Path, name: str) -> None:
     """Write the file of an operator, by a name that a case has."""
     if name in kept.inventory.ops:
         _write(folder, op_address(name), _answer(f"op {name}", as_json(kept.answer(op, name, EVERY))))
+=======
+    """Write the file of a case."""
+    _write(folder, case_address(name), _answer(f"case {name}", as_json(kept.answer(answer_case, name))))
+>>>>>>> h46a
 
 
 def _write(folder: Path, name: str, content: object) -> None:
@@ -90,15 +101,22 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     cases = kept.inventory.documented
     ops = sorted({name for entry in cases for name in entry.ops})
     yield "index.json", _index(kept, [entry.case for entry in cases], ops)
+<<<<<<< HEAD
+=======
+    for entry in cases:
+        yield badge_address(entry.case), _badge(entry.case, kept.answer(answer_case, entry.case))
+    for name in ops:
+        yield op_address(name), _answer(f"op {name}", as_json(answer_op(kept, name)))
+>>>>>>> h46a
     if Samples.of(kept).operators:
-        yield "operators.json", _answer("op", as_json(op(kept)))
+        yield "operators.json", _answer("op", as_json(answer_op(kept)))
     for release in kept.inventory.torch:
-        found = as_json(ladder(kept, {"torch": release}, Scope()))
+        found = as_json(answer_ladder(kept, {"torch": release}, Scope()))
         yield torch_address(release), _answer(f"upgrade --from {release}", found)
 
 
 def _answer(command: str, answer: object) -> dict[str, Any]:
-    return {"api": VERSION, "command": f"caniexport {command} --json", "answer": plain(answer)}
+    return {"api": VERSION, "command": f"caniexport {command} --json", "answer": to_plain(answer)}
 
 
 def _index(kept: Kept, cases: Iterable[str], ops: Iterable[str]) -> dict[str, Any]:

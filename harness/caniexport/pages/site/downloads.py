@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.scope import Scope
-from caniexport.answers.table import table
-from caniexport.answers.workaround import standings
+from caniexport.answers.table import answer_table
+from caniexport.answers.workaround import read_standings
 from caniexport.pages.kept import Kept
 from caniexport.render.plain import as_csv, rows_as_csv
 from caniexport.store.schema import columns
@@ -42,14 +42,14 @@ WHAT = {
 def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
     """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = table(kept, _EVERYTHING)
+    found = answer_table(kept, _EVERYTHING)
     _compressed(folder / "table.csv.gz", as_csv(replace(found, tables=found.tables[:1])))
     _compressed(folder / "workarounds.csv.gz", rows_as_csv(_fixes(kept)))
     return [beside.submit(_parquet, folder / f"{name}.parquet", rows) for name, rows in _tables(kept)]
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
-    found = standings(kept, kept.inventory.torch[-1], Scope())
+    found = read_standings(kept, kept.inventory.torch[-1], Scope())
     return [
         {name: value.value if isinstance(value, Enum) else value for name, value in vars(item).items()}
         for item in found

@@ -12,12 +12,11 @@ from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport import names, versions
-from caniexport.answers.case import case as answer_case
-from caniexport.answers.case import find
-from caniexport.answers.cell import NamedCase, Row, evidence, most_telling, rows_of
+from caniexport.answers.case import answer_case, find
+from caniexport.answers.cell import NamedCase, Row, answer_evidence, find_most_telling, read_rows
 from caniexport.answers.filters import DEFAULT_OPSET, Filters, exporter_name
 from caniexport.answers.point import call_text
-from caniexport.answers.profile_differences import packages_beside
+from caniexport.answers.profile_differences import profile_difference_table
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.home import NEWEST
 from caniexport.model import corpus
@@ -111,7 +110,7 @@ def page(form: Form, kept: Kept) -> Page:
         given |= _chosen(form, kept, NamedCase(case, variant), exporters, opsets)
     answer = kept.answer(answer_case, NamedCase(case, variant).text)
     other = PERIOD if kept.profile == NEWEST else kept.profile
-    packages = newest.answer(packages_beside, case, other)
+    packages = newest.answer(profile_difference_table, case, other)
     # the heading has the title
     tables = [
         replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
@@ -150,7 +149,7 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
         "variant": [named.variant],
         **{name: given for name, given in chosen.items() if given},
     }
-    row, _ = most_telling(kept, where)
+    row, _ = find_most_telling(kept, where)
     exporter = form.tabs("exporter", "Exporter", exporters, row["exporter"] if row else exporters[0], EXPORTER_SHORT)
     mine_profile = form.mine.profile
     profiles = [name for name in kept.profiles() if name != mine_profile or name == form.asked.get(PROFILE)]
@@ -159,7 +158,7 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
         form.select(PROFILE, "Packages", profiles, text=usual, shown=PROFILE_WORDS, width=190)
     query = """cells WHERE "case" = $1 AND variant = $2 AND exporter = $3 AND profile = $4
         QUALIFY row_number() OVER (PARTITION BY torch, opset ORDER BY provider <> 'cpu', provider) = 1"""
-    found = rows_of(Views.of(kept), query, [named.case, named.variant, exporter, kept.profile])
+    found = read_rows(Views.of(kept), query, [named.case, named.variant, exporter, kept.profile])
     address = {"case": named.case, "exporter": exporter}
     address |= {"variant": named.variant} if named.variant != PLAIN else {}
     address |= {PROFILE: kept.profile} if form.text(PROFILE) else {}
@@ -170,7 +169,10 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
         return {"grid": grid, "missing": ", ".join(filter(None, parts))}
     where_text = f"torch {row['torch']}, {_call(row)}"
     script = _script(kept, row) if form.text("script") == "1" else None
-    return {"grid": grid, "open": Open(render_answer(evidence(kept, row, where_text)), picture(kept, row), script)}
+    return {
+        "grid": grid,
+        "open": Open(render_answer(answer_evidence(kept, row, where_text)), picture(kept, row), script),
+    }
 
 
 def _call(row: Row) -> str:

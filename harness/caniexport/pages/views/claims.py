@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Table
-from caniexport.answers.documents import JudgedClaim, all_claims, claims
+from caniexport.answers.documents import JudgedClaim, find_claims, read_claims
 from caniexport.answers.filters import Filters
 from caniexport.model.case import PLAIN
 from caniexport.names import plural
@@ -32,7 +32,7 @@ _COLUMNS = (
 
 def page(form: Form, kept: Kept) -> Page:
     """The claims that the filters take."""
-    known = kept.answer(all_claims)
+    known = kept.answer(read_claims)
     if not known:
         form.take(*form.asked)
         nothing = "The dataset holds no claims yet; caniexport measure judges them when it ends."
@@ -40,7 +40,7 @@ def page(form: Form, kept: Kept) -> Page:
     query = form.words("q", "Search", "text of the claim, case, record")
     source = form.select("source", "Source", sorted({claim.source for claim in known}), text="all sources")
     outcomes = form.pills("outcome", "Outcome", list(looks.CLAIM))
-    found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
+    found = kept.answer(find_claims, Filters(statuses=outcomes), (source,) if source else ())
     by_outcome = {name: [claim for claim in found.claims if claim.outcome == name] for name in _ORDER}
     shown = {name: [claim for claim in mine if _has(claim, query)] for name, mine in by_outcome.items()}
     every = [claim for mine in shown.values() for claim in mine]

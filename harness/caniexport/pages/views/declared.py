@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caniexport.answers.declared import Agreement, declared
+from caniexport.answers.declared import Agreement, answer_declared
 from caniexport.answers.samples import EXPORTERS
 from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
@@ -25,5 +25,5 @@ def page(form: Form, kept: Kept) -> Page:
     exporters = tuple(name for name in form.mine.of("exporter") if name in EXPORTERS) or EXPORTERS
     chosen = tuple(agreements[name] for name in wanted) or tuple(Agreement)
     asked = (form.mine.one("torch"), exporters, (), chosen, query)
-    found = kept.answer(declared, *asked)
+    found = kept.answer(answer_declared, *asked)
     return form.page(_TITLE, _LEAD, render_answer(found), folds=True, files=make_files("declared", found))

@@ -11,8 +11,8 @@ from caniexport.answers.answer import Answer, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points
 from caniexport.answers.search import FullText, find_cases
-from caniexport.answers.signs import word
-from caniexport.answers.table import CALLS, By, TableLines, table, works
+from caniexport.answers.signs import status_word
+from caniexport.answers.table import CALLS, By, TableLines, answer_table, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
@@ -50,7 +50,7 @@ def page(form: Form, kept: Kept) -> Page:
     provider = form.one_of("provider", known.providers)
     if len(known.providers) > 1:
         provider = form.select("provider", "Provider", known.providers, text="all providers", shown=looks.PROVIDER)
-    statuses = {status.value: word(status) for status in Status}
+    statuses = {status.value: status_word(status) for status in Status}
     status = form.select("status", "Status", list(statuses), text="any status", shown=statuses)
     fixes = form.switch("fixes", "Show the workarounds")
     form.choose_setting(known)
@@ -81,7 +81,7 @@ def page(form: Form, kept: Kept) -> Page:
 def ask(kept: Kept, asked: Filters, by: By, lines: TableLines, runtime: str) -> Answer:
     """The table on the runtime named, else on the one installed with each release."""
     on = Points(kept).find({"runtime": runtime})[0].on if runtime else None
-    return table(kept, asked, by, lines, on)
+    return answer_table(kept, asked, by, lines, on)
 
 
 def _chart(found: Table, what: str, alone: str) -> Markup:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from caniexport import names
 from caniexport.answers.answer import Answer
-from caniexport.answers.op import op
+from caniexport.answers.op import answer_op
 from caniexport.answers.operators import ALL_DTYPES, OperatorFilters
 from caniexport.answers.samples import EXPORTERS, Samples
-from caniexport.answers.scope import scope
-from caniexport.answers.signs import word
+from caniexport.answers.scope import find_scope
+from caniexport.answers.signs import status_word
 from caniexport.answers.table import By, TableLines
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Status
@@ -44,7 +44,7 @@ def page(form: Form, kept: Kept) -> Page:
         body += render_answer(replace(table, tables=table.tables[:1]), "Cases by torch release")
         # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
         if not form.whole:
-            body += render_answer(workarounds.ask(form, kept, scope(Views.of(kept), ops=(name,))), "Workarounds")
+            body += render_answer(workarounds.ask(form, kept, find_scope(Views.of(kept), ops=(name,))), "Workarounds")
     others = [other for other in kept.answer(names_of_one).get(name, ()) if other != name]
     lead = f"{_LEAD} Also called {', '.join(others)}." if others else _LEAD
     return form.page(name, lead, body, back=True, folds=True, files=files)
@@ -53,13 +53,13 @@ def page(form: Form, kept: Kept) -> Page:
 def _known(kept: Kept, name: str, torch: str) -> Answer | None:
     """What is known of an operator; ``None`` where nothing is."""
     try:
-        return kept.answer(op, name, OperatorFilters(torch=torch))
+        return kept.answer(answer_op, name, OperatorFilters(torch=torch))
     except UnknownName:
         return None
 
 
 def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
-    shown = {status.value: word(status) for status in _ENDS}
+    shown = {status.value: status_word(status) for status in _ENDS}
     status = form.select("status", "Ends with", list(shown), text="any", shown=shown)
     known = samples.views.fetch("SELECT DISTINCT dtype FROM samples WHERE calls > 0 ORDER BY dtype")
     dtypes = [ALL_DTYPES, *(dtype for (dtype,) in known)]
@@ -73,7 +73,7 @@ def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:
         return form.page("Operators", _LIST, meant)
     statuses = frozenset({Status(status)} if status else ())
     asked = OperatorFilters(torch=torch, exporters=form.mine.of("exporter"), dtype=dtype, statuses=statuses)
-    found = kept.answer(op, "", asked)
+    found = kept.answer(answer_op, "", asked)
     return form.page("Operators", _LIST, meant + render_answer(found), folds=True, files=make_files("operators", found))
 
 

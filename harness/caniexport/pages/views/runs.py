@@ -16,8 +16,8 @@ from caniexport import versions
 from caniexport.alerts.answer import alerts_answer
 from caniexport.alerts.comparison import Run, compare_runs, list_runs
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Message, Table
-from caniexport.answers.provider_runs import elsewhere
-from caniexport.answers.runtimes import on_provider, runtimes_agree
+from caniexport.answers.provider_runs import list_providers
+from caniexport.answers.runtimes import answer_agreement, answer_provider
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.names import plural
@@ -101,9 +101,9 @@ def _false_alarms(found: Iterable[Mapping[str, Any]]) -> str:
 
 def _of_runtimes(kept: Kept) -> Iterator[tuple[str, Answer]]:
     """What each provider other than the CPU's does with the files that torch exported; how far two runtimes agree."""
-    for name in elsewhere(kept):
-        yield f"The same files on {name}.", kept.answer(on_provider, name)
-    agreement = kept.answer(runtimes_agree)
+    for name in list_providers(kept):
+        yield f"The same files on {name}.", kept.answer(answer_provider, name)
+    agreement = kept.answer(answer_agreement)
     if agreement.tables[0].rows:
         yield "Agreement of runtimes.", agreement
 

@@ -8,23 +8,23 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from caniexport.answers.answer import Answer
-from caniexport.answers.case import case as answer_case
+from caniexport.answers.case import answer_case
 from caniexport.answers.filters import DEFAULT_OPSET, Filters
-from caniexport.answers.op import op
-from caniexport.answers.operators import EVERY
+from caniexport.answers.op import answer_op
+from caniexport.answers.operators import NO_FILTER
 from caniexport.answers.samples import Samples
 from caniexport.answers.search import (
     FullText,
     InputKind,
     SearchInput,
-    as_answer,
+    answer_hits,
     find_hits,
     is_error,
     read_input,
     split_filters,
 )
 from caniexport.answers.table import By, TableLines
-from caniexport.answers.why import why_error
+from caniexport.answers.why import answer_error
 from caniexport.model.case import PLAIN
 from caniexport.pages.answered import render_answer
 from caniexport.pages.form import APP, Form, Page
@@ -87,12 +87,12 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     read = read_input(kept, query, ())
     given = {"read": read, "questions": _QUESTIONS}
     if read.kind is InputKind.ERROR:
-        answer = why_error(kept, read.text, _point(form.mine))
+        answer = answer_error(kept, read.text, _point(form.mine))
         return render_answer(answer) + render("found_error.html", read=read)
     if read.kind is InputKind.WORDS:
         hits = find_hits(kept.answer(FullText), read.text)
         near = () if hits else find_nearest_names(kept, read.text)
-        return render("found_words.html", **given, answer=render_answer(as_answer(hits)) if hits else "", near=near)
+        return render("found_words.html", **given, answer=render_answer(answer_hits(hits)) if hits else "", near=near)
     return render(
         "found_name.html",
         **given,
@@ -106,7 +106,7 @@ def _of_name(kept: Kept, read: SearchInput, runtime: str) -> Iterator[Answer]:
         yield kept.answer(answer_case, read.text)
         return
     if Samples.of(kept).called(read.text):
-        yield kept.answer(op, read.text, EVERY)
+        yield kept.answer(answer_op, read.text, NO_FILTER)
     if read.cases:
         asked = Filters(cases=read.cases, variants=(PLAIN,))
         yield kept.answer(matrix.ask, asked, By.TORCH, TableLines.CASES, runtime)

@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from caniexport.answers.answer import Answer
 from caniexport.answers.filters import exporter_name, exporter_names
-from caniexport.answers.model import upgrade_model
+from caniexport.answers.model import answer_model_upgrade
 from caniexport.answers.model_file import ModelFile
-from caniexport.answers.scope import scope
+from caniexport.answers.scope import find_scope
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.upgrade import ladder, upgrade
+from caniexport.answers.upgrade import answer_ladder, answer_upgrade
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
@@ -103,7 +103,7 @@ def _operators(kept: Kept, text: str) -> tuple[tuple[str, ...], dict[str, str]]:
 def _refused(views: Views, name: str) -> str | None:
     """Why nobody knows an operator; ``None`` for one that is known."""
     try:
-        scope(views, ops=(name,))
+        find_scope(views, ops=(name,))
     except UnknownName as error:
         return str(error)
     return None
@@ -116,19 +116,19 @@ def _ask(
     ops: tuple[str, ...],
     unknown: tuple[str, ...],
 ) -> Answer:
-    asked = scope(Views.of(kept), ops=ops)
+    asked = find_scope(Views.of(kept), ops=ops)
     if unknown:
         cases = asked.cases if ops else frozenset()
         asked = replace(asked, cases=cases, ops=(*ops, *unknown), uncovered=(*asked.uncovered, *unknown))
     if dict(before)["torch"] == dict(after)["torch"] and len(before) == len(after) == 1:
-        return ladder(kept, dict(before), asked)
-    return upgrade(kept, dict(before), dict(after), asked)
+        return answer_ladder(kept, dict(before), asked)
+    return answer_upgrade(kept, dict(before), dict(after), asked)
 
 
 def _of_model(kept: Kept, file: ModelFile, before: Mapping[str, str], after: Mapping[str, str]) -> Markup:
     """The answer about a file; nothing where a point of it is not known, which the page says."""
     try:
-        return render_answer(upgrade_model(kept, file, before, after))
+        return render_answer(answer_model_upgrade(kept, file, before, after))
     except UnknownName:
         return Markup()
 

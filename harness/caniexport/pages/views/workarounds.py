@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from caniexport.answers.answer import Answer
-from caniexport.answers.scope import Scope, named
+from caniexport.answers.scope import Scope, resolve_name
 from caniexport.answers.search import FullText, find_cases
-from caniexport.answers.workaround import workaround
+from caniexport.answers.workaround import answer_workaround
 from caniexport.model.errors import UnknownName
 from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page
@@ -41,7 +41,7 @@ def _scope(kept: Kept, query: str) -> Scope | None:
     if not query:
         return Scope()
     try:
-        return named(Views.of(kept), query)
+        return resolve_name(Views.of(kept), query)
     except UnknownName:
         cases = find_cases(kept, kept.answer(FullText), query)
         return Scope(frozenset(cases)) if cases else None
@@ -51,4 +51,4 @@ def ask(form: Form, kept: Kept, asked: Scope) -> Answer:
     """The answer at the reader's release, opset and exporters."""
     opsets = [text for text in form.mine.of("opset") if text.isdigit()]
     opset = int(opsets[-1]) if opsets else None
-    return kept.answer(workaround, asked, "".join(form.mine.of("torch")[-1:]), opset, form.mine.of("exporter"))
+    return kept.answer(answer_workaround, asked, "".join(form.mine.of("torch")[-1:]), opset, form.mine.of("exporter"))

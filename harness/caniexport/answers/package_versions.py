@@ -1,4 +1,4 @@
-"""Cells of one torch release in every profile, told apart by the version of a package beside torch."""
+"""One torch release in every profile, by the version of one companion package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from caniexport import versions
-from caniexport.answers.installed import Installed, every_installation
+from caniexport.answers.installed import Installed, read_every_installation
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
@@ -17,7 +17,7 @@ ALONG_PACKAGES = ("onnxscript", "onnx", "onnx-ir")
 
 @dataclass(frozen=True)
 class PackageVersion:
-    """One version of a package beside a torch release, where it was measured."""
+    """A measured version of a companion package with a torch release."""
 
     version: str
     installed: Installed
@@ -29,18 +29,19 @@ class PackageVersion:
         return tuple(name for name in found if name != "onnx-ir" or "onnxscript" not in found)
 
 
-def one_release(releases: Sequence[str], asked: Iterable[str], package: str) -> str:
-    """The one torch release that is looked at; raises :class:`UnknownName` where none or several are named."""
+def require_release(releases: Sequence[str], asked: Iterable[str], package: str) -> str:
+    """Return the one torch release that is named; raises :class:`UnknownName` where none or several are named."""
     found = {versions.resolve(text, releases) for text in asked}
     if len(found) != 1:
-        said = f"several are asked for: {', '.join(versions.ordered(found))}" if found else "--torch names it"
-        raise UnknownName(f"along {package} one torch release is looked at; {said}")
+        named = f"several are named: {', '.join(versions.ordered(found))}" if found else "name it with --torch"
+        raise UnknownName(f"along {package} the answer is about one torch release; {named}")
     return found.pop()
 
 
-def versions_of(dataset: Dataset, torch: str, package: str) -> list[PackageVersion]:
-    """The versions of a package beside a torch release, oldest first; of several environments with one version that
-    of ``newest`` is taken, then one that differs from it in this package alone.
+def read_package_versions(dataset: Dataset, torch: str, package: str) -> list[PackageVersion]:
+    """Return the measured versions of a package with a torch release, oldest first.
+
+    Of several environments with one version that of ``newest`` is taken, else one that differs in this package alone.
 
     Raises :class:`UnknownName` where the release was not measured with it.
     """
@@ -49,7 +50,7 @@ def versions_of(dataset: Dataset, torch: str, package: str) -> list[PackageVersi
     def rank(item: Installed) -> tuple[bool, bool, str]:
         return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile
 
-    for item in sorted(every_installation(dataset), key=rank, reverse=True):
+    for item in sorted(read_every_installation(dataset), key=rank, reverse=True):
         version = item.packages.get(package)
         if item.torch == torch and version is not None:
             found[version] = PackageVersion(version, item)
