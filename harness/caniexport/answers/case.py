@@ -133,13 +133,10 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
     newest = max((stand for line in lines.values() for stand in line), key=lambda stand: stand.n, default=None)
     if newest is None:
         more = f"caniexport measure --case {named.case} measures it."
-<<<<<<< HEAD
-        return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(about, sources), more=more)
-    advice = workaround(dataset, Scope(frozenset({named.case})), newest.torch)
-=======
-        return Answer(f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _told(dataset, about), more=more)
+        return Answer(
+            f"Not measured: {named.case}.", AnswerOutcome.NOT_MEASURED, _describe_corpus(about, sources), more=more
+        )
     advice = answer_workaround(dataset, Scope(frozenset({named.case})), newest.torch)
->>>>>>> h46a
     verdict, outcome = _verdict(lines, newest, advice)
     is_variant = named.variant not in ("", original)
     if is_variant:
@@ -158,7 +155,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
         *_outcomes(views, kept, newest.torch),
         _runtimes(views, replayed),
         _registered(dataset, about, newest.torch),
-        *_told(about, sources),
+        *_describe_corpus(about, sources),
     )
     notes = (
         *_warnings(about, named),
@@ -314,13 +311,8 @@ def _claims(dataset: Dataset, named: NamedCase) -> Table:
     return Table("claims", columns, rows, shown=3, folded=("of", "variant", "measured"))
 
 
-<<<<<<< HEAD
 def _outcomes(views: Views, kept: str, newest: str) -> tuple[Table, Table]:
     """Return every outcome with its releases and opsets, and the messages of the errors: of equal causes the newest."""
-=======
-def _outcomes(views: Views, kept: str, newest: str) -> Table:
-    """Return every outcome, with its releases and opsets and the message of the newest of them."""
->>>>>>> h46a
     rows = views.fetch(
         f"""WITH alike AS (
             SELECT variant, exporter, torch, n, stage, status, signature, max(message_id) AS message,
@@ -401,7 +393,7 @@ def _registered(dataset: Dataset, about: Sequence[Mapping[str, Any]], torch: str
     )
 
 
-def _told(about: Sequence[Mapping[str, Any]], sources: Sequence[SourceState]) -> tuple[Table, ...]:
+def _describe_corpus(about: Sequence[Mapping[str, Any]], sources: Sequence[SourceState]) -> tuple[Table, ...]:
     """What the corpus says of a case: its variants with their code, its sources with what became of them."""
     code = tuple(
         (
@@ -455,15 +447,9 @@ def _environment(dataset: Dataset, named: NamedCase) -> Answer:
     """A case about what is installed together: what came of each environment."""
     views = Views.of(dataset)
     about = _variants(views, named.case)
-<<<<<<< HEAD
-    rows = rows_of(views, """cells WHERE "case" = $1 ORDER BY variant <> 'plain', variant""", [named.case])
-    found = {row["variant"]: evidence(dataset, row, "as installed") for row in rows}
-    own, described = found.get(named.variant or PLAIN), _told(about, _sources(dataset, about))
-=======
     rows = read_rows(views, """cells WHERE "case" = $1 ORDER BY variant <> 'plain', variant""", [named.case])
     found = {row["variant"]: answer_evidence(dataset, row, "as installed") for row in rows}
-    own = found.get(named.variant or PLAIN)
->>>>>>> h46a
+    own, described = found.get(named.variant or PLAIN), _describe_corpus(about, _sources(dataset, about))
     if own is None:
         return Answer(f"Not measured: {named.text}.", AnswerOutcome.NOT_MEASURED, described)
     working = [name for name, answer in found.items() if name != PLAIN and answer.outcome is AnswerOutcome.WORKS]

@@ -88,12 +88,8 @@ def command(
         if baseline or current or save or acknowledge or webhook or form not in ("text", "json"):
             raise click.UsageError("--torch compares releases of one dataset: only --expectations, --states go with it")
         dataset = open_dataset(home)
-<<<<<<< HEAD
-        named = release_names(dataset, releases)
+        named = expand_releases(dataset, releases)
         found = select_releases(compare_releases(dataset, entries, known.read_states(kept), named), named)
-=======
-        found = of_releases(along(dataset, entries, known.read(kept)), expand_releases(dataset, releases))
->>>>>>> h46b
         print_answer(alerts_answer(found), whole=whole, as_json=as_json or form == "json")
         return
     if webhook is not None:

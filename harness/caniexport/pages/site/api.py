@@ -13,16 +13,10 @@ from typing import Any
 
 from caniexport import home as homes
 from caniexport.answers.answer import Answer, AnswerOutcome, as_json
-<<<<<<< HEAD
-from caniexport.answers.case import case
-from caniexport.answers.op import op
-from caniexport.answers.operators import EVERY
-from caniexport.answers.plain import plain
-=======
 from caniexport.answers.case import answer_case
 from caniexport.answers.op import answer_op
+from caniexport.answers.operators import NO_FILTER
 from caniexport.answers.plain import to_plain
->>>>>>> h46a
 from caniexport.answers.samples import Samples
 from caniexport.answers.scope import Scope
 from caniexport.answers.upgrade import answer_ladder
@@ -53,9 +47,8 @@ def write(kept: Kept, folder: Path) -> None:
 
 
 def write_case(kept: Kept, folder: Path, name: str) -> None:
-<<<<<<< HEAD
     """Write the file and the badge of a case."""
-    answer = kept.answer(case, name)
+    answer = kept.answer(answer_case, name)
     _write(folder, case_address(name), _answer(f"case {name}", as_json(answer)))
     _write(folder, badge_address(name), _badge(name, answer))
 
@@ -63,11 +56,7 @@ def write_case(kept: Kept, folder: Path, name: str) -> None:
 def write_op(kept: Kept, folder: Path, name: str) -> None:
     """Write the file of an operator, by a name that a case has."""
     if name in kept.inventory.ops:
-        _write(folder, op_address(name), _answer(f"op {name}", as_json(kept.answer(op, name, EVERY))))
-=======
-    """Write the file of a case."""
-    _write(folder, case_address(name), _answer(f"case {name}", as_json(kept.answer(answer_case, name))))
->>>>>>> h46a
+        _write(folder, op_address(name), _answer(f"op {name}", as_json(kept.answer(answer_op, name, NO_FILTER))))
 
 
 def _write(folder: Path, name: str, content: object) -> None:
@@ -101,13 +90,6 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     cases = kept.inventory.documented
     ops = sorted({name for entry in cases for name in entry.ops})
     yield "index.json", _index(kept, [entry.case for entry in cases], ops)
-<<<<<<< HEAD
-=======
-    for entry in cases:
-        yield badge_address(entry.case), _badge(entry.case, kept.answer(answer_case, entry.case))
-    for name in ops:
-        yield op_address(name), _answer(f"op {name}", as_json(answer_op(kept, name)))
->>>>>>> h46a
     if Samples.of(kept).operators:
         yield "operators.json", _answer("op", as_json(answer_op(kept)))
     for release in kept.inventory.torch:
