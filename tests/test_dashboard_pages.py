@@ -287,7 +287,7 @@ def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
 def test_text_for_a_streamlit_element_loses_every_mark():
     from dashboard import widgets
 
-    said = widgets.plain("*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~")
+    said = widgets.escape_markdown("*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~")
 
     assert said.replace("\\", "") == "*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~"
     assert not re.search(r"(?<!\\)[*_\[\]`$<>#~]", said)
@@ -296,9 +296,9 @@ def test_text_for_a_streamlit_element_loses_every_mark():
 def test_words_between_back_ticks_are_code_in_a_streamlit_element_and_nothing_else_is():
     from dashboard import widgets
 
-    assert widgets.ticked("Try *2* with `dynamo=False`: a_b") == r"Try \*2\* with `dynamo=False`\: a\_b"
-    assert widgets.ticked("one ` alone") == r"one \` alone"
-    assert "\n" not in widgets.ticked("`a\n\n![x](http://y)`"), "code ends with its line"
+    assert widgets.escape_except_code("Try *2* with `dynamo=False`: a_b") == r"Try \*2\* with `dynamo=False`\: a\_b"
+    assert widgets.escape_except_code("one ` alone") == r"one \` alone"
+    assert "\n" not in widgets.escape_except_code("`a\n\n![x](http://y)`"), "code ends with its line"
 
 
 def test_addresses_carry_any_name_whole():

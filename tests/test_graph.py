@@ -70,7 +70,7 @@ def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path
 
     assert [row["bundle"] for row in rows] == [good]
     assert len(problems) == 2
-    assert any(cut in said and "can be read" in said for said in problems)
+    assert any(cut in said and "cannot be read" in said for said in problems)
     assert any(other in said and "changed or damaged" in said for said in problems)
 
 

@@ -393,4 +393,4 @@ def test_a_file_that_names_torch_alone_is_no_profile_to_measure(tmp_path):
 
     reply = CliRunner().invoke(main, ["measure", "--lock", str(path), "--plan"])
 
-    assert "names nothing beside torch" in (str(reply.exception) + reply.output)
+    assert "pins nothing but torch" in (str(reply.exception) + reply.output)

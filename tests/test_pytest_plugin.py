@@ -166,7 +166,7 @@ def test_a_marker_that_names_nothing_ends_the_run_with_the_nearest_names(suite, 
     reply = suite("1.12.1", asked, "pass")
 
     assert reply.ret == pytest.ExitCode.USAGE_ERROR
-    assert f"test_export: @pytest.mark.caniexport: {words}" in reply.stderr.str().replace("marker() ", "")
+    assert f"test_export: @pytest.mark.caniexport: {words}" in reply.stderr.str().replace("read_marker() ", "")
 
 
 def test_the_fixture_exports_a_module_as_the_project_says_and_reads_a_file_as_it_is(suite, pytester, monkeypatch):

@@ -37,7 +37,7 @@ def test_a_model_whose_file_its_runtime_refuses_is_not_said_to_be_spared(results
 def test_the_page_judges_a_file_on_the_readers_runtime(kept_results, by_dynamo):
     from dashboard import upload
 
-    file = upload.placed(kept_results, "m.onnx", by_dynamo.read_bytes())
+    file = upload.read_origin(kept_results, "m.onnx", by_dynamo.read_bytes())
     own = page("upgrade", {}, kept_results, file=file).body
     old = page("upgrade", {"runtime": "onnxruntime==1.15.1"}, kept_results, file=file).body
 

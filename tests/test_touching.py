@@ -283,7 +283,7 @@ def test_a_file_by_another_exporter_is_no_all_clear(home):
     assert f"The file was written by another exporter ({TRACE})" in reply.output
     crossed, kept = (caniexport.known_failure(path, torch="2.15.0", exporter=name) for name in ("dynamo", "trace"))
     assert crossed.is_touched is None
-    assert "its file is by torchscript-trace, which does not show all of it" in crossed.reason
+    assert "its file is written by torchscript-trace, which does not show every operator" in crossed.reason
     assert kept.written_by == ""
 
 
@@ -412,7 +412,7 @@ def test_a_file_dropped_on_the_page_is_answered_as_by_the_command(home):
     assert said.index(verdict) < said.index("All documented cases")
     assert "It comes from torch 2.8.0, dynamo=False, opset_version=18." in said
     assert "It comes from torch 1.12.1" in upgrade_page(kept, model("Relu"), **{"from": "1.12.1"})
-    assert upload.placed(kept, "m.onnx", b"no model") is None
+    assert upload.read_origin(kept, "m.onnx", b"no model") is None
 
 
 def test_a_file_that_does_not_say_where_it_comes_from_is_not_judged_as_if_it_did(home):
@@ -427,5 +427,5 @@ def upgrade_page(kept, content, **asked):
     """The words of the upgrade's page for a reader who gave a file."""
     from dashboard import upload
 
-    body = page("upgrade", asked, kept, file=upload.placed(kept, "m.onnx", content)).body
+    body = page("upgrade", asked, kept, file=upload.read_origin(kept, "m.onnx", content)).body
     return " ".join(re.sub(r"<[^>]+>", "", body.replace("<code>", "`").replace("</code>", "`")).split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,20 +46,6 @@ def _model(path: Path, bundle: str) -> bytes:
     if model is None:
         raise StoreError(f"{path}: no file model.onnx in it")
     return model
-
-
-def drawn(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The bundles of a release's cells that get a picture: of each variant and exporter the highest opset's.
-
-    Pictures of all opsets would be a third of the dataset, and those of one variant look alike.
-    """
-    highest: dict[tuple[Any, ...], tuple[int, str]] = {}
-    for row in rows:
-        if row["bundle"] is not None:
-            line = (row["case"], row["variant"], row["exporter"])
-            found = (row["opset"] or 0, row["bundle"])
-            highest[line] = max(highest.get(line, found), found)
-    return {bundle for _, bundle in highest.values()}
 
 
 def read_new_graphs(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
