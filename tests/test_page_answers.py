@@ -100,7 +100,7 @@ def test_rows_that_nobody_has_looked_for_unfold_and_are_all_there(published):
 def test_an_upgrade_by_the_readers_own_call_says_what_breaks_and_what_helps(published):
     said = read(published, "upgrade", **{"from": "2.0.1", "to": "2.10.0", "opset": "17", "exporter": "trace"})
 
-    assert said.startswith("Move to 2.10.0 with dynamo=False, opset_version=17: 2 of 441 cases break")
+    assert said.startswith("Move to 2.10.0 with dynamo=False, opset_version=17: 2 of 447 cases break")
     assert re.search(r"✗ breaks torch.cdist of two matrices, [^✗]* written_out torch distance-of-matrices", said)
     assert said.index("dynamo=False, opset_version=17") < said.index("default (dynamo=True")
 
@@ -226,7 +226,7 @@ def test_nobody_is_sent_where_most_was_not_measured_or_nothing_works(published):
     both = ask("upgrade", "--from", "2.8", "--to", "2.9,runtime=onnxruntime==1.10.0").output
     few = ask("upgrade", "--from", "2.8", "--to", "2.15,ort=1.20,exporter=trace,opset=20").output
 
-    assert both.startswith("Fails: 339 of 344 cases break at 2.9.1 with dynamo=False, opset_version=18.")
+    assert both.startswith("Fails: 340 of 344 cases break at 2.9.1 with dynamo=False, opset_version=18.")
     assert few.startswith("Not enough measured: 95 cases at 2.15.0 with dynamo=False, opset_version=20")
 
 
@@ -267,7 +267,6 @@ def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
 @pytest.mark.parametrize(
     ("op", "call", "so"),
     [
-        ("matmul", "dynamo=True", "agrees"),
         ("roll", "dynamo=True", "agrees"),
         ("nn.functional.dropout", "dynamo=True", "registered, nothing passes"),
         ("zeros", "dynamo=True", "registered, nothing passes"),
