@@ -344,9 +344,23 @@ def test_an_opset_that_an_error_tells_to_try_is_not_the_one_that_was_asked_for(p
     assert re.fullmatch(r"torch [\d.]+, (dynamo=False|torch.onnx.export), opset_version=(9|10)", where)
 
 
+#: errors of ONNX operators that one measured case has, and `why` does not know: a mended one leaves this set
+MISSED = {
+    (
+        "[ONNXRuntimeError] : N : FAIL : Type Error: Type parameter (T) of Optype (Add) bound to different types "
+        "(tensor(float) and tensor(double) in node (Add_6).",
+        "1.7.1",
+    ),
+    (
+        "[ONNXRuntimeError] : N : INVALID_GRAPH : This is an invalid model. Type Error: Type '…' of input parameter "
+        "[…] of operator (Equal) in node () is invalid.",
+        "1.4.0",
+    ),
+}
+
+
 def test_no_measured_error_is_unknown_where_it_was_measured(published, index):
-    """Of some lines that few cases have: the message, asked at the newest point that has it. Two are: a type error
-    of Equal at torch 1.4.0 and of Add at 1.7.1, which one case each has."""
+    """Of some lines that few cases have: the message, asked at the newest point that has it."""
     false = []
     for line in sorted(index.words)[::40]:
         found = [seen for seen in index.find_failures([line]) if seen.exporter in ANY_EXPORTER]
@@ -357,7 +371,7 @@ def test_no_measured_error_is_unknown_where_it_was_measured(published, index):
         answer = caniexport.explain_error(published, text, **point)
         if answer.verdict.startswith("Not known") or "another cause" in answer.verdict:
             false.append((line, point, answer.verdict))
-    assert len(false) <= 2, false
+    assert {(line, point["torch"]) for line, point, _ in false} == MISSED, false
 
 
 def test_why_takes_an_error_and_standard_input():

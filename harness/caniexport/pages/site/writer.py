@@ -76,12 +76,12 @@ class PageWriter:
         """The page of each operator, or the file that leads from another name of it to its page."""
         one = self._kept.answer(names_of_one)
         for op in ops:
-            told = one[op][0] if op in one else op
-            if told == op:
+            shown_name = one[op][0] if op in one else op
+            if shown_name == op:
                 self.write_page(op_file(op), "op", {"op": op})
             else:
-                target = op_file(told).rpartition("/")[2]
-                shown = {"name": op, "target": target, "told": told, "up": "../" * op_file(op).count("/")}
+                target = op_file(shown_name).rpartition("/")[2]
+                shown = {"name": op, "target": target, "shown_name": shown_name, "up": "../" * op_file(op).count("/")}
                 self._write(op_file(op), render("forward.html", **shown))
             api.write_op(self._kept, self._folder, op)
 
