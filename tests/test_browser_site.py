@@ -170,6 +170,7 @@ def test_a_copy_opened_from_a_disk_says_that_its_search_needs_a_server(front, co
     page.get_by_text("The search needs a server").wait_for()
 
     assert "python -m http.server" in page.locator("#found").inner_text()
+    page.locator("summary", has_text="cases").first.click()
     assert page.get_by_role("link", name="torch.cross before a convolution is refused").first.is_visible()
 
 

@@ -171,7 +171,7 @@ def test_an_input_that_a_file_lacks_is_named_where_eager_depends_on_it(found_in)
     assert facts(needed, "ignores") == ["task"]
     unused, _ = found_in("unused_input", TRACE, {})
     assert unused.verdict == "Works with dynamo=False, opset 18."
-    assert [note for note in unused.notes if note.startswith("A file that works ignores unused: ")]
+    assert [note for note in unused.notes if note.startswith("A working file ignores unused: ")]
 
 
 def test_inputs_for_which_a_loop_never_ends_are_left_out(found_in):
@@ -188,8 +188,8 @@ def test_without_further_inputs_they_are_hidden(found_in):
 @pytest.mark.parametrize(
     ("factory", "note"),
     [
-        ("counts_calls", "A second call on the same inputs gives other values in eager"),
-        ("half_layers", "Rounding alone moves the outputs as much"),
+        ("counts_calls", "In eager, a second call on the same inputs gives other values"),
+        ("half_layers", "Rounding alone moves the outputs this far"),
     ],
 )
 def test_what_is_to_be_known_of_the_models_values_is_told(found_in, factory, note):
@@ -205,7 +205,7 @@ def test_a_tensor_beside_a_dictionary_keeps_its_name_to_itself(found_in):
 
 def test_what_is_drawn_at_random_is_not_judged(run):
     found = run("silent_models.py:dropped_at_random", (18,), {}, (TRACE, DYNAMO), HERE)
-    assert found.verdict == "Not judged: the file runs, but what is drawn at random cannot be compared."
+    assert found.verdict == "Not judged: the file runs, but random outputs cannot be compared."
     assert not [note for note in found.notes if "ounding" in note]
 
 

@@ -132,7 +132,7 @@ def test_a_way_by_which_nothing_breaks_is_named_where_neither_the_default_nor_to
     assert breaks_by_call(said) == [
         ("dynamo=False, opset_version=20", 0),
         ("dynamo=False, opset_version=17", 1),
-        ("default (dynamo=True, opset 20)", 3),
+        ("default (dynamo=True, opset 20)", 4),
     ]
 
 
