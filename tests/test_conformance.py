@@ -221,7 +221,7 @@ def test_a_sample_is_another_one_for_another_seed_and_the_same_for_the_same(tmp_
     archive = Archive(tmp_path / "b.zip")
 
     def drawn(seed):
-        return chosen.choose_entries(archive, chosen.EntryChoice(sample=5, seed=seed))
+        return chosen.choose_entries(archive, sample=5, seed=seed)
 
     assert len(drawn("a")) == 5
     assert drawn("a") == drawn("a") != drawn("b")

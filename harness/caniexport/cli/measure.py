@@ -17,7 +17,6 @@ from caniexport.cli import extras, output
 from caniexport.cli.options import (
     cells_options,
     corpus_option,
-    disk_option,
     expand_cases,
     expand_releases,
     json_option,
@@ -98,8 +97,7 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 )
 @click.option("--shards", type=click.IntRange(1, 99_999), help="With --on: parts of a release [default: by its cells].")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
-@click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
-@disk_option("GB that environments and downloads may take, with --rolling.")
+@click.option("--rolling", is_flag=True, help="Delete each environment and its downloads after it has been measured.")
 @click.option("--plan", is_flag=True, help="Only say how many cells would be measured.")
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
 @click.option(
@@ -129,7 +127,6 @@ def command(
     apart: bool,
     runtimes: tuple[str, ...],
     provider: str,
-    disk_budget: int,
     plan: bool,
     repeat: int,
     merge: bool,
@@ -182,12 +179,10 @@ def command(
         cells=cells,
         apart=apart or held_back,
         provider=provider or "cpu",
-        disk_budget=disk_budget,
         repeat=repeat,
         plan=plan,
         profile=chosen,
         corpus=corpus,
-        tables=corpus == DOCUMENTED,
         **asked,
     )
     if plan:

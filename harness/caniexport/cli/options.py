@@ -16,7 +16,6 @@ from caniexport.answers.filters import TAKEN
 from caniexport.cli import output
 from caniexport.cli.project import is_setting, settings_used
 from caniexport.home import NEWEST, Home
-from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from caniexport.answers.answer import Answer
@@ -121,13 +120,6 @@ def corpus_option(text: str) -> Callable[[_Command], _Command]:
     """Which cases; the command gets the corpus's name."""
     text = f"{text} documented (the failures that documents state), operators (every operator of torch's database)."
     return click.option("--corpus", default=homes.DOCUMENTED, metavar="NAME", help=text)
-
-
-def disk_option(text: str) -> Callable[[_Command], _Command]:
-    """The disk that environments may take: asked for in gigabytes, the command gets bytes."""
-    read = _reading(lambda gigabytes: round(gigabytes * GIGABYTE))
-    size = click.FloatRange(0)
-    return click.option("--disk-budget", type=size, default=20.0, show_default=True, help=text, callback=read)
 
 
 def refuse_unused(given: Mapping[str, bool], needed: str) -> None:
