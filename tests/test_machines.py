@@ -128,7 +128,6 @@ def test_a_folder_without_rows_and_words_that_need_merge_are_told(empty, tmp_pat
     assert "no rows of a run in it" in empty.caniexport("measure", "--merge", str(tmp_path), code=1).stderr
     assert "--by goes with --merge" in empty.caniexport("measure", "--by", "me", code=2).stderr
     assert "--merge wants the folders" in empty.caniexport("measure", "--merge", code=2).stderr
-    assert "which --merge reads" in empty.caniexport("measure", "--shard", "1/2", "--to", "rows", code=2).stderr
 
 
 def test_processes_of_one_machine_give_the_rows_of_one_where_a_worker_is_killed_too(machines, empty):

@@ -200,7 +200,7 @@ def open_for(
     named = (
         {"profile": dataset.profile} if context.get_parameter_source("profile") is ParameterSource.COMMANDLINE else {}
     )
-    point, notes = Points(dataset).find({**install.point, **named})
+    point, notes = Points(dataset).find({**install.packages, **named})
     leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *notes):
         add_note(line)
