@@ -66,8 +66,7 @@ def _make_parser(program: Path) -> argparse.ArgumentParser:
         "--only", action="append", default=[], metavar="KEY=PATTERN", help="op=Resize, opset=17, case=NAME, corpus=NAME"
     )
     add("--sample", type=int, default=0, metavar="N", help="so many bundles, drawn anew for each run")
-    add("--json", metavar="FILE", help="write how each file ended")
-    add("--junit", metavar="FILE", help="the same as JUnit's XML")
+    add("--junit", metavar="FILE", help="write how each file ended, as JUnit's XML")
     add("--expectations", metavar="FILE", help="what is expected to fail (TOML): exit code 1 for anything else")
     add("--write-expectations", metavar="FILE", help="write a list that expects what fails now")
     add("--by", metavar="NAME", help="who measures, where the rows are handed in")
@@ -119,21 +118,15 @@ class _ReplayRun:
         where = "{} {} on {}".format(self.adapter.name, running.version, self.adapter.provider)
         seconds = time.monotonic() - started
         sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, len(ended), seconds, ", ".join(words) or "-"))
-        return self._report(running, [ended[place] for place in sorted(ended)])
+        return self._report(where, [ended[place] for place in sorted(ended)])
 
-    def _report(self, running: Running, ended: Sequence[ReplayResult]) -> int:
+    def _report(self, of: str, ended: Sequence[ReplayResult]) -> int:
         """Write what is asked for of how the files ended; the exit code."""
         options = self.options
-        of = {
-            **{"runtime": self.adapter.name, "runtime_version": running.version, "provider": self.adapter.provider},
-            **{"device": running.device, "run_id": self.run_id, "measured_at": _now()},
-            **{"contributor": options.by, "contributed_from": options.at},
-        }
         today = datetime.datetime.now(datetime.timezone.utc).date()
         found = report.make_report(of, ended, self.expectations, today)
         review = today + datetime.timedelta(days=_REVIEW_DAYS)
         for file, text in (
-            (options.json, report.format_json(found)),
             (options.junit, report.format_junit(found)),
             (options.write_expectations, report.format_expectations(found, review)),
         ):

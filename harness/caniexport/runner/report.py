@@ -1,4 +1,4 @@
-"""Report the run of an archive for a CI job: JSON, JUnit XML, and whether the job fails.
+"""Report the run of an archive for a CI job: JUnit XML, and whether the job fails.
 
 Probes and canaries judge the run and are left out. Of the other files one is ``pass`` (it works),
 ``expected`` (the list of expectations allows how it ended), ``skipped`` (its tensors cannot be held here, or it is a
@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections import Counter
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 from xml.etree import ElementTree
 
 from caniexport.model.status import MEASURED, WORKS
@@ -24,7 +24,6 @@ from caniexport.runner.expectations import (
     is_marked,
 )
 
-FORMAT = 1
 PASS, EXPECTED, SKIPPED, NEWS = "pass", "expected", "skipped", "news"
 #: what XML cannot hold, control characters and halves of surrogate pairs
 _UNFIT = dict.fromkeys(range(55296, 57344), "?")
@@ -51,9 +50,9 @@ class JudgedFile(NamedTuple):
 
 
 class ArchiveReport(NamedTuple):
-    """All files of a run, and the entries that do not hold. ``of`` says what ran: runtime, version, provider, …"""
+    """All files of a run, and the entries that do not hold. ``of`` says what ran: runtime, version, provider."""
 
-    of: Mapping[str, Any]
+    of: str
     files: List[JudgedFile]
     unmet: List[UnmetExpectation]
 
@@ -70,7 +69,7 @@ class ArchiveReport(NamedTuple):
 
 
 def make_report(
-    of: Mapping[str, Any], ended: Sequence[ReplayResult], entries: Sequence[Expectation], today: datetime.date
+    of: str, ended: Sequence[ReplayResult], entries: Sequence[Expectation], today: datetime.date
 ) -> ArchiveReport:
     """The report of a run's rows."""
     mine = [result for result in ended if result.entry.corpus not in ALONG]
@@ -86,40 +85,10 @@ def _judge(result: ReplayResult, entries: Sequence[Expectation]) -> JudgedFile:
     return JudgedFile(result, EXPECTED if reason else NEWS, reason)
 
 
-def format_json(found: ArchiveReport) -> str:
-    """One object: what ran, counts, entries that do not hold, files."""
-    files = [
-        {
-            "name": item.name,
-            **{key: getattr(item.ended.entry, key) for key in ("corpus", "case", "variant", "bundle")},
-            "opset": item.ended.about.opset,
-            "ops": item.ended.about.ops,
-            **{key: item.ended.row.get(key) for key in ("stage", "status", "signature")},
-            "text": item.ended.text,
-            "outcome": item.outcome,
-            "expected": item.says,
-        }
-        for item in found.files
-    ]
-    unmet = [
-        {
-            "trouble": item.trouble.value,
-            "entry": item.entry.text,
-            "number": item.entry.number,
-            "reason": item.entry.reason,
-            "says": item.says,
-            "files": item.cells,
-        }
-        for item in found.unmet
-    ]
-    whole = {"format": FORMAT, **found.of, "stops": found.stops, "counts": found.counts, "unmet": unmet}
-    return json.dumps({**whole, "files": files}, indent=1) + "\n"
-
-
 def format_junit(found: ArchiveReport) -> str:
     """A test suite with a test for each file and one for each entry that does not hold."""
     counts, unmet = found.counts, len(found.unmet)
-    suite = _add(None, "testsuite", name="{runtime} {runtime_version} on {provider}".format(**found.of))
+    suite = _add(None, "testsuite", name=found.of)
     for name, number in (
         ("tests", len(found.files) + unmet),
         ("failures", counts[NEWS] + unmet),
