@@ -9,10 +9,10 @@ import sys
 
 import numpy as np
 import pytest
+from onnx_bytes import field, node, value
 from stand_in_runtime import archive, install
 from test_runner import ends, rows, run
 
-from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.machine import interpreters
 from caniexport.model.errors import UnknownName
@@ -193,32 +193,30 @@ def test_a_size_that_a_file_with_a_free_axis_fixes_is_refused_and_not_answered_w
 
 def convolution():
     """``ModelProto``: a batch of one row of four floats, each times two, opset 13."""
-    node = probes._text(1, "x") + probes._text(1, "w") + probes._text(2, "y") + probes._text(4, "Conv")
-    weight = tensor(np.full((1, 1, 1), 2, "<f4")) + probes._text(8, "w")
-    graph = probes._bytes(1, node) + probes._text(2, "g") + probes._bytes(5, weight)
-    for field, name in ((11, "x"), (12, "y")):
-        shape = probes._bytes(1, probes._text(2, "batch"))
-        shape += b"".join(probes._bytes(1, probes._int(1, size)) for size in (1, 4))
-        graph += probes._bytes(field, probes._text(1, name) + probes._bytes(2, tensor_type(1, shape)))
-    return probes._int(1, 8) + probes._bytes(7, graph) + probes._bytes(8, probes._text(1, "") + probes._int(2, 13))
+    weight = tensor(np.full((1, 1, 1), 2, "<f4")) + field(8, "w")
+    graph = field(1, node("Conv", ["x", "w"], ["y"])) + field(2, "g") + field(5, weight)
+    return opset_13(graph + field(11, value("x", 1, "batch", 1, 4)) + field(12, value("y", 1, "batch", 1, 4)))
+
+
+def opset_13(graph):
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
 
 
 def tensor(values):
     """``TensorProto`` of float32 values in their shape."""
-    dims = b"".join(probes._int(1, size) for size in values.shape)
-    return dims + probes._int(2, 1) + probes._bytes(9, values.tobytes())
+    return b"".join(field(1, size) for size in values.shape) + field(2, 1) + field(9, values.tobytes())
 
 
 @pytest.mark.real
 def test_the_real_tensorrt_rtx_builds_a_file_whose_input_is_a_shape(tmp_path):
     """y = Reshape(x, s): the values of s come from the bundle, without which nothing can be built."""
-    shape = probes._int(1, 2) + probes._int(2, 7) + probes._bytes(9, np.array([2, 3], "<i8").tobytes())
+    shape = field(1, 2) + field(2, 7) + field(9, np.array([2, 3], "<i8").tobytes())
     name, data = make_bundle(
         [
             ("model.onnx", reshape()),
-            ("test_data_set_0/input_0.pb", probes._tensor(range(6))),
+            ("test_data_set_0/input_0.pb", tensor(np.arange(6, dtype="<f4"))),
             ("test_data_set_0/input_1.pb", shape),
-            ("test_data_set_0/output_0.pb", probes._tensor(range(6))),
+            ("test_data_set_0/output_0.pb", tensor(np.arange(6, dtype="<f4"))),
         ]
     )
     entry = ArchiveEntry(name, "documented", "reshape", "plain")
@@ -233,16 +231,6 @@ def test_the_real_tensorrt_rtx_builds_a_file_whose_input_is_a_shape(tmp_path):
 
 def reshape():
     """``ModelProto``: six floats and a shape of two sizes in, opset 13."""
-    node = probes._text(1, "x") + probes._text(1, "s") + probes._text(2, "y") + probes._text(4, "Reshape")
-    values = [(11, "x", 1, [6]), (11, "s", 7, [2]), (12, "y", 1, ["a", "b"])]
-    graph = probes._bytes(1, node) + probes._text(2, "g")
-    for field, name, kind, sizes in values:
-        extents = (probes._int(1, size) if isinstance(size, int) else probes._text(2, size) for size in sizes)
-        shape = b"".join(probes._bytes(1, extent) for extent in extents)
-        graph += probes._bytes(field, probes._text(1, name) + probes._bytes(2, tensor_type(kind, shape)))
-    return probes._int(1, 8) + probes._bytes(7, graph) + probes._bytes(8, probes._text(1, "") + probes._int(2, 13))
-
-
-def tensor_type(kind, shape):
-    """``TypeProto`` of a tensor."""
-    return probes._bytes(1, probes._int(1, kind) + probes._bytes(2, shape))
+    inputs = field(11, value("x", 1, 6)) + field(11, value("s", 7, 2))
+    graph = field(1, node("Reshape", ["x", "s"], ["y"])) + field(2, "g") + inputs
+    return opset_13(graph + field(12, value("y", 1, "a", "b")))

@@ -56,7 +56,9 @@ def write_profile(folder, profile, changed):
 
 
 @pytest.fixture
-def local(tmp_path):
+def local(tmp_path, monkeypatch):
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
     folder = write(tmp_path / "results-local", tuple(name for name in RELEASES if name != TORCH))
     write_profile(folder, "newest", "pass")
     write_profile(folder, PERIOD, "mismatch")
@@ -79,14 +81,10 @@ def worse(found):
 def test_a_profile_is_a_dataset_of_its_own_and_none_shadows_another(local):
     here = Dataset.open(None, local)
 
-    def ended(dataset):
-        return dataset.select(("status",), {"case": ("cross",), "torch": (TORCH,), "exporter": ("dynamo",)})
-
     assert here.profiles() == ("newest", PERIOD)
-    assert ended(here) == [("pass",)]
-    assert ended(here.of(PERIOD)) == [("mismatch",)]
     assert here.of(PERIOD).of("newest") is here
-    assert ended(api.open(None, local, profile=PERIOD)) == [("mismatch",)]
+    where = {"case": ("cross",), "torch": (TORCH,), "exporter": ("dynamo",)}
+    assert api.open(None, local, profile=PERIOD).select(("status",), where) == [("mismatch",)]
     with pytest.raises(UnknownName, match=r"unknown profile 'perod' \(nearest: period\)"):
         here.of("perod")
 
@@ -105,9 +103,7 @@ def test_the_nearest_environment_is_taken_and_what_differs_is_said(local):
     assert f"not measured with {differs}" in found.notes
 
 
-def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
+def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path):
     lock = tmp_path / "requirements.txt"
     lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.6\nonnx==1.19.1\n", encoding="utf-8")
 
@@ -118,9 +114,7 @@ def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("words", [["why", "cross"], ["workaround", "cross"], ["why", "IndexError: of nobody"]])
-def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, monkeypatch, words):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
+def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, words):
     lock = tmp_path / "freeze.txt"
     lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.4\nonnx==1.19.1\n", encoding="utf-8")
 
@@ -137,9 +131,7 @@ def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, monk
     assert ("Wrong values" in text.output) == (words == ["why", "cross"])
 
 
-def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
+def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path):
     lock = tmp_path / "freeze.txt"
     lock.write_text("onnx==1.19.1\n", encoding="utf-8")
 
@@ -152,9 +144,7 @@ def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path, mon
     assert "- read: freeze.txt (1 package): torch 2.15.0" in named.output
 
 
-def test_a_command_answers_for_the_profile_asked_for(local, tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
+def test_a_command_answers_for_the_profile_asked_for(local):
     words = ["why", "cross", "--torch", TORCH, "--exporter", "dynamo", "--opset", "18"]
 
     newest, period = (CliRunner().invoke(main, [*words, *more]).output for more in ([], ["--profile", "period"]))
