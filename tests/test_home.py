@@ -149,30 +149,6 @@ def test_publishing_raises_the_version_of_the_dataset_and_publishing_nothing_doe
     assert f"Dataset {version} " in CliRunner().invoke(main, ["--version"]).stdout
 
 
-def test_nothing_is_published_from_an_installed_package_without_rows_that_may_be(installed):
-    home, cases = installed
-
-    assert promote(home, cases, write=True).written == ()
-    assert list(home.root.iterdir()) == []
-    row = cell(case="double", case_hash=cases["double"].case_hash("plain"))
-    write_journal(home.local, [row], [environment(gate="quarantined: canary-fail passed")])
-    assert not promote(home, cases, write=True).is_whole
-    assert not home.own_results.exists()
-
-
-def test_the_users_cases_are_read_after_those_of_an_installed_package(installed):
-    home, _ = installed
-    folder = home.new_cases
-
-    assert (folder, home.corpora) == (home.root / "cases", (home.cases,))
-    folder.mkdir()
-    (folder / "unrelated.py").write_text("raise SystemExit")
-    assert home.corpora == (home.cases,)
-    (folder / "products.py").write_text(CASE.replace("Double", "Square"))
-    (folder / "unrelated.py").unlink()
-    assert list(corpus.load(home.corpora, stand_in=True)) == ["double", "square"]
-
-
 def test_a_list_that_the_installed_dataset_does_not_have_yet_is_told_with_what_helps():
     with pytest.raises(CaniexportError, match=r"no nothing\.txt: pip install --upgrade caniexport-data"):
         homes.packaged_list("nothing.txt")

@@ -11,7 +11,6 @@ from small_dataset import RELEASES, cell, environment, write
 from caniexport import api
 from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.installed import Installed, VersionDifference, find_nearest, list_differences
-from caniexport.answers.point import parse_point
 from caniexport.answers.profile_differences import profile_difference_table
 from caniexport.cli import main
 from caniexport.model import releases
@@ -94,23 +93,6 @@ def test_an_upgrade_of_the_packages_alone_is_told_as_theirs(local):
     back = ask(local, AT, f"{AT},onnxscript=0.5.6")
     assert worse(back) == {"cross": "companion packages"}
     assert "answered with onnxscript 0.5.6, onnx 1.19.1, onnxruntime 1.31.1" in back.notes
-
-
-def test_the_nearest_environment_is_taken_and_what_differs_is_said(local):
-    found = ask(local, f"{AT},onnxscript=0.5.4,onnx=1.19.0", AT)
-
-    differs = "onnxscript 0.5.4 (measured with 0.5.6, newer), onnx 1.19.0 (measured with 1.19.1, newer)"
-    assert f"not measured with {differs}" in found.notes
-
-
-def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path):
-    lock = tmp_path / "requirements.txt"
-    lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.6\nonnx==1.19.1\n", encoding="utf-8")
-
-    reply = CliRunner().invoke(main, ["upgrade", "--lock", str(lock), "--to", TORCH, "--case", "cross"])
-
-    assert reply.output.startswith("Not enough measured: 1 case at 2.15.0")
-    assert "read: requirements.txt (3 packages): torch 2.15.0, onnx 1.19.1, onnxscript 0.5.6" in reply.output
 
 
 @pytest.mark.parametrize("words", [["why", "cross"], ["workaround", "cross"], ["why", "IndexError: of nobody"]])
@@ -229,12 +211,6 @@ def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_pack
     assert find_nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]
     whole = Installed(PERIOD, "2.9.1", "3.12", {"onnxscript": "0.5.4", "onnx": "1.19.1"}, cells=900)
     assert find_nearest([*known, whole], "2.9.1", {"onnxscript": "0.5.4"}) is whole
-
-
-def test_packages_are_named_one_by_one():
-    assert parse_point("2.9.1,onnxscript==0.5.6") == {"torch": "2.9.1", "onnxscript": "0.5.6"}
-    with pytest.raises(UnknownName, match="unknown axis 'packages'"):
-        parse_point("torch=2.9.1,packages=0.5.6")
 
 
 def test_without_packages_a_point_is_of_the_profile_that_answers(local):

@@ -361,16 +361,6 @@ def test_the_active_environment_is_read_and_not_that_of_the_tool(tmp_path, monke
         read_here()
 
 
-def test_two_places_to_come_from_are_wrong_use(tmp_path):
-    path = tmp_path / "requirements.txt"
-    path.write_text("torch==2.9.1\n", encoding="utf-8")
-
-    reply = CliRunner().invoke(main, ["upgrade", "--lock", str(path), "--here", "--to", "2.15"])
-
-    assert reply.exit_code == 2
-    assert "name two installations" in reply.output
-
-
 def test_a_file_that_names_torch_alone_is_no_profile_to_measure(tmp_path):
     path = tmp_path / "requirements.txt"
     path.write_text("torch==2.9.1\n", encoding="utf-8")

@@ -124,8 +124,7 @@ def test_rows_of_somebody_else_are_judged_as_ours_and_name_their_contributor(mac
     assert "Jane Doe" in {row["contributor"] for row in empty.table_rows("results", "environments")}
 
 
-def test_a_folder_without_rows_and_words_that_need_merge_are_told(empty, tmp_path):
-    assert "no rows of a run in it" in empty.caniexport("measure", "--merge", str(tmp_path), code=1).stderr
+def test_words_that_need_merge_are_told(empty):
     assert "--by goes with --merge" in empty.caniexport("measure", "--by", "me", code=2).stderr
     assert "--merge wants the folders" in empty.caniexport("measure", "--merge", code=2).stderr
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from onnx_bytes import field, varint
-from small_dataset import append, cases, cell, write
+from small_dataset import append, cell, write
 
 from caniexport.answers import onnx_ops
 from caniexport.cli import main
 from caniexport.operators import operator_key
-from caniexport.store import writer
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACE, DEFAULT = "torchscript-trace", ("default", None)
@@ -194,25 +193,6 @@ def test_tox_lists_the_releases_and_nothing_that_means_none():
 # --- how far one can go
 
 
-def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
-    """It takes five cases to say so."""
-    local = home / "results-local"
-    plain = [row for row in cases() if row["variant"] == "plain"]
-    more = [row | {"case": f"{row['case']}-{number}"} for row in plain for number in range(4)]
-    writer.write_rows(local / "cases.parquet", "cases", [*cases(), *more])
-    calls = [(TRACE, 18), (TRACE, 20), ("default", None)]
-    rows = [cell(torch, "cross", "plain", *call) for torch in ("2.8.0", "2.15.0") for call in calls]
-    append(local, *(row | {"case": made["case"], "case_hash": made["case_hash"]} for made in more for row in rows))
-
-    assert data("upgrade", "--from", "2.8.0")["verdict"].startswith(
-        "Move to 2.15.0 with default (dynamo=False, opset 20)"
-    )
-    broken = [cell("2.15.0", "cross-0", "plain", *call) | {"status": "crash"} for call in calls]
-    append(local, *(row | {"case_hash": "cross-plain", "measured_at": "2026-11-21T10:00:00Z"} for row in broken))
-    reply = run("upgrade", "--from", "2.8.0")
-    assert (reply.exit_code, "1 of 15 cases breaks" in reply.output) == (1, True), reply.output
-
-
 def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(home):
     wrong = {"status": "mismatch", "stage": "compare", "measured_at": "2026-11-21T10:00:00Z"}
     failed = {**wrong, "status": "fail", "stage": "export"}
@@ -225,17 +205,3 @@ def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(
     assert (found["tables"][0]["rows"][0]["breaks"], found["tables"][0]["rows"][0]["now wrong"]) == (0, 1)
     (row,) = found["tables"][1]["rows"]
     assert (row["name"]["case"], row["becomes"]) == ("cross", {"word": "mismatch", "text": "now wrong"})
-
-
-def test_a_case_that_breaks_is_told_with_its_workaround_and_the_call_that_needs_none(home):
-    crash = {"status": "crash", "stage": "run", "measured_at": "2026-11-21T10:00:00Z"}
-    append(home / "results-local", *(cell("2.15.0", "cross", "plain", *at) | crash for at in (DEFAULT, (TRACE, 20))))
-
-    named = data("upgrade", "--from", "2.8.0", "--to", "2.15.0,opset=20")
-    assert [(row["name"]["case"], row["workaround"]) for row in named["tables"][1]["rows"]] == [
-        ("cross", "stack_rewrite")
-    ]
-    calls = data("upgrade", "--from", "2.8.0", "--to", "2.15.0")["tables"][0]["rows"]
-    by_call = {row["call"]: row["breaks"] for row in calls}
-    assert (calls[0]["call"], calls[0]["breaks"]) == ("dynamo=False, opset_version=18", 0)
-    assert by_call["default (dynamo=False, opset 20)"] == 1
