@@ -101,16 +101,6 @@ def run_elsewhere(file, out, packages, *more):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture
-def merged(home, tmp_path):
-    """The home after its bundles have been run by the stand-in runtime and its rows have been brought back."""
-    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
-    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", stand_in_runtime.install(tmp_path / "site"))
-    done = call("bundles", "merge", "--ours", str(tmp_path / "rows"), "--json")
-    assert done.exit_code == 0, done.output
-    return home, json.loads(done.stdout)
-
-
 def test_an_archive_has_each_file_once_with_the_cells_that_it_stands_for(home, tmp_path):
     said = call("bundles", "pack", "-o", str(tmp_path / "b.zip"))
 
@@ -162,8 +152,10 @@ def test_bundles_that_are_not_on_this_machine_are_said_to_be(home, tmp_path):
     assert "none of the 3 bundles" in said.stderr
 
 
-def test_rows_that_come_back_are_judged_answered_and_published(merged, tmp_path):
-    home, reports = merged
+def test_rows_that_come_back_are_judged_answered_and_published(home, tmp_path):
+    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
+    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", stand_in_runtime.install(tmp_path / "site"))
+    reports = told("bundles", "merge", "--ours", str(tmp_path / "rows"))
     told_of = [(report["runtime"], report["version"], report["problem"]) for report in reports]
     assert told_of == [("onnxruntime", "9.9.9", "")]
     assert reports[0]["statuses"]["mismatch"] == 1
