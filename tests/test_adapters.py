@@ -15,7 +15,6 @@ from test_runner import ends, rows, run
 
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.machine import interpreters
-from caniexport.model.errors import UnknownName
 from caniexport.runner import adapters
 from caniexport.runner.archive import ArchiveEntry
 
@@ -102,13 +101,6 @@ def numpy_alone(folder):
         if os.path.isdir(name):  # noqa: PTH112
             (place / os.path.basename(name)).symlink_to(name)  # noqa: PTH119
     return str(place)
-
-
-def test_the_first_provider_of_a_runtime_is_its_default():
-    assert adapters.find_adapter("tensorrt-rtx", "").provider == "none"
-    assert adapters.find_adapter("onnxruntime", "").provider == "cpu"
-    with pytest.raises(UnknownName, match=r"tract has no provider 'cuda' \(it has: cpu\)"):
-        adapters.find_adapter("tract", "cuda")
 
 
 REAL = [

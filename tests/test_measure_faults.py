@@ -79,50 +79,32 @@ def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(bare_home):
     assert ("passes", "plain", "torchscript-trace", 9) in home.cells(NEW)
 
 
-def test_two_measurements_of_different_releases_into_one_directory_lose_nothing(home):
+def test_two_measurements_into_one_directory_lose_nothing_though_another_process_compacts_their_rows(home):
+    """A runtime's run that ends on the same folder compacts every finished journal, these measurements' too."""
     started = [
         subprocess.Popen(
-            home.line("measure", "--release", version, "--workers", "1", "--repeat", "20"),
+            home.line("measure", "--release", version, "--workers", "1", "--repeat", "20", "--json"),
             cwd=home.folder,
             env=home.environ,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         for version in (OLD, NEW)
     ]
-    told = [process.communicate()[1] for process in started]
-
-    assert [process.returncode for process in started] == [0, 0], told
-    for version in (OLD, NEW):
-        rows = home.cells(version)
-        assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
-    gates = {row["torch"]: row["gate"] for row in home.table_rows("results-local", "environments")}
-    assert gates == {OLD: "good", NEW: "good"}
-
-
-def test_rows_that_another_process_has_compacted_are_counted(home):
-    """A runtime's run that ends on the same folder compacts every finished journal, this measurement's too."""
-    process = subprocess.Popen(
-        home.line("measure", "--release", NEW, "--repeat", "20", "--json"),
-        cwd=home.folder,
-        env=home.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None:
+    while any(process.poll() is None for process in started):
         compact(home.folder / "results-local")
         time.sleep(0.01)
-    said, complaints = process.communicate()
+    told = [process.communicate() for process in started]
 
-    assert process.returncode == 0, complaints
-    (report,) = json.loads(said)
-    assert (report["problem"], report["measured"], report["planned"]) == (
-        "",
-        len(home.cells(NEW)),
-        len(home.cells(NEW)),
-    )
+    assert [process.returncode for process in started] == [0, 0], told
+    for version, (said, _) in zip((OLD, NEW), told, strict=True):
+        rows = home.cells(version)
+        assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
+        (report,) = json.loads(said)
+        assert (report["problem"], report["measured"], report["planned"]) == ("", len(rows), len(rows))
+    gates = {row["torch"]: row["gate"] for row in home.table_rows("results-local", "environments")}
+    assert gates == {OLD: "good", NEW: "good"}
 
 
 def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_goes_on(home):

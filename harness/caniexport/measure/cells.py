@@ -68,8 +68,6 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
     """The run of each release, with what is to be measured in it."""
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
     dataset, progress = open_done(options), Progress(say)
-    limits = ["--cell-timeout", str(options.timeout)]
-    limits += ["--cell-memory", str(options.memory)] if options.memory is not None else []
     asked = {"--case": options.cases, "--exporter": options.exporters, "--opset": options.opsets}
     selection = [word for option, values in asked.items() for value in values for word in (option, str(value))]
     jobs = []
@@ -80,7 +78,7 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
             label=f"torch {release.torch}",
             release=release,
             corpus=corpus,
-            arguments=(*limits, *selection),
+            arguments=("--cell-timeout", str(options.timeout), *selection),
             # tox.ini names the first folder of cases
             folders=tuple(map(str, options.home.corpora[1:])),
             variables={} if options.plan else make_cells_variables(options),

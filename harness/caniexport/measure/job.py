@@ -67,7 +67,6 @@ class MeasureOptions(JobOptions):
     releases   to be measured; empty for the default ones
     cells      names of cells as :func:`format_cell` gives them: these and nothing else, whether they are done or not
     apart      measure the cells each apart, twice, whether they are done or not
-    memory     MiB a cell may allocate; the plugin's own limit where it is not given
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
     plan       only say what would be measured
     profile    what is installed beside torch; ``home`` is that of the profile
@@ -78,7 +77,6 @@ class MeasureOptions(JobOptions):
     cells: frozenset[str] = frozenset()
     apart: bool = False
     provider: str = "cpu"
-    memory: int | None = None
     repeat: int = REPEATED
     plan: bool = False
     profile: EnvironmentProfile = NEWEST_PACKAGES
