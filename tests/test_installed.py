@@ -55,13 +55,19 @@ def write_profile(folder, profile, changed):
 
 
 @pytest.fixture
-def local(tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
+def local(tmp_path):
     folder = write(tmp_path / "results-local", tuple(name for name in RELEASES if name != TORCH))
     write_profile(folder, "newest", "pass")
     write_profile(folder, PERIOD, "mismatch")
     return folder
+
+
+@pytest.fixture
+def home(local, tmp_path, monkeypatch):
+    """The home that the command finds."""
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    return tmp_path
 
 
 def ask(local, before, after):
@@ -96,8 +102,8 @@ def test_an_upgrade_of_the_packages_alone_is_told_as_theirs(local):
 
 
 @pytest.mark.parametrize("words", [["why", "cross"], ["workaround", "cross"], ["why", "IndexError: of nobody"]])
-def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, words):
-    lock = tmp_path / "freeze.txt"
+def test_an_answer_for_what_is_installed_says_what_differs(home, words):
+    lock = home / "freeze.txt"
     lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.4\nonnx==1.19.1\n", encoding="utf-8")
 
     text = CliRunner().invoke(main, [*words, "--lock", str(lock), "--exporter", "dynamo", "--opset", "18"])
@@ -113,8 +119,8 @@ def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, word
     assert ("Wrong values" in text.output) == (words == ["why", "cross"])
 
 
-def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path):
-    lock = tmp_path / "freeze.txt"
+def test_two_installations_or_none_with_torch_are_wrong_use(home):
+    lock = home / "freeze.txt"
     lock.write_text("onnx==1.19.1\n", encoding="utf-8")
 
     without = CliRunner().invoke(main, ["why", "cross", "--lock", str(lock)])
@@ -123,10 +129,11 @@ def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path):
 
     assert (without.exit_code, named.exit_code, both.exit_code) == (2, 0, 2)
     assert "no torch in it" in without.output
+    assert "name two installations" in both.output
     assert "- read: freeze.txt (1 package): torch 2.15.0" in named.output
 
 
-def test_a_command_answers_for_the_profile_asked_for(local):
+def test_a_command_answers_for_the_profile_asked_for(home):
     words = ["why", "cross", "--torch", TORCH, "--exporter", "dynamo", "--opset", "18"]
 
     newest, period = (CliRunner().invoke(main, [*words, *more]).output for more in ([], ["--profile", "period"]))

@@ -154,11 +154,20 @@ def test_bundles_that_are_not_on_this_machine_are_said_to_be(home, tmp_path):
 
 def test_rows_that_come_back_are_judged_answered_and_published(home, tmp_path):
     assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
-    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", stand_in_runtime.install(tmp_path / "site"))
+    site = stand_in_runtime.install(tmp_path / "site")
+    (site / "torch-2.11.0.dist-info").mkdir()
+    (site / "torch-2.11.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n")
+    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", site)
     reports = told("bundles", "merge", "--ours", str(tmp_path / "rows"))
     told_of = [(report["runtime"], report["version"], report["problem"]) for report in reports]
     assert told_of == [("onnxruntime", "9.9.9", "")]
     assert reports[0]["statuses"]["mismatch"] == 1
+
+    # a torch that lies beside the runtime is no release that was measured
+    environments = Dataset.open(None, home.local).environments()
+    mine = environments[environments["release"] == "onnxruntime==9.9.9"].iloc[0]
+    assert json.loads(mine["packages"])["torch"] == "2.11.0"
+    assert mine[["torch", "torch_build"]].isna().all()
 
     # the ceilings: the stand-in takes every opset and IR version, and its bundles are three
     (row,) = told("table", "--by", "runtime")["tables"][0]["rows"]
@@ -190,21 +199,6 @@ def test_rows_that_come_back_are_judged_answered_and_published(home, tmp_path):
     assert "values differ" in (published.message(wrong["message_id"]) or "")
     assert set(runs["env_id"]) <= set(published.environments()["env_id"])
     assert json.loads(call("publish", "--json").stdout)["written"] == []
-
-
-def test_a_torch_that_lies_beside_the_runtime_is_no_release_that_was_measured(home, tmp_path):
-    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
-    site = stand_in_runtime.install(tmp_path / "site")
-    beside = tmp_path / "site" / "torch-2.11.0.dist-info"
-    beside.mkdir()
-    (beside / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n", encoding="utf-8")
-    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", site)
-    assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
-
-    environments = Dataset.open(None, home.local).environments()
-    mine = environments[environments["release"] == "onnxruntime==9.9.9"].iloc[0]
-    assert json.loads(mine["packages"])["torch"] == "2.11.0"
-    assert mine[["torch", "torch_build"]].isna().all()
 
 
 def test_a_folder_without_rows_is_named(home, tmp_path):

@@ -79,8 +79,6 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
             release=release,
             corpus=corpus,
             arguments=("--cell-timeout", str(options.timeout), *selection),
-            # tox.ini names the first folder of cases
-            folders=tuple(map(str, options.home.corpora[1:])),
             variables={} if options.plan else make_cells_variables(options),
             progress=progress,
         )

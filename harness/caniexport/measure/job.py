@@ -118,7 +118,6 @@ class Job:
     label        what a person calls it: ``torch 2.8.0``, ``onnxruntime==1.14.1``
     todo         what is to be measured, ``done`` the keys of what needs no measuring
     arguments    of the command in the environment: what is wanted, and what each cell or bundle may take
-    folders      the same: further folders of cases
     variables    of its process
     """
 
@@ -130,7 +129,6 @@ class Job:
     todo: Sequence[plan.Cell | ArchiveEntry] = ()
     done: frozenset[str] = frozenset()
     arguments: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     progress: Progress
     run_id: str = field(default_factory=lambda: make_run_id())

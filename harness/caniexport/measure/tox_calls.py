@@ -63,7 +63,9 @@ def _write_keys(job: Job, option: str, keys: frozenset[str], folder: str = "") -
 
 def _run_tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
     home = job.options.home
-    line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *job.folders]
+    # tox.ini names the first folder of cases
+    folders = map(str, home.corpora[1:] if job.table == "cells" else ())
+    line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *folders]
     # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
     folder = local / "scratch" / job.environment
     do_on_disk(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
