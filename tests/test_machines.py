@@ -167,5 +167,4 @@ def test_what_is_no_cluster_is_told(empty):
     assert "is no cluster: tcp://host:8786" in empty.caniexport(*MEASURE, "--on", "local:0", code=1).stderr
     reply = empty.caniexport(*MEASURE, "--on", "local:2", "--shard", "1/2", code=2)
     assert "--on cuts releases itself" in reply.stderr
-    for text in ("3", "0/8", "9/8"):
-        assert "3/8 is the third of eight" in empty.caniexport(*MEASURE, "--shard", text, code=2).stderr
+    assert "3/8 is the third of eight" in empty.caniexport(*MEASURE, "--shard", "9/8", code=2).stderr
