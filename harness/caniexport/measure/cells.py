@@ -165,7 +165,7 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started, options, torch = time.monotonic(), job.options, job.release.torch
     if options.shard:  # those that are measured side by side have it in common
-        with wait_for_turn(options.home.environments, job.environment, job.say):
+        with wait_for_turn(options.home.environments, job.environment, job.progress.say):
             make_environment(options.home, job.environment, job.log, job.release)
     code = run_job(job, only=bool(options.cells or options.shard))
     again = _measure_again(job) if code == 0 and options.whole and options.repeat else None
@@ -188,8 +188,8 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
     if settled.problem:
         job.tell(f"{settled.problem} (log: {job.log})")
     elif releases.is_proposal(job.release):
-        job.say(f"{job.label} is not in the table of releases; with these pins it was measured:")
-        job.say(f"    {releases.format_entry(job.release)}")
+        job.progress.say(f"{job.label} is not in the table of releases; with these pins it was measured:")
+        job.progress.say(f"    {releases.format_entry(job.release)}")
     return ReleaseReport(
         torch,
         len(job.todo),

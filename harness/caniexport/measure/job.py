@@ -15,7 +15,7 @@ from caniexport.home import DOCUMENTED
 from caniexport.profiles import NEWEST_PACKAGES, EnvironmentProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from caniexport.bundles.runtime_releases import RuntimeRelease
@@ -139,18 +139,13 @@ class Job:
         raise NotImplementedError
 
     @property
-    def say(self) -> Callable[[str], None]:
-        """Takes a line for a person."""
-        return self.progress.say
-
-    @property
     def log(self) -> Path:
         """The file that the output of tox goes to."""
         return self.options.local / "logs" / f"{self.environment}.log"
 
     def tell(self, line: str) -> None:
         """Say a line about this job."""
-        self.say(f"{self.label}: {line}")
+        self.progress.say(f"{self.label}: {line}")
 
     @property
     def downloads(self) -> Path:
