@@ -101,7 +101,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "corpus": ("onnx-node",),
 }
 #: options whose value would make a call long, and is therefore kept small; flags that a command always gets
-SMALL = {"--workers": "1", "--repeat": "0", "--disk-budget": "20"}
+SMALL = {"--workers": "1", "--repeat": "0"}
 ALWAYS = {"dashboard": ["--json"]}
 VARIABLES: dict[str, tuple[str, ...]] = {
     "CANIEXPORT_HOME": ("/nonexistent", "/dev/null", "", "x" * 5000, "\udcff", "/proc/self"),

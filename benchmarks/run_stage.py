@@ -11,7 +11,7 @@ bare loop  what a script does without us: for each model in a folder, a session 
            inputs read from .npy files beside it, one run. Nothing is compared, nothing is written, a model that fails
            is stepped over, and one that kills the process would end everything
 in memory  the same loop with models and arrays in memory already: onnxruntime's own work and no other
-runner     the whole command, `python -m caniexport.runner`: archive, check of each bundle's content against its name,
+runner     the whole command, `python ARCHIVE`: archive, check of each bundle's content against its name,
            two processes of which one watches the other, comparison with eager's outputs, a row for each in a journal
 
 All in CPU seconds, those of both processes of the runner, so that what else the machine does hardly shows. What a start
@@ -92,10 +92,8 @@ def create(model: Any) -> Any:
 
 
 def runner(path: Path, done: Path, folder: Path) -> None:
-    command = [sys.executable, "-m", "caniexport.runner", str(path), "--runtime", "onnxruntime", "-o", str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "harness")}
-    quiet = subprocess.DEVNULL
-    subprocess.run([*command, "--done", str(done)], check=True, env=environment, stdout=quiet)
+    command = [sys.executable, str(path), "--runtime", "onnxruntime", "-o", str(folder)]
+    subprocess.run([*command, "--done", str(done)], check=True, stdout=subprocess.DEVNULL)
 
 
 def spent(work: Callable[[], None]) -> float:

@@ -76,9 +76,7 @@ def _uv():
     return uv
 
 
-def test_what_a_line_leaves_running_neither_holds_the_row_up_nor_stays(measured):
-    row, _ = measured[0]["leaves"]
-    assert (row["stage"], row["status"]) == ("done", "pass")
+def test_what_a_line_leaves_running_does_not_stay(measured):
     assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x0061234" in _bytes(path)]
 
 
@@ -89,78 +87,39 @@ def _bytes(path):
         return b""  # it ended meanwhile
 
 
-def _text(measured, variant):
-    row, messages = measured[0][variant]
-    return messages[row["message_id"]]
+ENDS = {
+    "plain": ("import", "fail", "ImportError: cannot import name 'no_such_name' from 'six'"),
+    "an_older_six": ("done", "pass", ""),
+    "a_six_that_never_was": ("resolve", "fail", "six==99.0"),
+    "dies": ("import", "crash", "SIGSEGV"),
+    "hangs": ("import", "timeout", ""),
+    "exits": ("import", "fail", "exit code 3"),
+    "leaves": ("done", "pass", ""),
+    "a_python_that_never_was": ("resolve", "not_run", "no Python 2.0"),
+}
 
 
-def _end(measured, variant):
-    row = measured[0][variant][0]
-    return row["stage"], row["status"]
+def test_each_variant_has_a_row_with_every_column_that_says_how_it_ended(measured):
+    found, left = measured
+    for variant, (row, messages) in found.items():
+        stage, status, text = ENDS[variant]
+        assert (row["stage"], row["status"]) == (stage, status)
+        assert text in messages.get(row["message_id"], "")
+        assert set(row) == {column.name for column in CELLS}
+        assert (row["runtime"], row["provider"], row["device"]) == ("none", "none", "cpu")
 
-
-def test_there_is_one_row_with_every_column_for_each_variant(measured):
-    rows = [row for row, _ in measured[0].values()]
-
-    assert [row["variant"] for row in rows] == [
-        "plain", "an_older_six", "a_six_that_never_was", "dies", "hangs", "exits", "leaves",
-        "a_python_that_never_was",
-    ]  # fmt: skip
-    assert all(set(row) == {column.name for column in CELLS} for row in rows)
-    assert len({row["case_hash"] for row in rows}) == len(rows)
-
-
-def test_a_line_that_raises_ends_at_import_with_the_end_of_its_traceback(measured):
-    row = measured[0]["plain"][0]
-
-    assert _end(measured, "plain") == ("import", "fail")
-    assert "ImportError: cannot import name 'no_such_name' from 'six'" in _text(measured, "plain")
-    assert row["signature"].startswith("import|ImportError|cannot import name")
-
-
-def test_a_line_that_works_passes_and_its_last_json_line_is_its_facts(measured):
-    row, messages = measured[0]["an_older_six"]
-
-    assert _end(measured, "an_older_six") == ("done", "pass")
-    assert json.loads(row["facts"]) == {"six": "1.15.0"}
-    assert messages == {}
-
-
-def test_a_version_that_does_not_exist_ends_at_resolve_with_the_words_of_uv(measured):
-    assert _end(measured, "a_six_that_never_was") == ("resolve", "fail")
-    assert "six==99.0" in _text(measured, "a_six_that_never_was")
-    assert "no version" in " ".join(_text(measured, "a_six_that_never_was").split())
-
-
-def test_a_line_that_is_killed_by_a_signal_is_a_crash_that_names_the_signal(measured):
-    assert _end(measured, "dies") == ("import", "crash")
-    assert "SIGSEGV" in _text(measured, "dies")
-
-
-def test_a_line_that_hangs_is_a_timeout(measured):
-    assert _end(measured, "hangs") == ("import", "timeout")
-
-
-def test_a_line_that_exits_without_a_word_still_has_a_message(measured):
-    assert _end(measured, "exits") == ("import", "fail")
-    assert "exit code 3" in _text(measured, "exits")
-
-
-def test_without_such_a_python_nothing_is_tried_and_the_reason_says_so(measured):
-    assert _end(measured, "a_python_that_never_was") == ("resolve", "not_run")
-    assert "no Python 2.0" in _text(measured, "a_python_that_never_was")
-
-
-def test_the_row_says_which_python_ran_it_and_that_no_exporter_did(measured):
-    row = measured[0]["an_older_six"][0]
-
-    assert row["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert (row["exporter"], row["opset"], row["torch"], row["onnx"]) == (None, None, None, None)
-    assert (row["runtime"], row["provider"], row["device"]) == ("none", "none", "cpu")
-
-
-def test_no_environment_is_left_behind(measured):
-    assert [path.name for path in measured[1] if path.name.startswith("caniexport-env-")] == []
+    rows = {variant: row for variant, (row, _) in found.items()}
+    assert list(rows) == list(ENDS)
+    assert len({row["case_hash"] for row in rows.values()}) == len(rows)
+    assert rows["plain"]["signature"].startswith("import|ImportError|cannot import name")
+    (text,) = found["a_six_that_never_was"][1].values()
+    assert "no version" in " ".join(text.split())
+    works = rows["an_older_six"]
+    assert (json.loads(works["facts"]), found["an_older_six"][1]) == ({"six": "1.15.0"}, {})
+    assert works["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert (works["exporter"], works["opset"], works["torch"], works["onnx"]) == (None, None, None, None)
+    # no environment is left behind
+    assert [path.name for path in left if path.name.startswith("caniexport-env-")] == []
 
 
 def test_an_index_that_cannot_be_reached_says_nothing_about_the_packages(monkeypatch, tmp_path):

@@ -15,12 +15,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-#: runs a command in a process in which these modules cannot be imported
+#: runs commands in a process in which these modules cannot be imported
 WITHOUT = """
-import sys
+import json, sys
 sys.modules.update(dict.fromkeys({modules!r}))
+from click.testing import CliRunner
 from caniexport.cli import main
-main({words!r}, prog_name="caniexport")
+replies = [CliRunner().invoke(main, words.split(), prog_name="caniexport") for words in {lines!r}]
+print(json.dumps([(reply.exit_code, reply.stdout, reply.stderr) for reply in replies]))
 """
 ANSWERS = (
     "table --op cross",
@@ -59,11 +61,15 @@ def optional_modules():
     )
 
 
-def run(words, folder):
-    code = WITHOUT.format(modules=optional_modules(), words=words.split())
+@pytest.fixture(scope="module")
+def replies(tmp_path_factory):
+    """The exit code and both outputs of every command, by its words."""
+    lines = [f"{words} --json" for words in ANSWERS] + list(COMMANDS)
+    line = [sys.executable, "-c", WITHOUT.format(modules=optional_modules(), lines=lines)]
     environ = {**os.environ, "CANIEXPORT_HOME": str(ROOT)}
-    line = [sys.executable, "-c", code]
-    return subprocess.run(line, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+    folder = tmp_path_factory.mktemp("elsewhere")
+    reply = subprocess.run(line, cwd=folder, env=environ, capture_output=True, text=True, check=True)
+    return dict(zip(lines, json.loads(reply.stdout), strict=True))
 
 
 def test_the_modules_left_out_are_those_that_are_large():
@@ -72,20 +78,18 @@ def test_the_modules_left_out_are_those_that_are_large():
 
 @pytest.mark.published
 @pytest.mark.parametrize("words", ANSWERS)
-def test_an_answer_needs_no_extra(words, tmp_path):
-    reply = run(f"{words} --json", tmp_path)
+def test_an_answer_needs_no_extra(words, replies):
+    code, stdout, stderr = replies[f"{words} --json"]
 
-    assert reply.returncode in (0, 1), reply.stderr
-    assert reply.stderr in ("", "- read as: a case\n")
-    assert json.loads(reply.stdout)
+    assert code in (0, 1), stderr
+    assert stderr in ("", "- read as: a case\n")
+    assert json.loads(stdout)
 
 
 @pytest.mark.published
 @pytest.mark.parametrize(("words", "extra"), COMMANDS.items())
-def test_a_command_without_its_extra_says_in_one_line_what_to_install(words, extra, tmp_path):
-    reply = run(words, tmp_path)
+def test_a_command_without_its_extra_says_in_one_line_what_to_install(words, extra, replies):
+    code, stdout, stderr = replies[words]
 
-    assert (reply.returncode, reply.stdout) == (1, "")
-    assert re.fullmatch(
-        rf"caniexport: {words.split()[0]} needs \w+: pip install 'caniexport\[{extra}\]'\n", reply.stderr
-    )
+    assert (code, stdout) == (1, "")
+    assert re.fullmatch(rf"caniexport: {words.split()[0]} needs \w+: pip install 'caniexport\[{extra}\]'\n", stderr)

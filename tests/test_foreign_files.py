@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from caniexport import home as homes
-from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.measure import tox_calls
 from caniexport.measure.job import CellsJob, MeasureOptions
 from caniexport.model import releases
@@ -38,17 +37,6 @@ def test_a_rolling_measurement_keeps_the_users_own_tox_environment_of_the_same_n
     job.clean()
 
     assert theirs.exists() and not ours.exists()
-    assert options.budget.environments == home.environments
-
-
-def test_removing_downloads_keeps_what_uv_did_not_download(tmp_path):
-    cache = tmp_path / "downloads"
-    mine = [foreign(cache / "important.bin"), foreign(cache / "photos" / "one.jpg")]
-    theirs = [foreign(cache / name) for name in ("archive-v0/a/b.py", "wheels-v8/c.whl", "CACHEDIR.TAG", ".lock")]
-
-    Budget(20 * GIGABYTE, tmp_path / ".tox", cache).finish()
-
-    assert all(path.exists() for path in mine) and not any(path.exists() for path in theirs)
 
 
 def test_staging_the_code_keeps_what_lies_beside_it(tmp_path, monkeypatch):

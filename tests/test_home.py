@@ -21,17 +21,7 @@ from caniexport.publish.publish import publish
 from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = (
-    ["table"],
-    ["why", "cross-no-symbolic"],
-    ["measure", "--release", "2.8.0", "--plan"],
-    ["case", "--lint"],
-    ["upgrade", "--from", "torch=1.13.1", "--to", "torch=2.8.0"],
-    ["alerts"],
-    ["case", "cross"],
-    ["publish"],
-    ["dashboard", "--json"],
-)
+COMMANDS = (["table"], ["measure", "--release", "2.8.0", "--plan"], ["publish"])
 
 
 def refused(reply, code, words):
@@ -157,30 +147,6 @@ def test_publishing_raises_the_version_of_the_dataset_and_publishing_nothing_doe
     assert published() == []
     assert read_version(tmp_path / "results") == version
     assert f"Dataset {version} " in CliRunner().invoke(main, ["--version"]).stdout
-
-
-def test_nothing_is_published_from_an_installed_package_without_rows_that_may_be(installed):
-    home, cases = installed
-
-    assert promote(home, cases, write=True).written == ()
-    assert list(home.root.iterdir()) == []
-    row = cell(case="double", case_hash=cases["double"].case_hash("plain"))
-    write_journal(home.local, [row], [environment(gate="quarantined: canary-fail passed")])
-    assert not promote(home, cases, write=True).is_whole
-    assert not home.own_results.exists()
-
-
-def test_the_users_cases_are_read_after_those_of_an_installed_package(installed):
-    home, _ = installed
-    folder = home.new_cases
-
-    assert (folder, home.corpora) == (home.root / "cases", (home.cases,))
-    folder.mkdir()
-    (folder / "unrelated.py").write_text("raise SystemExit")
-    assert home.corpora == (home.cases,)
-    (folder / "products.py").write_text(CASE.replace("Double", "Square"))
-    (folder / "unrelated.py").unlink()
-    assert list(corpus.load(home.corpora, stand_in=True)) == ["double", "square"]
 
 
 def test_a_list_that_the_installed_dataset_does_not_have_yet_is_told_with_what_helps():

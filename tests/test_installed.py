@@ -11,7 +11,6 @@ from small_dataset import RELEASES, cell, environment, write
 from caniexport import api
 from caniexport.answers.answer import AnswerOutcome, records
 from caniexport.answers.installed import Installed, VersionDifference, find_nearest, list_differences
-from caniexport.answers.point import parse_point
 from caniexport.answers.profile_differences import profile_difference_table
 from caniexport.cli import main
 from caniexport.model import releases
@@ -63,6 +62,14 @@ def local(tmp_path):
     return folder
 
 
+@pytest.fixture
+def home(local, tmp_path, monkeypatch):
+    """The home that the command finds."""
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    return tmp_path
+
+
 def ask(local, before, after):
     return api.upgrade(Dataset.open(None, local), before, after)
 
@@ -79,14 +86,10 @@ def worse(found):
 def test_a_profile_is_a_dataset_of_its_own_and_none_shadows_another(local):
     here = Dataset.open(None, local)
 
-    def ended(dataset):
-        return dataset.select(("status",), {"case": ("cross",), "torch": (TORCH,), "exporter": ("dynamo",)})
-
     assert here.profiles() == ("newest", PERIOD)
-    assert ended(here) == [("pass",)]
-    assert ended(here.of(PERIOD)) == [("mismatch",)]
     assert here.of(PERIOD).of("newest") is here
-    assert ended(api.open(None, local, profile=PERIOD)) == [("mismatch",)]
+    where = {"case": ("cross",), "torch": (TORCH,), "exporter": ("dynamo",)}
+    assert api.open(None, local, profile=PERIOD).select(("status",), where) == [("mismatch",)]
     with pytest.raises(UnknownName, match=r"unknown profile 'perod' \(nearest: period\)"):
         here.of("perod")
 
@@ -98,30 +101,9 @@ def test_an_upgrade_of_the_packages_alone_is_told_as_theirs(local):
     assert "answered with onnxscript 0.5.6, onnx 1.19.1, onnxruntime 1.31.1" in back.notes
 
 
-def test_the_nearest_environment_is_taken_and_what_differs_is_said(local):
-    found = ask(local, f"{AT},onnxscript=0.5.4,onnx=1.19.0", AT)
-
-    differs = "onnxscript 0.5.4 (measured with 0.5.6, newer), onnx 1.19.0 (measured with 1.19.1, newer)"
-    assert f"not measured with {differs}" in found.notes
-
-
-def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
-    lock = tmp_path / "requirements.txt"
-    lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.6\nonnx==1.19.1\n", encoding="utf-8")
-
-    reply = CliRunner().invoke(main, ["upgrade", "--lock", str(lock), "--to", TORCH, "--case", "cross"])
-
-    assert reply.output.startswith("Not enough measured: 1 case at 2.15.0")
-    assert "read: requirements.txt (3 packages): torch 2.15.0, onnx 1.19.1, onnxscript 0.5.6" in reply.output
-
-
 @pytest.mark.parametrize("words", [["why", "cross"], ["workaround", "cross"], ["why", "IndexError: of nobody"]])
-def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, monkeypatch, words):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
-    lock = tmp_path / "freeze.txt"
+def test_an_answer_for_what_is_installed_says_what_differs(home, words):
+    lock = home / "freeze.txt"
     lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.4\nonnx==1.19.1\n", encoding="utf-8")
 
     text = CliRunner().invoke(main, [*words, "--lock", str(lock), "--exporter", "dynamo", "--opset", "18"])
@@ -137,10 +119,8 @@ def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, monk
     assert ("Wrong values" in text.output) == (words == ["why", "cross"])
 
 
-def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
-    lock = tmp_path / "freeze.txt"
+def test_two_installations_or_none_with_torch_are_wrong_use(home):
+    lock = home / "freeze.txt"
     lock.write_text("onnx==1.19.1\n", encoding="utf-8")
 
     without = CliRunner().invoke(main, ["why", "cross", "--lock", str(lock)])
@@ -149,12 +129,11 @@ def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path, mon
 
     assert (without.exit_code, named.exit_code, both.exit_code) == (2, 0, 2)
     assert "no torch in it" in without.output
+    assert "name two installations" in both.output
     assert "- read: freeze.txt (1 package): torch 2.15.0" in named.output
 
 
-def test_a_command_answers_for_the_profile_asked_for(local, tmp_path, monkeypatch):
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    (tmp_path / "cases").mkdir()
+def test_a_command_answers_for_the_profile_asked_for(home):
     words = ["why", "cross", "--torch", TORCH, "--exporter", "dynamo", "--opset", "18"]
 
     newest, period = (CliRunner().invoke(main, [*words, *more]).output for more in ([], ["--profile", "period"]))
@@ -239,12 +218,6 @@ def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_pack
     assert find_nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]
     whole = Installed(PERIOD, "2.9.1", "3.12", {"onnxscript": "0.5.4", "onnx": "1.19.1"}, cells=900)
     assert find_nearest([*known, whole], "2.9.1", {"onnxscript": "0.5.4"}) is whole
-
-
-def test_packages_are_named_one_by_one():
-    assert parse_point("2.9.1,onnxscript==0.5.6") == {"torch": "2.9.1", "onnxscript": "0.5.6"}
-    with pytest.raises(UnknownName, match="unknown axis 'packages'"):
-        parse_point("torch=2.9.1,packages=0.5.6")
 
 
 def test_without_packages_a_point_is_of_the_profile_that_answers(local):

@@ -124,11 +124,9 @@ def test_rows_of_somebody_else_are_judged_as_ours_and_name_their_contributor(mac
     assert "Jane Doe" in {row["contributor"] for row in empty.table_rows("results", "environments")}
 
 
-def test_a_folder_without_rows_and_words_that_need_merge_are_told(empty, tmp_path):
-    assert "no rows of a run in it" in empty.caniexport("measure", "--merge", str(tmp_path), code=1).stderr
+def test_words_that_need_merge_are_told(empty):
     assert "--by goes with --merge" in empty.caniexport("measure", "--by", "me", code=2).stderr
     assert "--merge wants the folders" in empty.caniexport("measure", "--merge", code=2).stderr
-    assert "which --merge reads" in empty.caniexport("measure", "--shard", "1/2", "--to", "rows", code=2).stderr
 
 
 def test_processes_of_one_machine_give_the_rows_of_one_where_a_worker_is_killed_too(machines, empty):
@@ -169,3 +167,4 @@ def test_what_is_no_cluster_is_told(empty):
     assert "is no cluster: tcp://host:8786" in empty.caniexport(*MEASURE, "--on", "local:0", code=1).stderr
     reply = empty.caniexport(*MEASURE, "--on", "local:2", "--shard", "1/2", code=2)
     assert "--on cuts releases itself" in reply.stderr
+    assert "3/8 is the third of eight" in empty.caniexport(*MEASURE, "--shard", "9/8", code=2).stderr

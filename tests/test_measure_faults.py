@@ -33,7 +33,9 @@ def bare_home(tmp_path):
 
 def test_an_unreachable_index_is_one_row_and_one_line_and_rows_stay(bare_home, tmp_path):
     home = bare_home
-    home.caniexport("measure", "--release", OLD, "--case", "passes")
+    reply = home.caniexport("measure", "--release", OLD, "--case", "pass*")
+    assert [line for line in reply.stdout.splitlines() if "passes" in line]
+    assert {row["case"] for row in home.rows()} == {"passes", "canary-pass", "canary-fail", "canary-mismatch"}
     known = home.cells(OLD)
     nowhere = {
         "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple",
@@ -77,50 +79,32 @@ def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(bare_home):
     assert ("passes", "plain", "torchscript-trace", 9) in home.cells(NEW)
 
 
-def test_two_measurements_of_different_releases_into_one_directory_lose_nothing(home):
+def test_two_measurements_into_one_directory_lose_nothing_though_another_process_compacts_their_rows(home):
+    """A runtime's run that ends on the same folder compacts every finished journal, these measurements' too."""
     started = [
         subprocess.Popen(
-            home.line("measure", "--release", version, "--workers", "1", "--repeat", "20"),
+            home.line("measure", "--release", version, "--workers", "1", "--repeat", "20", "--json"),
             cwd=home.folder,
             env=home.environ,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         for version in (OLD, NEW)
     ]
-    told = [process.communicate()[1] for process in started]
-
-    assert [process.returncode for process in started] == [0, 0], told
-    for version in (OLD, NEW):
-        rows = home.cells(version)
-        assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
-    gates = {row["torch"]: row["gate"] for row in home.table_rows("results-local", "environments")}
-    assert gates == {OLD: "good", NEW: "good"}
-
-
-def test_rows_that_another_process_has_compacted_are_counted(home):
-    """A runtime's run that ends on the same folder compacts every finished journal, this measurement's too."""
-    process = subprocess.Popen(
-        home.line("measure", "--release", NEW, "--repeat", "20", "--json"),
-        cwd=home.folder,
-        env=home.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None:
+    while any(process.poll() is None for process in started):
         compact(home.folder / "results-local")
         time.sleep(0.01)
-    said, complaints = process.communicate()
+    told = [process.communicate() for process in started]
 
-    assert process.returncode == 0, complaints
-    (report,) = json.loads(said)
-    assert (report["problem"], report["measured"], report["planned"]) == (
-        "",
-        len(home.cells(NEW)),
-        len(home.cells(NEW)),
-    )
+    assert [process.returncode for process in started] == [0, 0], told
+    for version, (said, _) in zip((OLD, NEW), told, strict=True):
+        rows = home.cells(version)
+        assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
+        (report,) = json.loads(said)
+        assert (report["problem"], report["measured"], report["planned"]) == ("", len(rows), len(rows))
+    gates = {row["torch"]: row["gate"] for row in home.table_rows("results-local", "environments")}
+    assert gates == {OLD: "good", NEW: "good"}
 
 
 def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_goes_on(home):
@@ -178,14 +162,7 @@ def _speaking(home, version):
     return [row for row in home.rows() if row["torch"] == version and row["run_id"] in may]
 
 
-def test_measure_shows_the_table_of_the_cases_that_a_glob_names(home):
-    reply = home.caniexport("measure", "--release", NEW, "--case", "pass*")
-
-    assert [line for line in reply.stdout.splitlines() if "passes" in line]
-    assert {row["case"] for row in home.rows()} == {"passes", "canary-pass", "canary-fail", "canary-mismatch"}
-
-
-@pytest.mark.parametrize("small_disk", ["size=250k", "size=400k", "size=64m,nr_inodes=90"], indirect=True)
+@pytest.mark.parametrize("small_disk", ["size=250k", "size=64m,nr_inodes=90"], indirect=True)
 def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes_on_where_it_was(home, small_disk):
     local = home.folder / "results-local"
     local.symlink_to(small_disk)
@@ -216,7 +193,7 @@ def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes
     assert {gates.verdict(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
 
 
-@pytest.mark.parametrize("small_disk", ["size=2m", "size=64m,nr_inodes=40"], indirect=True)
+@pytest.mark.parametrize("small_disk", ["size=2m"], indirect=True)
 def test_a_disk_without_room_for_an_environment_is_said_and_no_row_blames_the_release(bare_home, small_disk):
     home = bare_home
     (home.folder / ".tox").symlink_to(small_disk)

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-import textwrap
-import zipfile
-from pathlib import Path
 
 import pytest
 import stand_in_runtime
@@ -18,16 +12,15 @@ from store_rows import environment
 from test_runner import ends, field, rows, run
 
 from caniexport import home as homes
-from caniexport.answers.answer import records
-from caniexport.answers.runtimes import answer_node_tests, read_runtimes
+from caniexport.answers.runtimes import read_runtimes
 from caniexport.bundles import node_tests
 from caniexport.bundles.pack import archive_bytes, make_bundle
 from caniexport.cli import main
-from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
+from caniexport.publish.publish import publish
 from caniexport.runner import tensors
 from caniexport.runner.archive import Archive, ArchiveEntry
-from caniexport.store import Dataset, compact
+from caniexport.store import Dataset, compact, writer
 
 MONDAY = (
     field(1, 0, b"\x03") + field(2, 0, b"\x08") + b"".join(field(6, 2, b"\x01" + text) for text in (b"0", b"b", b"c"))
@@ -91,30 +84,37 @@ def write_runs(local, *items):
 
 
 @pytest.fixture
-def dataset(tmp_path):
+def dataset(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv(homes.VARIABLE, str(tmp_path))
     write_runs(
-        tmp_path,
+        tmp_path / "results-local",
         ("test_pad", "CenterCropPad-18", "1.14.1", "crash"),
         ("test_pad", "CenterCropPad-18", "1.16.3", "pass"),
         ("test_crop", "CenterCropPad-18", "1.14.1", "pass"),
         ("test_dice", "Bernoulli-15.random", "1.14.1", "fail"),
         ("test_abs", "Abs-13", "1.14.1", "pass"),
     )
-    return Dataset.open(None, tmp_path)
+    return Dataset.open(None, tmp_path / "results-local")
+
+
+def ask(*words):
+    return CliRunner().invoke(main, ["table", "--by", "runtime", "--corpus", "onnx-node", *words])
 
 
 def test_operators_are_counted_by_opset_and_release(dataset):
-    (table,) = answer_node_tests(dataset, ["CenterCropPad"]).tables
+    rows = json.loads(ask("--op", "CenterCropPad", "--json").output)["tables"][0]["rows"]
 
-    assert {row["runtime"]: row["CenterCropPad 18"] for row in records(table)} == {
+    assert {row["runtime"]: row["CenterCropPad 18"] for row in rows} == {
         "onnxruntime 1.14.1": {"works": 1, "measured": 2},
         "onnxruntime 1.16.3": {"works": 1, "measured": 1},
     }
+    shown = ask("--op", "CenterCropPad")
+    assert "CenterCropPad 18" in shown.output and "1/2" in shown.output
 
 
 def test_an_operator_nobody_knows_is_said_to_be_with_the_nearest_one(dataset):
-    with pytest.raises(UnknownName, match="CenterCropPad"):
-        answer_node_tests(dataset, ["CentreCropPad"])
+    assert "CenterCropPad" in ask("--op", "CentreCropPad").output
 
 
 def test_marked_tests_are_not_counted_and_node_tests_are_no_exported_files(dataset):
@@ -124,30 +124,6 @@ def test_marked_tests_are_not_counted_and_node_tests_are_no_exported_files(datas
     assert all(line.bundles == 0 for line in read_runtimes(dataset))
 
 
-WORDS = ("table", "--by", "runtime", "--corpus", "onnx-node")
-
-
-def test_the_command_shows_operators_across_and_releases_down(tmp_path, monkeypatch, dataset):
-    root = tmp_path / "home"
-    for folder in ("cases", "harness", "results"):
-        (root / folder).mkdir(parents=True)
-    (root / "tox.ini").touch()
-    os.rename(tmp_path / "runs", root / "kept")  # noqa: PTH104  # the local dataset of this home
-    (root / "results-local").mkdir()
-    os.rename(root / "kept", root / "results-local" / "runs")  # noqa: PTH104  # as above
-    os.rename(tmp_path / "environments.parquet", root / "results-local" / "environments.parquet")  # noqa: PTH104
-    monkeypatch.setenv(homes.VARIABLE, str(root))
-
-    shown = CliRunner().invoke(main, [*WORDS, "--op", "CenterCropPad"])
-    given = CliRunner().invoke(main, [*WORDS, "--op", "Abs", "--json"])
-
-    assert shown.exit_code == 0, shown.output
-    assert "CenterCropPad 18" in shown.output and "1/2" in shown.output
-    (row,) = json.loads(given.output)["tables"][0]["rows"]
-    ((works, measured),) = [tuple(cell.values()) for name, cell in row.items() if name.startswith("Abs")]
-    assert works == measured > 0
-
-
 def test_node_tests_have_no_torch_release(tmp_path):
     words = ["bundles", "pack", "--corpus", "onnx-node", "--release", "2.8.0", "-o", str(tmp_path / "b.zip")]
 
@@ -155,55 +131,6 @@ def test_node_tests_have_no_torch_release(tmp_path):
 
     assert done.exit_code == 2
     assert "no torch releases" in done.output
-
-
-#: what the writer asks of onnx, without a file of a test beside it
-_ONNX_WITHOUT_FILES = {
-    "onnx/__init__.py": """
-        __version__ = "9.9"
-        class TensorProto: pass
-        class numpy_helper:
-            @staticmethod
-            def from_array(value): return Bytes(value.tobytes())
-        class Bytes:
-            def __init__(self, data): self.data = data
-            def SerializeToString(self, deterministic): return self.data
-    """,
-    "onnx/backend/__init__.py": "",
-    "onnx/backend/test/__init__.py": "",
-    "onnx/backend/test/case/__init__.py": "",
-    "onnx/backend/test/case/node/__init__.py": """
-        from types import SimpleNamespace as Item
-        import numpy as np
-        import onnx
-        def value():
-            tensor = Item(elem_type=1)
-            return Item(type=Item(tensor_type=tensor, WhichOneof=lambda _: "tensor_type"))
-        def collect_testcases(op_type):
-            node = Item(op_type="Abs", domain="", input=["x"])
-            model = onnx.Bytes(b"model")
-            model.opset_import = [Item(domain="", version=27)]
-            model.graph = Item(node=[node], input=[value()], output=[value()])
-            sets = [([np.ones(2, "f4")], [np.ones(2, "f4")])]
-            return [Item(name="test_abs", model=model, data_sets=sets, rtol=1e-3, model_dir=None)]
-    """,
-}
-
-
-def test_the_writer_computes_the_tests_and_reads_no_file_of_the_package(tmp_path):
-    for name, text in _ONNX_WITHOUT_FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(textwrap.dedent(text))
-    writer = Path(node_tests.__file__).with_name("node_tests_writer.py")
-
-    command = [sys.executable, "-P", str(writer), str(tmp_path / "tests.zip")]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
-
-    with zipfile.ZipFile(tmp_path / "tests.zip") as made:
-        index = json.loads(made.read("index.json"))
-        assert made.read("test_abs/model.onnx") == b"model"
-    assert index["onnx"] == "9.9"
-    assert index["tests"] == [{"name": "test_abs", "operator": "Abs", "opset": 27, "mark": "", "rtol": 1e-3}]
 
 
 @pytest.mark.parametrize(
@@ -237,10 +164,6 @@ def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_pat
 
 def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_published(tmp_path):
     """Values of another rounding make another bundle of it."""
-    from store_rows import environment
-
-    from caniexport.publish.publish import publish
-    from caniexport.store import Dataset, writer
 
     def row(bundle, corpus, day, status="pass"):
         return {

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from small_dataset import append, cases, cell, write
+from onnx_bytes import field, varint
+from small_dataset import append, cell, write
 
 from caniexport.answers import onnx_ops
 from caniexport.cli import main
 from caniexport.operators import operator_key
-from caniexport.store import writer
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACE, DEFAULT = "torchscript-trace", ("default", None)
@@ -39,20 +39,6 @@ def data(*words):
 # --- an ONNX file, written by hand: the answering half has no onnx
 
 
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out, number = out + bytes([number & 127 | 128]), number >> 7
-    return out + bytes([number])
-
-
 def node(op, domain="", inner=b"", fx=""):
     metadata = field(9, field(1, "pkg.torch.onnx.fx_node") + field(2, fx)) if fx else b""
     attribute = field(5, field(1, "body") + field(6, inner)) if inner else b""
@@ -71,16 +57,10 @@ def write_model(path, graph=None):
     return path
 
 
-def test_the_operators_of_a_model_are_those_of_its_subgraphs_too_and_torchs_where_they_are_left(tmp_path):
-    found = onnx_ops.read(write_model(tmp_path / "m.onnx"))
-
-    assert found.onnx == ("GridSample", "Loop", "Relu")
-    assert found.torch == ("aten::grid_sampler",)
-    assert (found.opset, found.producer) == (18, "pytorch")
-
-
-def test_what_a_model_says_of_itself_is_noted(home, tmp_path):
-    found = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--model", write_model(tmp_path / "m.onnx"))
+def test_the_operators_of_a_model_are_those_of_its_subgraphs_too_and_torchs_where_they_are_left(home, tmp_path):
+    path = write_model(tmp_path / "m.onnx")
+    assert onnx_ops.read(path).torch == ("aten::grid_sampler",)
+    found = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--model", path)
 
     assert "m.onnx: opset 18, 4 nodes of 3 ONNX operators, written by pytorch with dynamo" in found.output
 
@@ -176,7 +156,7 @@ def test_an_operator_is_known_by_any_of_its_names(names):
 
 @pytest.mark.parametrize("command", [("table",), ("upgrade", "--from", "1.12", "--to", "2.8"), ("workaround",)])
 def test_every_command_takes_an_operator_by_any_of_its_names_and_a_release_by_its_series(home, command):
-    for name in ("torch.cross", "Tensor.cross", "aten::cross", "torch.ops.aten.cross.default"):
+    for name in ("torch.cross", "torch.ops.aten.cross.default"):
         release = () if command[0] == "upgrade" else ("--torch", "2.8")
         # 1: so small a dataset knows too little
         assert run(*command, "--op", name, *release).exit_code < 2
@@ -213,25 +193,6 @@ def test_tox_lists_the_releases_and_nothing_that_means_none():
 # --- how far one can go
 
 
-def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
-    """It takes five cases to say so."""
-    local = home / "results-local"
-    plain = [row for row in cases() if row["variant"] == "plain"]
-    more = [row | {"case": f"{row['case']}-{number}"} for row in plain for number in range(4)]
-    writer.write_rows(local / "cases.parquet", "cases", [*cases(), *more])
-    calls = [(TRACE, 18), (TRACE, 20), ("default", None)]
-    rows = [cell(torch, "cross", "plain", *call) for torch in ("2.8.0", "2.15.0") for call in calls]
-    append(local, *(row | {"case": made["case"], "case_hash": made["case_hash"]} for made in more for row in rows))
-
-    assert data("upgrade", "--from", "2.8.0")["verdict"].startswith(
-        "Move to 2.15.0 with default (dynamo=False, opset 20)"
-    )
-    broken = [cell("2.15.0", "cross-0", "plain", *call) | {"status": "crash"} for call in calls]
-    append(local, *(row | {"case_hash": "cross-plain", "measured_at": "2026-11-21T10:00:00Z"} for row in broken))
-    reply = run("upgrade", "--from", "2.8.0")
-    assert (reply.exit_code, "1 of 15 cases breaks" in reply.output) == (1, True), reply.output
-
-
 def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(home):
     wrong = {"status": "mismatch", "stage": "compare", "measured_at": "2026-11-21T10:00:00Z"}
     failed = {**wrong, "status": "fail", "stage": "export"}
@@ -244,17 +205,3 @@ def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(
     assert (found["tables"][0]["rows"][0]["breaks"], found["tables"][0]["rows"][0]["now wrong"]) == (0, 1)
     (row,) = found["tables"][1]["rows"]
     assert (row["name"]["case"], row["becomes"]) == ("cross", {"word": "mismatch", "text": "now wrong"})
-
-
-def test_a_case_that_breaks_is_told_with_its_workaround_and_the_call_that_needs_none(home):
-    crash = {"status": "crash", "stage": "run", "measured_at": "2026-11-21T10:00:00Z"}
-    append(home / "results-local", *(cell("2.15.0", "cross", "plain", *at) | crash for at in (DEFAULT, (TRACE, 20))))
-
-    named = data("upgrade", "--from", "2.8.0", "--to", "2.15.0,opset=20")
-    assert [(row["name"]["case"], row["workaround"]) for row in named["tables"][1]["rows"]] == [
-        ("cross", "stack_rewrite")
-    ]
-    calls = data("upgrade", "--from", "2.8.0", "--to", "2.15.0")["tables"][0]["rows"]
-    by_call = {row["call"]: row["breaks"] for row in calls}
-    assert (calls[0]["call"], calls[0]["breaks"]) == ("dynamo=False, opset_version=18", 0)
-    assert by_call["default (dynamo=False, opset 20)"] == 1

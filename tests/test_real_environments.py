@@ -69,78 +69,57 @@ def rows(tmp_path_factory):
     return find
 
 
-def statuses(found):
-    return {int(row["opset"]): row["status"] for row in found}
+CROSS, ANY, GRID = "cross-no-symbolic", "any-symbolic-arity", "grid-sampler-unsupported-opset-11"
 
 
-def test_cross_is_refused_by_the_old_release_at_every_opset_and_passes_in_the_new_one(rows):
-    old = rows(OLD, "cross-no-symbolic")
+@pytest.mark.parametrize(
+    ("torch", "case", "variant", "exporter", "ends"),
+    [
+        # refused by the old release at every opset, and its rewrite is not; the first opset above the range
+        (OLD, CROSS, "plain", "torchscript-trace", {"fail": range(7, 15)}),
+        (OLD, CROSS, "stack_rewrite", "torchscript-trace", {"pass": (14,), "unsupported": (15,)}),
+        (NEW, CROSS, "plain", "torchscript-trace", {"pass": (18,), "unsupported": (24,)}),
+        (NEW, CROSS, "stack_rewrite", "torchscript-trace", {"pass": (18,)}),
+        # an opset that dynamo does not honour
+        (NEW, CROSS, "plain", "dynamo", {"pass": (18,), "degraded": (13,)}),
+        (NEW, GRID, "plain", "torchscript-trace", {"fail": (15,), "pass": (16,)}),
+        (OLD, ANY, "plain", "torchscript-trace", {"fail": range(9, 15)}),
+        (OLD, "index-put-inplace-assign", "plain", "torchscript-trace", {"pass": (11, 14)}),
+        (OLD, "upsample-bilinear-align-corners-opset-9", "plain", "torchscript-trace", {"pass": (11, 14)}),
+        (NEW, "adaptive-avg-pool2d-non-factor", "plain", "torchscript-trace", {"fail": (9, 16, 18, 23)}),
+    ],
+)
+def test_a_cell_ends_as_it_is_known_to(rows, torch, case, variant, exporter, ends):
+    found = {int(row["opset"]): row["status"] for row in rows(torch, case, variant, exporter)}
 
-    assert {row["opset"]: row["status"] for row in old if row["opset"] <= 14} == dict.fromkeys(range(7, 15), "fail")
-    (at_14,) = rows(OLD, "cross-no-symbolic", opset=14)
+    assert {opset: found[opset] for opsets in ends.values() for opset in opsets} == {
+        opset: status for status, opsets in ends.items() for opset in opsets
+    }
+
+
+def test_what_passes_nowhere_in_a_release_has_its_own_words(rows):
+    (at_14,) = rows(OLD, CROSS, opset=14)
     assert "Exporting the operator cross to ONNX opset version 14 is not supported" in at_14["text"]
-    assert rows(NEW, "cross-no-symbolic", opset=18)[0]["status"] == "pass"
-    assert rows(NEW, "cross-no-symbolic", exporter="dynamo", opset=18)[0]["status"] == "pass"
-
-
-def test_the_rewrite_of_cross_passes_in_both(rows):
-    assert rows(OLD, "cross-no-symbolic", "stack_rewrite", opset=14)[0]["status"] == "pass"
-    assert rows(NEW, "cross-no-symbolic", "stack_rewrite", opset=18)[0]["status"] == "pass"
-
-
-def test_the_first_opset_above_the_range_is_unsupported(rows):
-    assert rows(OLD, "cross-no-symbolic", "stack_rewrite", opset=15)[0]["status"] == "unsupported"
-    assert rows(NEW, "cross-no-symbolic", opset=24)[0]["status"] == "unsupported"
-
-
-def test_grid_sample_passes_from_opset_16_of_the_new_release_only(rows):
-    assert "pass" not in statuses(rows(OLD, "grid-sampler-unsupported-opset-11")).values()
-    assert statuses(rows(NEW, "grid-sampler-unsupported-opset-11"))[15] == "fail"
-    assert statuses(rows(NEW, "grid-sampler-unsupported-opset-11"))[16] == "pass"
-
-
-def test_any_with_a_dim_fails_in_the_old_release_from_opset_9_with_its_own_words(rows):
     for opset in range(9, 15):
-        (row,) = rows(OLD, "any-symbolic-arity", opset=opset)
-        assert (row["status"], row["stage"]) == ("fail", "export")
+        (row,) = rows(OLD, ANY, opset=opset)
+        assert row["stage"] == "export"
         assert "_any() takes 2 positional arguments but" in row["text"]
-
-
-@pytest.mark.parametrize("case", ["index-put-inplace-assign", "upsample-bilinear-align-corners-opset-9"])
-def test_what_needs_opset_11_passes_from_11_on(rows, case):
-    found = statuses(rows(OLD, case))
-
-    assert found[11] == found[14] == "pass"
-    assert "pass" not in {found[9], found[10]}
-
-
-def test_a_non_factor_adaptive_pool_fails_in_the_torchscript_exporter_at_every_opset(rows):
-    found = statuses(rows(NEW, "adaptive-avg-pool2d-non-factor"))
-
-    assert {found[opset] for opset in (9, 16, 18, 23)} == {"fail"}
+    assert "pass" not in {row["status"] for row in rows(OLD, GRID)}
+    for case in ("index-put-inplace-assign", "upsample-bilinear-align-corners-opset-9"):
+        assert "pass" not in {row["status"] for row in rows(OLD, case) if row["opset"] in (9, 10)}
+    (row,) = rows(NEW, CROSS, exporter="dynamo", opset=13)
+    assert row["opset_effective"] == 18
 
 
 def test_a_baked_item_is_a_mismatch_and_never_a_pass(rows):
     for torch in (OLD, NEW):
-        found = statuses(rows(torch, "tracer-item-bakes-value"))
-        assert set(found.values()) == {"mismatch", "unsupported"}
+        assert {row["status"] for row in rows(torch, "tracer-item-bakes-value")} == {"mismatch", "unsupported"}
 
 
 def test_a_fix_that_is_wrong_in_eager_is_a_mismatch_before_any_export(rows):
-    found = [
-        row
-        for row in rows.frame.to_dict("records")
-        if row["case"] == "cross-rewrite-dim-argument-half-applied" and row["status"] == "mismatch"
-    ]
-
-    assert found
-    assert {row["stage"] for row in found} == {"eager"}
-
-
-def test_an_opset_that_dynamo_does_not_honour_is_degraded(rows):
-    (row,) = rows(NEW, "cross-no-symbolic", exporter="dynamo", opset=13)
-
-    assert (row["status"], row["opset_effective"]) == ("degraded", 18)
+    frame = rows.frame
+    case = frame[frame["case"] == "cross-rewrite-dim-argument-half-applied"]
+    assert set(case[case["status"] == "mismatch"]["stage"]) == {"eager"}
 
 
 def test_the_second_measurement_finds_nothing_to_do(rows):

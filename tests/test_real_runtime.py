@@ -6,6 +6,7 @@ About half a minute and 100 MB. Deselect with ``-m "not real"``.
 from __future__ import annotations
 
 import pytest
+from onnx_bytes import field, node, value
 
 from caniexport import home
 from caniexport.answers.runtimes import read_runtimes
@@ -27,15 +28,10 @@ RELEASE, OPSET, IR = "onnxruntime==1.16.3", 19, 9
 def custom_domain():
     """The probe of opset 17 with its node in a domain of its own."""
     _, _, files = next(item for item in probes.make_probes() if item[1] == "opset_17")
-    model = files[0][1]
-    node = probes._text(1, "x") + probes._text(2, "y") + probes._text(3, "relu") + probes._text(4, "Relu")
-    mine = node[:-4] + b"Foo!" + probes._text(7, "my.dom")
-    graph = probes._bytes(1, mine) + probes._text(2, "relu")
-    graph += probes._bytes(11, probes._value("x")) + probes._bytes(12, probes._value("y"))
-    opsets = probes._bytes(8, probes._text(1, "") + probes._int(2, 17))
-    opsets += probes._bytes(8, probes._text(1, "my.dom") + probes._int(2, 1))
-    assert model.endswith(probes._bytes(8, probes._text(1, "") + probes._int(2, 17)))
-    return [("model.onnx", probes._int(1, 8) + probes._bytes(7, graph) + opsets), *files[1:]]
+    graph = field(1, node("Foo!", ["x"], ["y"], "my.dom")) + field(2, "g")
+    graph += field(11, value("x", 1, 3)) + field(12, value("y", 1, 3))
+    opsets = [field(8, field(1, domain) + field(2, number)) for domain, number in (("", 17), ("my.dom", 1))]
+    return [("model.onnx", field(1, 8) + field(7, graph) + b"".join(opsets)), *files[1:]]
 
 
 @pytest.fixture(scope="module")

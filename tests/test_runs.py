@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 import stand_in_runtime
@@ -102,16 +101,6 @@ def run_elsewhere(file, out, packages, *more):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture
-def merged(home, tmp_path):
-    """The home after its bundles have been run by the stand-in runtime and its rows have been brought back."""
-    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
-    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", stand_in_runtime.install(tmp_path / "site"))
-    done = call("bundles", "merge", "--ours", str(tmp_path / "rows"), "--json")
-    assert done.exit_code == 0, done.output
-    return home, json.loads(done.stdout)
-
-
 def test_an_archive_has_each_file_once_with_the_cells_that_it_stands_for(home, tmp_path):
     said = call("bundles", "pack", "-o", str(tmp_path / "b.zip"))
 
@@ -128,6 +117,8 @@ def test_an_archive_has_each_file_once_with_the_cells_that_it_stands_for(home, t
         for torch in ("1.10.2", "2.15.0")
         for opset in (13, 14)
     ]
+    call("bundles", "pack", "-o", str(tmp_path / "same.zip"))
+    assert (tmp_path / "same.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
 
 
 def test_an_archive_of_chosen_opsets_and_exporters_has_the_bundles_of_those_cells(home, tmp_path):
@@ -140,13 +131,6 @@ def test_an_archive_of_chosen_opsets_and_exporters_has_the_bundles_of_those_cell
     ]
     said = call("bundles", "pack", "--exporter", "dynamo", "-o", str(tmp_path / "c.zip"))
     assert (said.exit_code, "no cell within these filters has a bundle" in said.stderr) == (1, True)
-
-
-def test_an_archive_of_the_same_bundles_is_the_same_bytes(home, tmp_path):
-    call("bundles", "pack", "-o", str(tmp_path / "a.zip"))
-    call("bundles", "pack", "-o", str(tmp_path / "b.zip"))
-
-    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
 
 
 def test_a_release_or_case_that_nobody_knows_is_answered_with_the_nearest(home, tmp_path):
@@ -168,64 +152,45 @@ def test_bundles_that_are_not_on_this_machine_are_said_to_be(home, tmp_path):
     assert "none of the 3 bundles" in said.stderr
 
 
-def test_rows_that_come_back_are_judged_and_answered(merged):
-    _, reports = merged
-
-    assert [(report["runtime"], report["version"], report["problem"]) for report in reports] == [
-        ("onnxruntime", "9.9.9", "")
-    ]
-    assert reports[0]["statuses"]["mismatch"] == 1
-    (row, *_) = told("table", "--by", "runtime", "--case", "cross-no-symbolic")["tables"][0]["rows"]
-    assert list(row)[-2:] == ["onnxruntime 9.9.9", "onnxruntime 1.19.2"]
-
-
-def test_a_torch_that_lies_beside_the_runtime_is_no_release_that_was_measured(home, tmp_path):
+def test_rows_that_come_back_are_judged_answered_and_published(home, tmp_path):
     assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
     site = stand_in_runtime.install(tmp_path / "site")
-    beside = tmp_path / "site" / "torch-2.11.0.dist-info"
-    beside.mkdir()
-    (beside / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n", encoding="utf-8")
+    (site / "torch-2.11.0.dist-info").mkdir()
+    (site / "torch-2.11.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n")
     run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", site)
-    assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
+    reports = told("bundles", "merge", "--ours", str(tmp_path / "rows"))
+    told_of = [(report["runtime"], report["version"], report["problem"]) for report in reports]
+    assert told_of == [("onnxruntime", "9.9.9", "")]
+    assert reports[0]["statuses"]["mismatch"] == 1
 
+    # a torch that lies beside the runtime is no release that was measured
     environments = Dataset.open(None, home.local).environments()
     mine = environments[environments["release"] == "onnxruntime==9.9.9"].iloc[0]
     assert json.loads(mine["packages"])["torch"] == "2.11.0"
     assert mine[["torch", "torch_build"]].isna().all()
 
+    # the ceilings: the stand-in takes every opset and IR version, and its bundles are three
+    (row,) = told("table", "--by", "runtime")["tables"][0]["rows"]
+    assert (row["opset"], row["IR"]) == (max(probes.OPSETS), max(probes.IR_VERSIONS))
+    assert (row["pass"], row["wrong"], row["rows"]) == ({"works": 2, "measured": 3}, 1, "local")
 
-def test_bringing_the_same_rows_in_again_changes_nothing(merged, tmp_path):
-    home, _ = merged
-    before = Dataset.open(None, home.local).runs()
+    def by_runtime(name, *words):
+        return told("table", "--by", "runtime", "--case", f"cross-no-symbolic{name}", *words)["tables"][0]["rows"]
 
+    assert list(by_runtime("")[0])[-2:] == ["onnxruntime 9.9.9", "onnxruntime 1.19.2"]
+    assert {row["onnxruntime 9.9.9"]["word"] for row in by_runtime("/rewrite", "--torch", "2.15.0")} == {"mismatch"}
+    # a run with session options answers for the variant that asks for them
+    runs = Dataset.open(None, home.local).runs()
+    mine = runs[runs["bundle"] == name_of("relu")]
+    assert sorted(mine["session"].fillna("")) == ["", '{"graph_optimization_level": 0}']
+    plainly = by_runtime("/plainly", "--torch", "all")
+    assert [list(row.values())[-2:] for row in plainly] == [[{"works": 1, "measured": 1}] * 2]
+
+    # again: nothing changes
     assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
-
-    assert Dataset.open(None, home.local).runs().equals(before)
-
-
-def test_why_shows_the_runtimes_side_by_side(merged):
-    rows = told("table", "--by", "runtime", "--case", "cross-no-symbolic/rewrite", "--torch", "2.15.0")["tables"][0][
-        "rows"
-    ]
-    assert {row["onnxruntime 9.9.9"]["word"] for row in rows} == {"mismatch"}
-
-
-def test_a_run_with_session_options_answers_for_the_variant_that_asks_for_them(merged):
-    home, _ = merged
-    runs = Dataset.open(None, home.local).runs([name_of("relu")])
-
-    assert sorted(runs["session"].fillna("")) == ["", '{"graph_optimization_level": 0}']
-    rows = told("table", "--by", "runtime", "--case", "cross-no-symbolic/plainly", "--torch", "all")["tables"][0][
-        "rows"
-    ]
-    assert [list(row.values())[-2:] for row in rows] == [[{"works": 1, "measured": 1}] * 2]
-
-
-def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(merged):
-    home, _ = merged
+    assert Dataset.open(None, home.local).runs().equals(runs)
 
     said = json.loads(call("publish", "--json").stdout)
-
     assert "runs/onnxruntime-cpu.parquet" in said["written"]
     published = Dataset.open(home.published, None)
     runs = published.runs()
@@ -234,14 +199,6 @@ def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(me
     assert "values differ" in (published.message(wrong["message_id"]) or "")
     assert set(runs["env_id"]) <= set(published.environments()["env_id"])
     assert json.loads(call("publish", "--json").stdout)["written"] == []
-
-
-def test_the_ceilings_are_read_from_what_passes(merged):
-    (row,) = told("table", "--by", "runtime")["tables"][0]["rows"]
-
-    # the stand-in takes every opset and IR version, and its bundles are three
-    assert (row["opset"], row["IR"]) == (max(probes.OPSETS), max(probes.IR_VERSIONS))
-    assert (row["pass"], row["wrong"], row["rows"]) == ({"works": 2, "measured": 3}, 1, "local")
 
 
 def test_a_folder_without_rows_is_named(home, tmp_path):
@@ -301,15 +258,6 @@ def test_refusals_are_told_apart_by_their_words(signature, cause):
     assert classify_refusal("run", signature) is None
 
 
-def test_an_environments_name_is_a_release_and_a_provider():
-    found = find_target("ort1.14-cpu")
-
-    assert found is not None
-    assert (found.release.text, found.provider) == ("onnxruntime==1.14.1", "cpu")
-    assert found.release.requirements("cuda")[0] == "onnxruntime-gpu==1.14.1"
-    assert find_target("torch2.8-cpu") is None and find_target("ort99.1-cpu") is None
-
-
 def test_every_environment_has_a_name_that_means_it():
     for release in RUNTIMES:
         for provider in release.providers:
@@ -318,6 +266,7 @@ def test_every_environment_has_a_name_that_means_it():
     (older,) = choose_releases(["onnxruntime==1.14.0"], "")
     assert older.environment("cpu") == "ort1.14.0-cpu"
     assert find_target("ort1.14.0-cpu") == RuntimeTarget(older, "cpu")
+    assert find_target("torch2.8-cpu") is None and find_target("ort99.1-cpu") is None
 
 
 def test_a_provider_brings_its_package_in_the_version_that_package_has():
@@ -355,36 +304,3 @@ def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path
     assert (row["on"], row["pass"], row["wrong"]) == ("openvino", {"works": 2, "measured": 4}, 2)
     # one is wrong on the provider alone, the other on both
     assert row["unlike its CPU"] == 1
-
-
-def test_a_run_of_a_runtime_waits_for_another_one_and_then_plans_anew(home, tmp_path):
-    from caniexport.measure.done import take_turn
-    from caniexport.measure.job import ReplayOptions, ReplaysJob
-    from caniexport.measure.progress import Progress
-
-    release = next(item for item in RUNTIMES if item.text == "onnxruntime==1.20.1")
-    options = ReplayOptions(home=home, runtimes=(release,))
-    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
-    todo = Archive(tmp_path / "b.zip").entries
-    said = []
-
-    def say(line):
-        said.append(line)
-        first.__exit__(None, None, None)
-
-    job = ReplaysJob(
-        options=options,
-        environment="ort-1.20.1-cpu",
-        label=release.text,
-        release=release,
-        provider="cpu",
-        wanted=todo,
-        todo=todo,
-        progress=Progress(say),
-    )
-    first = take_turn(job, lambda other: other)
-    assert first.__enter__() is job
-
-    with take_turn(job, lambda other: replace(other, todo=[])) as second:
-        assert second.todo == []
-    assert "waiting until it has ended" in said[0]

@@ -37,11 +37,13 @@ def verdict(*words):
     return json.loads(ask("why", "cross", "--json", *words).stdout)["verdict"]
 
 
-def test_a_cell_is_completed_by_the_settings_of_the_project_and_says_so(project):
-    reply = ask("why", "cross", "--torch", "2.0")
+def test_a_cell_is_completed_by_the_settings_of_the_project_and_says_so_beside_json_too(project):
+    reply, as_json = ask("why", "cross", "--torch", "2.0"), ask("why", "cross", "--torch", "2.0", "--json")
 
-    assert verdict("--torch", "2.0") == "Works (torch 2.0.1, torch.onnx.export, opset_version=14)."
     assert reply.output.endswith("- opset 14, exporter trace: [tool.caniexport] of pyproject.toml\n")
+    works = "Works (torch 2.0.1, torch.onnx.export, opset_version=14)."
+    assert json.loads(as_json.stdout)["verdict"] == works
+    assert "[tool.caniexport] of pyproject.toml" in as_json.stderr
 
 
 def test_a_case_as_such_is_not_about_the_settings_of_a_project(project):
@@ -67,13 +69,6 @@ def test_of_a_range_a_command_about_one_release_takes_the_newest(project):
     assert "torch 2.8.0" in fixes.output.splitlines()[0]
     assert moved["notes"][0] == "From torch 2.8.0, dynamo=False, opset_version=14 to torch 2.15.0."
     assert "torch 2.8.0" in explained["tables"][0]["rows"][0]["where"]
-
-
-def test_a_file_or_json_on_stdout_is_left_whole(project):
-    as_json = ask("why", "cross", "--torch", "2.0", "--json")
-
-    assert json.loads(as_json.stdout)
-    assert "[tool.caniexport] of pyproject.toml" in as_json.stderr
 
 
 def test_a_scan_takes_the_settings_of_the_project_that_is_scanned(project, tmp_path):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -42,14 +43,10 @@ _PYTHON_OF_LINES = re.compile(
 )
 #: other files of this machine that a list of requirements refers to
 _OTHERS = re.compile(r"^[ \t]*(?:- )?(?:-r|-c|--requirement|--constraint)[ =]*(?!\S*://)(\S+)", re.MULTILINE)
-_MACHINES = {
-    "linux-64": "sys_platform == 'linux' and platform_machine == 'x86_64'",
-    "linux-aarch64": "sys_platform == 'linux' and platform_machine == 'aarch64'",
-    "linux-ppc64le": "sys_platform == 'linux' and platform_machine == 'ppc64le'",
-    "osx-64": "sys_platform == 'darwin' and platform_machine == 'x86_64'",
-    "osx-arm64": "sys_platform == 'darwin' and platform_machine == 'arm64'",
-    "win-64": "sys_platform == 'win32'",
-}
+#: the machine that a package of conda's is for, in its address, and this one
+_PLATFORM = re.compile(r"/(?:linux|osx|win)-\w+/")
+_SYSTEMS = {"linux": "linux", "darwin": "osx", "win32": "win"}
+_PROCESSORS = {"x86_64": "64", "amd64": "64"}
 _WANTED = (
     "`pip list --format=freeze` prints every version, and the command names that of torch with the file"
     " (--torch VERSION; upgrade: --from torch=VERSION)"
@@ -76,11 +73,6 @@ class LockedInstall:
         """``uv.lock (212 packages): torch 2.9.1, onnxscript 0.5.6, Python 3.12``."""
         parts = [f"{name} {version}" for name, version in self.packages.items()]
         return f"{self.source}: {', '.join([*parts, *([f'Python {self.python}'] if self.python else [])])}"
-
-    @property
-    def point(self) -> dict[str, str]:
-        """The point of the measured space, for :class:`caniexport.answers.point.Points`."""
-        return dict(self.packages)
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -269,24 +261,23 @@ def _of_yaml(name: str, text: str) -> tuple[list[_Entry], str]:
     if not isinstance(data, dict):
         return [], ""
     locked = data.get("package") or data.get("packages")
-    found = list(_of_locked(locked) if isinstance(locked, list) else _of_conda(data.get("dependencies") or []))
+    tables = [item for item in locked if isinstance(item, dict)] if isinstance(locked, list) else None
+    found = list(_of_conda(data.get("dependencies") or []) if tables is None else _of_locked(tables))
     return found, _python_of(found)
 
 
-def _of_locked(items: Iterable[Any]) -> Iterator[_Entry]:
-    """The packages of conda-lock.yml and pixi.lock; the newest form of the second names them by their address alone."""
-    tables = [item for item in items if isinstance(item, dict)]
-    machines = [_machine(item) for item in tables]
-    several = len({*machines, ""}) > 2
-    for item, machine in zip(tables, machines, strict=True):
-        entry = _of_table(item) if item.get("name") else _of_address(str(item.get("conda", "")))
-        yield replace(entry, markers=(_MACHINES[machine],)) if several and machine else entry
+def _of_locked(items: Sequence[Mapping[str, Any]]) -> Iterator[_Entry]:
+    """The packages of conda-lock.yml and pixi.lock for this machine, or for any where none is for it.
 
-
-def _machine(item: Mapping[str, Any]) -> str:
-    """The machine that a package is for, as conda names it; empty where it is none of those known, or any."""
-    address = f"/{item.get('platform')}/{item.get('conda') or item.get('url')}"
-    return next((name for name in _MACHINES if f"/{name}/" in address), "")
+    The newest form of the second names them by their address alone.
+    """
+    processor = platform.machine().lower()
+    here = f"/{_SYSTEMS.get(sys.platform)}-{_PROCESSORS.get(processor, processor)}/"
+    tables = [(f"/{item.get('platform')}/{item.get('conda') or item.get('url')}", item) for item in items]
+    has_mine = any(here in place for place, _ in tables)
+    for place, item in tables:
+        if here in place or not has_mine or not _PLATFORM.search(place):
+            yield _of_table(item) if item.get("name") else _of_address(str(item.get("conda", "")))
 
 
 def _of_conda(dependencies: Iterable[Any]) -> Iterator[_Entry]:

@@ -70,24 +70,15 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 
 
 def _read(table: Mapping[str, Any], path: Path) -> ProjectSettings:
-    source = _shown(path)
+    here = Path.cwd()
+    source = str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
     values = {names.require(f"key of [{TABLE}] in {source}", key, KEYS): value for key, value in table.items()}
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, str | int) or (isinstance(value, int) != (key == "opset")):
             raise UnknownName(f"[{TABLE}] in {source}: {key} = {value!r}: {KEYS[key]} is wanted")
     found = ProjectSettings(**{key: str(value) for key, value in values.items()}, source=source)
-    _require_versions(found.torch)
+    if versions.is_range(found.torch):
+        versions.within("1", found.torch)
+    elif found.torch:
+        versions.parse(found.torch)
     return found
-
-
-def _require_versions(text: str) -> None:
-    """Raises :class:`UnknownName` for what is neither a version nor a range."""
-    if versions.is_range(text):
-        versions.within("1", text)
-    elif text:
-        versions.parse(text)
-
-
-def _shown(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -47,7 +47,8 @@ def make_environment(release: Release, folder: Path, downloads: Path) -> Iterato
         _uv(downloads, "pip", "install", "--only-binary", ":all:", "--python", str(made), *release.requirements)
         yield made
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        for made_here in (place, downloads):
+            shutil.rmtree(made_here, ignore_errors=True)
 
 
 def _uv(downloads: Path, *arguments: str) -> None:

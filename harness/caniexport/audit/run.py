@@ -13,7 +13,7 @@ from caniexport.audit.environments import make_environment, measure_cells
 from caniexport.audit.judge import AuditDifference, ScriptOutcome, find_difference
 from caniexport.audit.sample import PublishedCell, draw_sample, read_published
 from caniexport.home import DOCUMENTED, Home
-from caniexport.machine.disk import GIGABYTE, Budget
+from caniexport.machine.disk import require_room
 from caniexport.model import releases
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import EnvironmentUnavailable, UnknownName
@@ -35,7 +35,6 @@ class AuditOptions:
     releases: tuple[str, ...] = ()
     workers: int = 2
     timeout: float = 60.0
-    disk_budget: int = 20 * GIGABYTE
 
     @property
     def has_local_rows(self) -> bool:
@@ -84,12 +83,10 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
     for cell in sample:
         by_release.setdefault(cell.torch, []).append(cell)
     with tempfile.TemporaryDirectory(prefix="caniexport-audit-", ignore_cleanup_errors=True) as folder:
-        budget = Budget(options.disk_budget, Path(folder), Path(folder) / "downloads")
-        budget.check()
         found = []
         for release in versions.ordered(by_release):
             say(f"torch {release}: {len(by_release[release])} cells, making an environment")
-            budget.make_room(say)
+            require_room(Path(folder))
             found.append(_release(dataset, corpus, options, release, by_release[release], Path(folder)))
             say(found[-1].summary)
     return found

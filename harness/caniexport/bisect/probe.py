@@ -54,13 +54,12 @@ def answer_bisection(
     home: Home,
     dataset: Dataset,
     *,
-    disk_budget: int,
     timeout: float,
     say: Callable[[str], None],
 ) -> Bisection:
     """Search from what is known; environments are made below ``results-bisect`` and removed.
 
-    ``disk_budget`` is in bytes, ``timeout`` seconds a cell. Raises :class:`UnknownName` for a question that cannot be
+    ``timeout`` is in seconds a cell. Raises :class:`UnknownName` for a question that cannot be
     asked, and what :func:`caniexport.bisect.run.bisect` raises.
     """
     ends = [text.rpartition("=")[::2] for text in (question.good, question.bad)]
@@ -82,7 +81,7 @@ def answer_bisection(
     say(f"{axis}: {len(ordered)} releases from {good} to {bad}, {len(rows.keys() & set(ordered))} of them measured")
 
     def measure(version: str) -> ProbedVersion:
-        return _measure(home, asked, version, disk_budget, timeout, say)
+        return _measure(home, asked, version, timeout, say)
 
     return bisect(asked, ordered, {**measured, **rows}, measure, say)
 
@@ -187,7 +186,7 @@ def _measured_before(home: Home, asked: BisectedCell, version: str) -> ProbedVer
 
 
 def _measure(
-    home: Home, asked: BisectedCell, version: str, disk_budget: int, timeout: float, say: Callable[[str], None]
+    home: Home, asked: BisectedCell, version: str, timeout: float, say: Callable[[str], None]
 ) -> ProbedVersion:
     """Make the environment, measure the cell, remove the environment."""
     from caniexport.measure.cells import measure
@@ -206,9 +205,7 @@ def _measure(
         workers=1,
         fresh=True,
         rolling=True,
-        disk_budget=disk_budget,
         timeout=timeout,
-        tables=False,
         profile=NEWEST_PACKAGES if asked.axis == "torch" else find_profile(f"{asked.axis}-{version}"),
     )
     reports = measure(options, say)

@@ -9,7 +9,7 @@ import click
 from caniexport import home as homes
 from caniexport.answers.answer import Answer, AnswerOutcome, Mark, Message, Table
 from caniexport.cli import output
-from caniexport.cli.options import disk_option, json_option, open_dataset
+from caniexport.cli.options import json_option, open_dataset
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
@@ -29,10 +29,9 @@ AXES = ("torch", "onnxscript", "onnxruntime")
     "--exporter", default="default", show_default=True, metavar="NAME", help="trace, script, dynamo, default."
 )
 @click.option("--opset", type=int, metavar="N", help="The opset asked for; none for the default exporter.")
-@disk_option("GB for environments.")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @json_option
-def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> None:
+def command(timeout: float, as_json: bool, **asked: Any) -> None:
     """Find the first release that changed a cell, among every release on the index: an interval (a, b].
 
     Rows that are there already, published or of this machine, are not measured again. For the others an environment
@@ -43,7 +42,7 @@ def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> No
 
     home = homes.find()
     dataset, question = open_dataset(home), BisectQuestion(**asked)
-    found = answer_bisection(question, home, dataset, disk_budget=disk_budget, timeout=timeout, say=output.say)
+    found = answer_bisection(question, home, dataset, timeout=timeout, say=output.say)
     output.answer(found, show, as_json)
 
 

@@ -73,7 +73,7 @@ def command(
         return
     refuse_unused({"--theme": bool(theme)}, "--new")
     install = read_install(lock, here, [*filter(None, [point["torch"]])])
-    asked = dict(install.point) if install else {}
+    asked = dict(install.packages) if install else {}
     asked |= {key: point[key] for key in _POINT if point[key]}
     if install:
         add_note(f"read: {install.text}")

@@ -17,7 +17,6 @@ from caniexport.cli import extras, output
 from caniexport.cli.options import (
     cells_options,
     corpus_option,
-    disk_option,
     expand_cases,
     expand_releases,
     json_option,
@@ -36,14 +35,6 @@ from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 if TYPE_CHECKING:
     from caniexport.measure.job import MeasureOptions, ReleaseReport
     from caniexport.model.releases import Release
-
-
-def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> None:
-    if given:
-        raise click.UsageError(
-            f"--{option.name} is gone: a machine's rows are its results-local, which --merge reads; docs/nightly.yml "
-            "has the jobs of a workflow"
-        )
 
 
 @click.command("measure")
@@ -98,8 +89,7 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 )
 @click.option("--shards", type=click.IntRange(1, 99_999), help="With --on: parts of a release [default: by its cells].")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
-@click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
-@disk_option("GB that environments and downloads may take, with --rolling.")
+@click.option("--rolling", is_flag=True, help="Delete each environment and its downloads after it has been measured.")
 @click.option("--plan", is_flag=True, help="Only say how many cells would be measured.")
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
 @click.option(
@@ -117,8 +107,6 @@ def _refuse_old(_: click.Context, option: click.Parameter, given: object) -> Non
 @click.argument("folders", nargs=-1, metavar="[DIR]...", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit 1 for every release that was not measured, whatever the reason.")
 @json_option
-@click.option("--to", hidden=True, expose_value=False, callback=_refuse_old)
-@click.option("--matrix", is_flag=True, hidden=True, expose_value=False, callback=_refuse_old)
 def command(
     releases: tuple[str, ...],
     cases: tuple[str, ...],
@@ -129,7 +117,6 @@ def command(
     apart: bool,
     runtimes: tuple[str, ...],
     provider: str,
-    disk_budget: int,
     plan: bool,
     repeat: int,
     merge: bool,
@@ -162,6 +149,8 @@ def command(
     refuse_unused({str(folders[0]) if folders else "": bool(folders), "--by": bool(by), "--at": bool(at)}, "--merge")
     from caniexport.measure.cells import measure
     from caniexport.measure.job import MeasureOptions
+    from caniexport.measure.list_operators import list_operators
+    from caniexport.model.releases import DEFAULT_RELEASES, read_table
 
     chosen, wanted = find_profile(profile), _releases(releases)
     if lock is not None:
@@ -175,19 +164,18 @@ def command(
         _measure_replays(releases, runtimes, provider, as_json, asked)
         return
     cells = _asked_cells(home, wanted, cells_file, sample, seed, held_back)
-    if corpus == OPERATORS:
-        _list_operators(home, wanted, asked["rolling"])
+    if corpus == OPERATORS:  # without the table of operators nothing of a release is planned
+        list_operators(home, wanted or _releases(DEFAULT_RELEASES), output.say, rolling=asked["rolling"])
+    named = {name.partition("/")[0] for name in cells}
     options = MeasureOptions(
-        releases=wanted or _releases_of(cells),
+        releases=wanted or tuple(item for item in read_table() if item.torch in named),
         cells=cells,
         apart=apart or held_back,
         provider=provider or "cpu",
-        disk_budget=disk_budget,
         repeat=repeat,
         plan=plan,
         profile=chosen,
         corpus=corpus,
-        tables=corpus == DOCUMENTED,
         **asked,
     )
     if plan:
@@ -201,10 +189,12 @@ def command(
     reports = measure(options, output.say)
     if sample or as_json or corpus != DOCUMENTED:
         counted = [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
-        output.report(reports, _moved(reports, len(cells)) if sample else counted, as_json)
+        moved = [f"  {name}" for report in reports for name in report.moved]
+        again = f"{len(cells)} published cells were measured again: {len(moved) or 'none'} came out otherwise"
+        output.report(reports, [again, *moved] if sample else counted, as_json)
     else:
         _show(home, reports, options)
-    if _failed(reports) or (strict and any(report.problem for report in reports)):
+    if _failed(reports, strict):
         click.get_current_context().exit(1)
 
 
@@ -225,7 +215,13 @@ def _asked_cells(
         return _held_back(home, wanted)
     if sample:
         return _sample(home, wanted, sample, seed)
-    return read_cell_names(home, file) if file is not None else frozenset()
+    return _read_cell_names(home, file) if file is not None else frozenset()
+
+
+def _failed(reports: Sequence[ReleaseReport], strict: bool) -> bool:
+    """Whether something went wrong: a Python that this machine lacks is no fault while another release has rows."""
+    problems = [report for report in reports if report.problem]
+    return bool(problems) and (strict or len(problems) == len(reports) or any(not report.lacks for report in problems))
 
 
 def _merge(folders: Sequence[Path], by: str, at: str, corpus: str, as_json: bool) -> None:
@@ -276,12 +272,6 @@ def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[
     return _releases((found.packages["torch"],)), chosen
 
 
-def _failed(reports: Sequence[ReleaseReport]) -> bool:
-    """Whether something went wrong: a Python that this machine lacks is no fault while another release has rows."""
-    problems = [report for report in reports if report.problem]
-    return any(not report.lacks for report in problems) or bool(problems and len(problems) == len(reports))
-
-
 def _measure_replays(
     releases: Sequence[str], runtimes: Sequence[str], provider: str, as_json: bool, asked: Mapping[str, Any]
 ) -> None:
@@ -305,13 +295,6 @@ def _releases(asked: Sequence[str]) -> tuple[Release, ...]:
     if "all" in asked:
         return table
     return tuple(dict.fromkeys(table[-1] if text == "newest" else releases.find(text) for text in asked))
-
-
-def _releases_of(cells: frozenset[str]) -> tuple[Release, ...]:
-    from caniexport.model import releases
-
-    named = {name.partition("/")[0] for name in cells}
-    return tuple(item for item in releases.read_table() if item.torch in named)
 
 
 def _held_back(home: Home, asked: Sequence[Release]) -> frozenset[str]:
@@ -339,12 +322,7 @@ def _sample(home: Home, asked: Sequence[Release], count: int, seed: int) -> froz
     return frozenset(cell.name for cell in draw_sample(known, count, seed))
 
 
-def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:
-    moved = [f"  {name}" for report in reports for name in report.moved]
-    return [f"{count} published cells were measured again: {len(moved) or 'none'} came out otherwise", *moved]
-
-
-def read_cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
+def _read_cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
     from caniexport.answers.filters import require_exporter
     from caniexport.model import releases
@@ -362,14 +340,6 @@ def read_cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     if not found:
         raise click.UsageError("the file names no cell")
     return frozenset(found)
-
-
-def _list_operators(home: Home, asked: Sequence[Release], rolling: bool) -> None:
-    """The operators of releases that the table of operators lacks: without them nothing of a release is planned."""
-    from caniexport.measure.list_operators import list_operators
-    from caniexport.model.releases import DEFAULT_RELEASES
-
-    list_operators(home, asked or _releases(DEFAULT_RELEASES), output.say, rolling=rolling)
 
 
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:

@@ -16,7 +16,6 @@ from caniexport.answers.filters import TAKEN
 from caniexport.cli import output
 from caniexport.cli.project import is_setting, settings_used
 from caniexport.home import NEWEST, Home
-from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from caniexport.answers.answer import Answer
@@ -123,13 +122,6 @@ def corpus_option(text: str) -> Callable[[_Command], _Command]:
     return click.option("--corpus", default=homes.DOCUMENTED, metavar="NAME", help=text)
 
 
-def disk_option(text: str) -> Callable[[_Command], _Command]:
-    """The disk that environments may take: asked for in gigabytes, the command gets bytes."""
-    read = _reading(lambda gigabytes: round(gigabytes * GIGABYTE))
-    size = click.FloatRange(0)
-    return click.option("--disk-budget", type=size, default=20.0, show_default=True, help=text, callback=read)
-
-
 def refuse_unused(given: Mapping[str, bool], needed: str) -> None:
     """Raise :class:`click.UsageError` for the first option that is given and that only ``needed`` takes."""
     for option in (name for name, is_given in given.items() if is_given):
@@ -208,7 +200,7 @@ def open_for(
     named = (
         {"profile": dataset.profile} if context.get_parameter_source("profile") is ParameterSource.COMMANDLINE else {}
     )
-    point, notes = Points(dataset).find({**install.point, **named})
+    point, notes = Points(dataset).find({**install.packages, **named})
     leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *notes):
         add_note(line)

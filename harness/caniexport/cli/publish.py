@@ -14,7 +14,6 @@ from caniexport.cli import output
 from caniexport.cli.audit import audit_published
 from caniexport.cli.options import (
     corpus_option,
-    disk_option,
     json_option,
     profile_option,
     refuse_unused,
@@ -53,7 +52,6 @@ _SHOWN = 3
 @releases_option("With --audit: of this torch release only.")
 @workers_option("With --audit: processes side by side.", 2)
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="With --audit: of a cell.")
-@disk_option("With --audit: GB for environments.")
 @click.option("--save", is_flag=True, help="With --audit: keep the result in results/, where pages show the last one.")
 @json_option
 def command(

@@ -64,7 +64,7 @@ def command(
     file = _file(model, dataset)
     left = parse_point(before or "")
     installed = read_install(lock, here, [*filter(None, [left.get("torch")])])
-    left = {**(installed.point if installed else {}), **left}
+    left = {**(installed.packages if installed else {}), **left}
     left = {**_setting({**(file.point if file else {}), **left}), **left}
     right = parse_point(after or "")
     target = read_lock(to_lock, right.get("torch", "")) if to_lock else None

@@ -1,27 +1,24 @@
-"""Commands that run for long: their output in a log, a full disk reported at once, nothing of them left running."""
+"""Commands that run for long: their output in a log, a full disk reported, nothing of them left running."""
 
 from __future__ import annotations
 
-import errno
-import os
 import re
+import shutil
 import signal
 import subprocess
-import threading
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from caniexport.machine.guard import guard_command
-from caniexport.model.errors import DiskFull, StoreError
+from caniexport.model.errors import DiskFull
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _POLL_SECONDS = 0.5
-#: seconds in which an interrupted command may finish in order, and in which the last of its output is read
+#: seconds in which an interrupted command may finish in order
 _PATIENCE = 30.0
-_DRAINED = 5.0
 _TAIL = 64 * 1024
 _NO_SPACE = re.compile(rb"[^\n]*(?:no space left|disk quota exceeded)[^\n]*", re.IGNORECASE)
 _KEPT = "everything measured is kept, and the same command continues from there"
@@ -40,34 +37,29 @@ def run(
     Raises :class:`DiskFull` where it, or its log, found no space. However this process ends, what was started does too.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab" if append else "wb", buffering=0) as file:
+    with log.open("ab" if append else "wb") as file:
         process = subprocess.Popen(
             guard_command(command),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=file,
             stderr=subprocess.STDOUT,
             env=dict(environment),
             start_new_session=True,
         )
-        assert process.stdout is not None
-        output = _Output(process.stdout, file)
-        try:
-            output.start()
-            while process.poll() is None and output.problem is None:
-                time.sleep(_POLL_SECONDS)
-                tick()
-        finally:
-            _end(process)
-            output.join(_DRAINED)
-    if output.problem is not None:
-        if output.problem.errno in (errno.ENOSPC, errno.EDQUOT):
+    try:
+        while process.poll() is None:
+            time.sleep(_POLL_SECONDS)
+            tick()
+    finally:
+        _end(process)
+    if process.returncode:
+        if shutil.disk_usage(log.parent).free < _TAIL:
             raise DiskFull(f"no space left for {log}; {_KEPT}")
-        raise StoreError(f"cannot write {log}: {output.problem.strerror}")
-    if process.returncode and (found := _NO_SPACE.findall(output.tail)):
-        # pytest draws a line of exclamation marks around the reason of its end
-        line = found[-1].decode("utf-8", "replace").strip("! ").removeprefix("_pytest.outcomes.Exit: ")
-        raise DiskFull(f"{line.partition(';')[0]}; {_KEPT}")
+        if found := _NO_SPACE.findall(log.read_bytes()[-_TAIL:]):
+            # pytest draws a line of exclamation marks around the reason of its end
+            line = found[-1].decode("utf-8", "replace").strip("! ").removeprefix("_pytest.outcomes.Exit: ")
+            raise DiskFull(f"{line.partition(';')[0]}; {_KEPT}")
     return process.returncode
 
 
@@ -80,23 +72,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.terminate()
             process.wait()
-
-
-class _Output(threading.Thread):
-    """Copies output into a log; reads it to its end even where that fails: a full pipe would stop its writer."""
-
-    def __init__(self, source: IO[bytes], log: IO[bytes]) -> None:
-        super().__init__(daemon=True)
-        self.problem: OSError | None = None
-        self.tail = b""
-        self._source, self._log = source, log
-
-    def run(self) -> None:
-        """Copy until the output ends."""
-        for chunk in iter(lambda: os.read(self._source.fileno(), 1 << 16), b""):
-            self.tail = (self.tail + chunk)[-_TAIL:]
-            try:
-                while chunk and self.problem is None:
-                    chunk = chunk[self._log.write(chunk) :]
-            except OSError as error:
-                self.problem = error

@@ -1,9 +1,8 @@
-"""One process at a time measures a release in a folder; another waits until it has ended, however it ends."""
+"""One process at a time measures a release, or makes its environment; another waits until it has ended."""
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -15,26 +14,20 @@ if TYPE_CHECKING:
 
 @contextmanager
 def wait_for_turn(local: Path, name: str, say: Callable[[str], None]) -> Iterator[bool]:
-    """This process's turn to measure ``name`` into the dataset ``local``; gives whether it had to wait for it.
+    """This process's turn to work on ``name`` in a folder; gives whether it had to wait for it.
 
     The lock is the system's: it is free again when the process that held it is gone.
     """
     folder = local / "turns"
     folder.mkdir(parents=True, exist_ok=True)
-    lock, holder = FileLock(folder / f"{name}.lock"), folder / f"{name}.pid"
-    waited = False
+    lock, waited = FileLock(folder / f"{name}.lock"), False
     try:
         lock.acquire(timeout=0)
     except Timeout:
         waited = True
-        who = "?"
-        with suppress(OSError):  # it has ended in this moment
-            who = holder.read_text(encoding="utf-8") or who
-        say(f"{name}: process {who} is measuring it into this folder; waiting until it has ended")
+        say(f"{name}: another process has it in this folder; waiting until it has ended")
         lock.acquire()
     try:
-        holder.write_text(str(os.getpid()), encoding="utf-8")
         yield waited
     finally:
-        holder.unlink(missing_ok=True)
         lock.release()

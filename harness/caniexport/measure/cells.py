@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from caniexport.gate.held_back import differing_variants, moved_cells
 from caniexport.gate.repeats import draw_sample
 from caniexport.machine import interpreters
+from caniexport.machine.disk import require_room
+from caniexport.machine.turns import wait_for_turn
 from caniexport.measure.apart import settle_apart
 from caniexport.measure.describe import write_cases
 from caniexport.measure.done import find_done_cells, find_done_environment_cases, open_done, take_turn
@@ -19,7 +21,7 @@ from caniexport.measure.missing_rows import make_missing_rows
 from caniexport.measure.progress import Progress
 from caniexport.measure.resolve_profile import resolve_profile
 from caniexport.measure.settle import SettledRun, settle
-from caniexport.measure.tox_calls import make_cells_variables, make_shared_environment, read_failure, run_again, run_job
+from caniexport.measure.tox_calls import make_cells_variables, make_environment, read_failure, run_again, run_job
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import is_canary
@@ -48,8 +50,6 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
 
     ``say`` is given each line for a person.
     """
-    if options.rolling:
-        options.budget.check()
     jobs = plan_jobs(options, say)
     if options.plan:
         for job in jobs:
@@ -59,8 +59,6 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     write_cases(options.home, jobs[0].corpus)
     jobs[0].progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
     reports = [_measure_in_turn(job) for job in jobs]
-    if options.rolling:
-        options.budget.finish()
     if environment_cases:
         reports.append(_measure_environment_cases(options, environment_cases, say))
     return reports
@@ -70,8 +68,6 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
     """The run of each release, with what is to be measured in it."""
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
     dataset, progress = open_done(options), Progress(say)
-    limits = ["--cell-timeout", str(options.timeout)]
-    limits += ["--cell-memory", str(options.memory)] if options.memory is not None else []
     asked = {"--case": options.cases, "--exporter": options.exporters, "--opset": options.opsets}
     selection = [word for option, values in asked.items() for value in values for word in (option, str(value))]
     jobs = []
@@ -82,9 +78,7 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
             label=f"torch {release.torch}",
             release=release,
             corpus=corpus,
-            arguments=(*limits, *selection),
-            # tox.ini names the first folder of cases
-            folders=tuple(map(str, options.home.corpora[1:])),
+            arguments=("--cell-timeout", str(options.timeout), *selection),
             variables={} if options.plan else make_cells_variables(options),
             progress=progress,
         )
@@ -152,7 +146,7 @@ def _measure_in_turn(job: CellsJob) -> ReleaseReport:
             job.tell("nothing new to measure")
             return ReleaseReport(release.torch, 0, 0, 0.0)
         if options.rolling:
-            options.budget.make_room(job.say)
+            require_room(options.home.root)
         if fitting is not release:
             job.tell(f"measured with Python {fitting.python}, for this machine has no {release.python}")
         report = _measure_apart(job) if options.apart else _measure_release(job)
@@ -170,8 +164,9 @@ def _report_unavailable(job: CellsJob, reason: str) -> ReleaseReport:
 def _measure_release(job: CellsJob) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started, options, torch = time.monotonic(), job.options, job.release.torch
-    if options.shard:
-        make_shared_environment(job)
+    if options.shard:  # those that are measured side by side have it in common
+        with wait_for_turn(options.home.environments, job.environment, job.progress.say):
+            make_environment(options.home, job.environment, job.log, job.release)
     code = run_job(job, only=bool(options.cells or options.shard))
     again = _measure_again(job) if code == 0 and options.whole and options.repeat else None
     settled = _settle(job, code, again)
@@ -193,8 +188,8 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
     if settled.problem:
         job.tell(f"{settled.problem} (log: {job.log})")
     elif releases.is_proposal(job.release):
-        job.say(f"{job.label} is not in the table of releases; with these pins it was measured:")
-        job.say(f"    {releases.format_entry(job.release)}")
+        job.progress.say(f"{job.label} is not in the table of releases; with these pins it was measured:")
+        job.progress.say(f"    {releases.format_entry(job.release)}")
     return ReleaseReport(
         torch,
         len(job.todo),

@@ -37,6 +37,3 @@ def write_cases(home: Home, corpus: Mapping[str, LoadedCase]) -> None:
     with dataset_lock(home.local):
         if rows or (home.local / "cases.parquet").exists():
             writer.write_rows(home.local / "cases.parquet", "cases", rows)
-        for table in ("claims", "sources"):  # older versions of this program judged them here
-            if (home.local / f"{table}.parquet").exists():
-                writer.write_rows(home.local / f"{table}.parquet", table, [])

@@ -53,5 +53,5 @@ def take_turn(job: SomeJob, plan: Callable[[SomeJob], SomeJob]) -> Iterator[Some
     if not job.todo:
         yield job
         return
-    with wait_for_turn(job.options.local, job.environment, job.say) as waited:
+    with wait_for_turn(job.options.local, job.environment, job.progress.say) as waited:
         yield plan(job) if waited else job

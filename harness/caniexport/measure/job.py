@@ -8,15 +8,14 @@ import shutil
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from caniexport.gate.repeats import REPEATED
 from caniexport.home import DOCUMENTED
-from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.profiles import NEWEST_PACKAGES, EnvironmentProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from caniexport.bundles.runtime_releases import RuntimeRelease
@@ -39,7 +38,7 @@ class JobOptions:
     timeout    seconds that a cell or a bundle may take
     missing    count published rows as done too: only what the published dataset does not hold yet
     fresh      measure everything again, whatever is done
-    rolling    remove each environment after it has been measured
+    rolling    remove each environment and its downloads after it has been measured
     shard      this part of each release alone
     """
 
@@ -63,16 +62,13 @@ class JobOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureOptions(JobOptions):
-    """What cells to measure, and how; with ``rolling`` downloads go too, where ``disk_budget`` asks for it.
+    """What cells to measure, and how.
 
     releases   to be measured; empty for the default ones
     cells      names of cells as :func:`format_cell` gives them: these and nothing else, whether they are done or not
     apart      measure the cells each apart, twice, whether they are done or not
-    disk_budget  bytes that environments and downloads may take, where ``rolling``
-    memory     MiB a cell may allocate; the plugin's own limit where it is not given
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
     plan       only say what would be measured
-    tables     read the release's own operator tables too
     profile    what is installed beside torch; ``home`` is that of the profile
     corpus     which cases, by the name of ``home``'s corpus
     """
@@ -81,11 +77,8 @@ class MeasureOptions(JobOptions):
     cells: frozenset[str] = frozenset()
     apart: bool = False
     provider: str = "cpu"
-    disk_budget: int = 20 * GIGABYTE
-    memory: int | None = None
     repeat: int = REPEATED
     plan: bool = False
-    tables: bool = True
     profile: EnvironmentProfile = NEWEST_PACKAGES
     corpus: str = DOCUMENTED
 
@@ -93,11 +86,6 @@ class MeasureOptions(JobOptions):
     def whole(self) -> bool:
         """Whether all of a release is asked for."""
         return not (self.cases or self.exporters or self.opsets or self.cells)
-
-    @property
-    def budget(self) -> Budget:
-        """What a rolling measurement may delete: a user's own cache of downloads is not ours to clean."""
-        return Budget(self.disk_budget, self.home.environments, self.home.local / "downloads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,14 +109,6 @@ class ReplayOptions(JobOptions):
         return self.output.resolve() if self.output else self.home.local
 
 
-class Planned(Protocol):
-    """Something to be measured: a cell, or a file of an archive."""
-
-    @property
-    def key(self) -> str:
-        """What names it wherever it is listed."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """One run in one tox environment.
@@ -138,7 +118,6 @@ class Job:
     label        what a person calls it: ``torch 2.8.0``, ``onnxruntime==1.14.1``
     todo         what is to be measured, ``done`` the keys of what needs no measuring
     arguments    of the command in the environment: what is wanted, and what each cell or bundle may take
-    folders      the same: further folders of cases
     variables    of its process
     """
 
@@ -147,10 +126,9 @@ class Job:
     release: Release | RuntimeRelease
     environment: str
     label: str
-    todo: Sequence[Planned] = ()
+    todo: Sequence[plan.Cell | ArchiveEntry] = ()
     done: frozenset[str] = frozenset()
     arguments: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     progress: Progress
     run_id: str = field(default_factory=lambda: make_run_id())
@@ -161,23 +139,24 @@ class Job:
         raise NotImplementedError
 
     @property
-    def say(self) -> Callable[[str], None]:
-        """Takes a line for a person."""
-        return self.progress.say
-
-    @property
     def log(self) -> Path:
         """The file that the output of tox goes to."""
         return self.options.local / "logs" / f"{self.environment}.log"
 
     def tell(self, line: str) -> None:
         """Say a line about this job."""
-        self.say(f"{self.label}: {line}")
+        self.progress.say(f"{self.label}: {line}")
+
+    @property
+    def downloads(self) -> Path:
+        """The cache of a rolling measurement: a user's own is not ours to clean."""
+        return self.options.home.environments / f"{self.environment}.downloads"
 
     def clean(self) -> None:
-        """Remove the environment, where that was asked."""
+        """Remove the environment and its downloads, where that was asked."""
         if self.options.rolling:
-            shutil.rmtree(self.options.home.environments / self.environment, ignore_errors=True)
+            for folder in (self.options.home.environments / self.environment, self.downloads):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,12 +84,10 @@ def _marked(environment: Row, table: str, whose: Contributor | None) -> Row:
     row = {**environment, **(dict.fromkeys(("torch", "torch_build")) if table == "runs" else {})}
     if whose is None:
         return row
-    by, at = (row["contributor"], row["contributed_from"]) if whose.by and row["contributor"] else whose
-    return {**row, "contributor": _on_one_line(by), "contributed_from": _on_one_line(at)}
-
-
-def _on_one_line(text: str | None) -> str | None:
-    return "".join(filter(str.isprintable, " ".join((text or "").split())))[:_LONGEST_NAME] or None
+    told = (row["contributor"], row["contributed_from"]) if whose.by and row["contributor"] else whose
+    lines = (" ".join((text or "").split()) for text in told)
+    by, at = ("".join(filter(str.isprintable, line))[:_LONGEST_NAME] or None for line in lines)
+    return {**row, "contributor": by, "contributed_from": at}
 
 
 def _write(source: Dataset, table: str, rows: Sequence[Row], runs: Mapping[tuple[str, str], Row], local: Path) -> Row:

@@ -17,11 +17,6 @@ _LINE_SECONDS = 15.0
 _PLANS = "done/{}.plan.json"
 
 
-def count_cells(local: Path, run_id: str) -> int:
-    """Finished cells in the journals of a run."""
-    return RowCount(local).of(run_id)
-
-
 class RowCount:
     """Counts rows of a table in the journals of runs; what was counted is not read again."""
 
@@ -91,10 +86,6 @@ class Progress:
         self._planned = planned
         if planned:
             self.say(f"{len(planned)} release(s), {sum(planned.values())} {self.things} to measure")
-
-    def planned(self, label: str) -> int:
-        """How many are to be measured there."""
-        return self._planned.get(label, 0)
 
     def update(self, label: str, finished: int, has_begun: bool = True) -> None:
         """So many are finished there; a run that has not begun is waiting for its environment."""

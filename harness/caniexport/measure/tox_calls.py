@@ -8,9 +8,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 from caniexport import home as homes
+from caniexport.home import DOCUMENTED
 from caniexport.machine import calls
 from caniexport.measure.progress import RowCount, write_plan
 from caniexport.model.releases import Release
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from caniexport.home import Home
-    from caniexport.measure.job import CellsJob, Job, MeasureOptions, Planned
+    from caniexport.measure.job import Job, MeasureOptions
+    from caniexport.model.plan import Cell
 
 #: of a user's variables: one names other environments, one a folder that tox empties
 _NOT_PASSED = ("TOXENV", "CANIEXPORT_FOLDER")
@@ -39,7 +39,7 @@ def run_job(job: Job, *, only: bool = False) -> int:
     count = RowCount(job.options.local, job.table)
     keys = frozenset(item.key for item in job.todo) if only else job.done
     chosen = _write_keys(job, "only" if only else "done", keys)
-    write_plan(job.options.local, job.environment, job.run_id, job.progress.planned(job.label))
+    write_plan(job.options.local, job.environment, job.run_id, len(job.todo))
 
     def tick() -> None:
         job.progress.update(job.label, count.of(job.run_id), count.has_begun(job.run_id))
@@ -47,7 +47,7 @@ def run_job(job: Job, *, only: bool = False) -> int:
     return _run_tox(job, ["--run-id", job.run_id, *chosen], job.options.local, tick, False)
 
 
-def run_again(job: Job, some: Sequence[Planned], local: Path, how: Sequence[str]) -> int:
+def run_again(job: Job, some: Sequence[Cell], local: Path, how: Sequence[str]) -> int:
     """Measure these and no others once more into ``local``; ``how`` are further options. tox's exit code."""
     chosen = _write_keys(job, "only", frozenset(item.key for item in some), "again")
     return _run_tox(job, ["--run-id", f"{job.run_id}-again", *chosen, *how], local, lambda: None, True)
@@ -63,11 +63,14 @@ def _write_keys(job: Job, option: str, keys: frozenset[str], folder: str = "") -
 
 def _run_tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
     home = job.options.home
-    line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *job.folders]
+    # tox.ini names the first folder of cases
+    folders = map(str, home.corpora[1:] if job.table == "cells" else ())
+    line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *folders]
     # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
     folder = local / "scratch" / job.environment
     do_on_disk(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
     places = {"CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
+    places |= {"UV_CACHE_DIR": str(job.downloads)} if job.options.rolling else {}
     release = write_release(job.release, job.log.with_suffix(".py")) if isinstance(job.release, Release) else {}
     variables = {**_find_user_variables(), **job.variables, **release, **places}
     try:
@@ -84,17 +87,6 @@ def make_environment(home: Home, name: str, log: Path, release: Release) -> int:
     """
     variables = {**_find_user_variables(), "UV_COMPILE_BYTECODE": "1", **write_release(release, log.with_suffix(".py"))}
     return calls.run([*_make_command(home, name), "--notest"], log, home.root, variables, lambda: None)
-
-
-def make_shared_environment(job: CellsJob) -> None:
-    """Make a job's environment, one process at a time: shards that are measured side by side have it in common.
-
-    Where it cannot be made, the call of tox that measures says why.
-    """
-    folder = job.options.home.environments
-    do_on_disk(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
-    with FileLock(folder / f"{job.environment}.lock"):
-        make_environment(job.options.home, job.environment, job.log, job.release)
 
 
 def write_release(release: Release, path: Path) -> dict[str, str]:
@@ -117,14 +109,13 @@ def _find_user_variables() -> dict[str, str]:
 
 def make_cells_variables(options: MeasureOptions) -> dict[str, str]:
     """The variables of a process that measures cells."""
-    found = {
+    return {
         "CANIEXPORT_SUPERVISED": "1",
         "CANIEXPORT_WORKERS": str(options.workers),
         "CANIEXPORT_CASES": str(options.home.cases.resolve()),  # pytest follows no link to a folder
         "CANIEXPORT_CODE": str(make_code_folder(options.home)),
-        "CANIEXPORT_TABLES": "yes" if options.tables else "no",
+        "CANIEXPORT_TABLES": "yes" if options.whole and options.corpus == DOCUMENTED else "no",
     }
-    return {**found, "UV_CACHE_DIR": str(options.budget.cache)} if options.rolling else found
 
 
 def make_code_folder(home: Home) -> Path:

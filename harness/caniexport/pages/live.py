@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from caniexport.measure.progress import RowCount, count_cells, read_plan
+from caniexport.measure.progress import RowCount, read_plan
 
 _JOURNAL = re.compile(r"torch-(?P<torch>.+)-(?P<provider>[a-z]+)-(?P<run>\d{8}T\d{6}-\w+)-\d+\.jsonl")
 #: a journal that was written to within these seconds belongs to a run that goes on
@@ -102,7 +102,7 @@ def _sample(local: Path, name: str, run: str) -> RepeatedSample | None:
         expected = len(folder.with_name(f"{name}.txt").read_text(encoding="utf-8").split())
     except OSError:
         return None
-    return RepeatedSample(count_cells(folder, f"{run}-again"), expected)
+    return RepeatedSample(RowCount(folder).of(f"{run}-again"), expected)
 
 
 def _started(run: str) -> float:

@@ -105,11 +105,7 @@ class Archive:
             raise UnusableArchive("{}: there is no such file".format(path)) from None
         except DAMAGED as error:
             raise UnusableArchive("{}: no archive of bundles, or cut off ({})".format(path, error)) from error
-        names = self._zip.namelist()
-        for name in names:
-            if _is_outside(name):
-                raise UnusableArchive("{}: its entry {!r} points outside the archive; not used".format(path, name))
-        if MANIFEST not in names:
+        if MANIFEST not in self._zip.namelist():
             raise UnusableArchive("{}: no archive of bundles (it has no {})".format(path, MANIFEST))
         self.entries = self._entries()
 
@@ -146,13 +142,13 @@ class Archive:
 
     def _entries(self) -> List[ArchiveEntry]:
         try:
-            manifest = json.loads(self._zip.read(MANIFEST).decode("utf-8"))
+            manifest = self._json(MANIFEST)
             if manifest["format"] != FORMAT:
                 raise UnusableArchive(
                     "{}: written in format {}, this runner reads {}".format(self.path, manifest["format"], FORMAT)
                 )
             entries = [ArchiveEntry(**item) for item in manifest["entries"]]
-        except (*DAMAGED, KeyError, TypeError) as error:
+        except (KeyError, TypeError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
         for number, entry in enumerate(entries):
             why = _find_problem(entry)
@@ -200,16 +196,8 @@ def unpack(name: str, data: bytes) -> BundleFiles:
         raise UnusableBundle("bundle {}: its content is that of {}".format(name, found))
     if model is None:
         raise UnusableBundle("bundle {} has no model".format(name))
-    ordered = [sets[number] for number in sorted(sets)]
-    return BundleFiles(
-        model, [_order_files(one["input"]) for one in ordered], [_order_files(one["output"]) for one in ordered]
+    inputs, outputs = (
+        [[content for _, content in sorted(sets[number][kind].items())] for number in sorted(sets)]
+        for kind in ("input", "output")
     )
-
-
-def _order_files(files: Dict[int, bytes]) -> List[bytes]:
-    return [files[position] for position in sorted(files)]
-
-
-def _is_outside(name: str) -> bool:
-    parts = name.replace("\\", "/").split("/")
-    return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]
+    return BundleFiles(model, inputs, outputs)

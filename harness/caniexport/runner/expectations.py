@@ -26,11 +26,14 @@ import difflib
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.opset_clauses import is_opset_in
 from caniexport.model.status import MEASURED, WORKS, Status
+from caniexport.runner.archive import ArchiveEntry
+from caniexport.runner.contents import Contents
 
 _REQUIRED = ("case", "allowed", "reason", "review")
 _OPTIONAL = ("torch", "exporter", "opset", "provider", "op", "link")
@@ -92,15 +95,17 @@ class UnmetExpectation:
 
 
 class ReplayResult(NamedTuple):
-    """How a file ended; what entries are held against."""
+    """How a file ended: its entry of the archive, its row, its error's text, what it is made of."""
 
-    corpus: str
-    case: str
-    variant: str
-    opset: int
-    ops: Sequence[str]
-    provider: str
-    status: Status
+    entry: ArchiveEntry
+    row: Mapping[str, Any]
+    text: str
+    about: Contents
+
+    @property
+    def status(self) -> Status:
+        """What entries are held against."""
+        return Status(self.row["status"])
 
 
 def read(text: str, where: str) -> List[Expectation]:
@@ -112,20 +117,26 @@ def read(text: str, where: str) -> List[Expectation]:
     unknown = [key for key in data if key != "expect"]
     if unknown or not isinstance(data.get("expect", []), list):
         raise CorpusError("{}: tables [[expect]] are wanted{}".format(where, ", not " + unknown[0] if unknown else ""))
-    return [_read_entry(item, number, where) for number, item in enumerate(data.get("expect", []), start=1)]
+    entries = []
+    for number, item in enumerate(data.get("expect", []), start=1):
+        try:
+            entries.append(_read_entry(item, number))
+        except (UnknownName, ValueError) as error:
+            raise CorpusError("{}: entry {}: {}".format(where, number, error)) from error
+    return entries
 
 
-def read_for_files(text: str, where: str) -> List[Expectation]:
+def read_for_files(file: str) -> List[Expectation]:
     """The entries of a list about files. Raises :class:`CorpusError`."""
-    entries = read(text, where)
+    try:
+        entries = read(Path(file).read_text(encoding="utf-8"), file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError("{}: cannot be read as a list of expectations ({})".format(file, error)) from error
     for entry in entries:
         for key in _OF_CELLS:
             if getattr(entry, key):
-                raise CorpusError(
-                    "{}: entry {}: a file is the same whichever release wrote it: leave {} out".format(
-                        where, entry.number, key
-                    )
-                )
+                words = "a file is the same whichever release wrote it: leave {} out".format(key)
+                raise CorpusError("{}: entry {}: {}".format(file, entry.number, words))
     return entries
 
 
@@ -142,28 +153,22 @@ def is_marked(corpus: str, variant: str) -> bool:
 def matches(entry: Expectation, result: ReplayResult) -> bool:
     """Whether an entry is about this file."""
     return (
-        entry.names(result.case, result.variant, result.corpus)
-        and (not entry.opset or is_opset_in(result.opset, entry.opset))
-        and entry.provider in ("", result.provider)
-        and (not entry.op or any(fnmatchcase(op, entry.op) for op in result.ops))
+        entry.names(result.entry.case, result.entry.variant, result.entry.corpus)
+        and (not entry.opset or is_opset_in(result.about.opset, entry.opset))
+        and entry.provider in ("", result.row["provider"])
+        and (not entry.op or any(fnmatchcase(op, entry.op) for op in result.about.ops))
     )
 
 
 def find_unmet(
     entries: Sequence[Expectation], results: Sequence[ReplayResult], today: datetime.date
-) -> List[UnmetExpectation]:
-    """The entries that do not hold of these files: past their review date, about none of them, or seen to pass."""
-    return [found for entry in entries for found in _check_entry(entry, results, today)]
-
-
-def _check_entry(
-    entry: Expectation, results: Sequence[ReplayResult], today: datetime.date
 ) -> Iterator[UnmetExpectation]:
-    about = [result for result in results if matches(entry, result) and result.status in MEASURED]
-    passing = [result for result in about if result.status in WORKS and result.status not in entry.allowed]
-    shown = tuple(sorted({"{}/{}".format(result.case, result.variant) for result in passing})[:_SHOWN])
-    for found in check_expectation(entry, len(about), len(passing), "file", shown, today):
-        yield found
+    """The entries that do not hold of these files: past their review date, about none of them, or seen to pass."""
+    for entry in entries:
+        about = [result for result in results if matches(entry, result) and result.status in MEASURED]
+        passing = [result for result in about if result.status in WORKS and result.status not in entry.allowed]
+        shown = tuple(sorted({"{0.case}/{0.variant}".format(result.entry) for result in passing})[:_SHOWN])
+        yield from check_expectation(entry, len(about), len(passing), "file", shown, today)
 
 
 def check_expectation(
@@ -192,14 +197,7 @@ def _parse_toml(text: str) -> Dict[str, Any]:
     return found
 
 
-def _read_entry(item: Mapping[str, Any], number: int, where: str) -> Expectation:
-    try:
-        return _check_keys(item, number)
-    except (UnknownName, ValueError) as error:
-        raise CorpusError("{}: entry {}: {}".format(where, number, error)) from error
-
-
-def _check_keys(item: Mapping[str, Any], number: int) -> Expectation:
+def _read_entry(item: Mapping[str, Any], number: int) -> Expectation:
     for key in item:
         _require_known("key", key, _REQUIRED + _OPTIONAL)
     for key in _REQUIRED:

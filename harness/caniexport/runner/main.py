@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import random
@@ -11,18 +12,19 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence
 
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import describe
 from caniexport.model.printable import escape_control
 from caniexport.model.status import Status
-from caniexport.runner import adapters, chosen, own_runtime, report, supervise
+from caniexport.runner import adapters, own_runtime, report, supervise
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive, ArchiveEntry, format_options
-from caniexport.runner.expectations import Expectation, read_for_files
-from caniexport.runner.report import EndedFile
+from caniexport.runner.chosen import choose_entries
+from caniexport.runner.contents import Contents
+from caniexport.runner.expectations import ReplayResult, read_for_files
 from caniexport.worker import envinfo
 from caniexport.worker.codehash import hash_replay_code
 from caniexport.worker.failures import Outcome, failed_outcome
@@ -30,35 +32,28 @@ from caniexport.worker.isolate import Limits
 
 #: days after which somebody looks again at what a written list expects
 _REVIEW_DAYS = 182
-_COUNTED = tuple(member.value for member in Status)
 
 
-def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
-    """Run an archive's bundles. ``program`` is the archive itself where it runs itself.
+def main(arguments: Sequence[str], program: Path) -> int:
+    """Run the bundles of the archive ``program``.
 
     Returns 0 where every bundle has its row, 1 where the runtime cannot be used here (one row says why), 2 for wrong
     use; whatever the rows say is a measurement, not an error, unless a list of expectations is given: then 1 where a
     file does not work that it does not expect, or where an entry of it does not hold.
     """
     options = _make_parser(program).parse_args(arguments)
-    path = program or Path(options.archive)
     try:
-        return _ReplayRun(options, Archive(path), path).go()
-    except (UnknownName, CorpusError) as error:
-        sys.stderr.write(escape_control("{}\n".format(error)))
-        return 2
+        return _ReplayRun(options, Archive(program)).go()
     except CaniexportError as error:
         sys.stderr.write(escape_control("{}\n".format(error)))
-        return 1
+        return 2 if isinstance(error, (UnknownName, CorpusError)) else 1
 
 
-def _make_parser(program: Optional[Path]) -> argparse.ArgumentParser:
+def _make_parser(program: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python {}".format(program) if program else "python -m caniexport.runner",
+        prog="python {}".format(program),
         description="Run the bundles of an archive on a runtime and write one row for each.",
     )
-    if program is None:
-        parser.add_argument("archive", help="an archive of bundles (caniexport bundles pack)")
     add = parser.add_argument
     add(
         "--runtime", required=True, help="one of: {}, or a FILE.py with an adapter".format(", ".join(adapters.ADAPTERS))
@@ -72,70 +67,70 @@ def _make_parser(program: Optional[Path]) -> argparse.ArgumentParser:
         "--only", action="append", default=[], metavar="KEY=PATTERN", help="op=Resize, opset=17, case=NAME, corpus=NAME"
     )
     add("--sample", type=int, default=0, metavar="N", help="so many bundles, drawn anew for each run")
-    add("--json", metavar="FILE", help="write how each file ended")
-    add("--junit", metavar="FILE", help="the same as JUnit's XML")
+    add("--junit", metavar="FILE", help="write how each file ended, as JUnit's XML")
     add("--expectations", metavar="FILE", help="what is expected to fail (TOML): exit code 1 for anything else")
     add("--write-expectations", metavar="FILE", help="write a list that expects what fails now")
-    add("--by", default="", metavar="NAME", help="who measures, where the rows are handed in")
-    add("--at", default="", metavar="WORDS", help="where: a board, a CI job")
+    add("--by", metavar="NAME", help="who measures, where the rows are handed in")
+    add("--at", metavar="WORDS", help="where: a board, a CI job")
     add("--done", metavar="FILE", help="file with the bundles that need no running, one a line")
-    add("--release", default="", help="the environment's name in its row (default: runtime==version)")
+    add("--release", help="the environment's name in its row (default: runtime==version)")
     add("--spec", default="", help="hash of the pins that the environment was made from")
-    add("--run-id", default="", help="name of the run; made up where not given")
+    add("--run-id", help="name of the run; made up where not given")
     return parser
 
 
 class _ReplayRun:
     """One invocation: its environment's row first, then a row for each bundle."""
 
-    def __init__(self, options: argparse.Namespace, archive: Archive, path: Path) -> None:
+    def __init__(self, options: argparse.Namespace, archive: Archive) -> None:
         self.options = options
         self.archive = archive
         self.adapter = adapters.find_adapter(options.runtime, options.provider)
-        self.own = own_runtime.hash_adapter(options.runtime) if own_runtime.is_adapter_file(options.runtime) else {}
-        self.expectations = _read_expectations(options.expectations)
-        self.run_id = options.run_id or _make_run_id()
+        #: what every row says of an adapter that is not ours
+        self.own: Dict[str, str] = {}
+        if own_runtime.is_adapter_file(options.runtime):
+            self.own["adapter"] = hashlib.sha256(Path(options.runtime).read_bytes()).hexdigest()[:16]
+        self.expectations = read_for_files(options.expectations) if options.expectations else []
+        number = "{:04x}".format(random.SystemRandom().randrange(1 << 16))
+        self.run_id = options.run_id or time.strftime("%Y%m%dT%H%M%S-", time.gmtime()) + number
         limits = Limits(options.timeout, options.memory)
-        self.settings = supervise.ReplaySettings(path, options.runtime, self.adapter.provider, limits)
-        self.counts: "Counter[str]" = Counter()
-        self.ended: Dict[int, EndedFile] = {}
+        self.settings = supervise.ReplaySettings(archive.path, options.runtime, self.adapter.provider, limits)
 
     def go(self) -> int:
-        places = chosen.choose_entries(self.archive, self._choice())
-        with self._journal() as journal:
+        options = self.options
+        done = Path(options.done).read_text(encoding="utf-8").split("\n") if options.done else ()
+        places = choose_entries(self.archive, options.only, options.sample, self.run_id, done)
+        name = "{}-{}-{}".format(self.adapter.name, self.adapter.provider, self.run_id)
+        ended: Dict[int, ReplayResult] = {}
+        contents = self.archive.contents()
+        with Journal(Path(options.output) / "journal", name) as journal:
             try:
                 running = supervise.start_runtime(self.settings)
             except Unavailable as error:
                 return self._unavailable(journal, error)
             environment = self._environment(running)
-            environment["planned"] = len(places)
-            journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
+            journal.environment(dict(environment, planned=len(places)))
             started = time.monotonic()
-            for place, outcome in supervise.run_bundles(self.settings, places, self.options.workers):
-                row = self._row(self.archive.entries[place], outcome, environment, running)
+            for place, outcome in supervise.run_bundles(self.settings, places, options.workers):
+                entry = self.archive.entries[place]
+                row = self._row(entry, outcome, environment, running)
                 journal.run(row, outcome.messages)
-                self.counts[row["status"]] += 1
                 text = outcome.messages.get(row.get("message_id") or "", "")
-                self.ended[place] = EndedFile(self.archive.entries[place], row, text)
-        self._say(running, time.monotonic() - started)
-        return self._report(running)
+                ended[place] = ReplayResult(entry, row, text, contents.get(entry.bundle, Contents(0, [])))
+        counts = Counter(result.row["status"] for result in ended.values())
+        words = ["{} {}".format(counts[status.value], status.value) for status in Status if counts[status.value]]
+        where = "{} {} on {}".format(self.adapter.name, running.version, self.adapter.provider)
+        seconds = time.monotonic() - started
+        sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, len(ended), seconds, ", ".join(words) or "-"))
+        return self._report(where, [ended[place] for place in sorted(ended)])
 
-    def _report(self, running: Running) -> int:
+    def _report(self, of: str, ended: Sequence[ReplayResult]) -> int:
         """Write what is asked for of how the files ended; the exit code."""
         options = self.options
-        if not (options.json or options.junit or options.expectations or options.write_expectations):
-            return 0
-        of = {
-            **{"runtime": self.adapter.name, "runtime_version": running.version, "provider": self.adapter.provider},
-            **{"device": running.device, "run_id": self.run_id, "measured_at": _now()},
-            **{"contributor": options.by or None, "contributed_from": options.at or None},
-        }
         today = datetime.datetime.now(datetime.timezone.utc).date()
-        ended = [self.ended[place] for place in sorted(self.ended)]
-        found = report.make_report(of, ended, self.archive.contents(), self.expectations, today)
+        found = report.make_report(of, ended, self.expectations, today)
         review = today + datetime.timedelta(days=_REVIEW_DAYS)
         for file, text in (
-            (options.json, report.format_json(found)),
             (options.junit, report.format_junit(found)),
             (options.write_expectations, report.format_expectations(found, review)),
         ):
@@ -149,14 +144,13 @@ class _ReplayRun:
     def _unavailable(self, journal: Journal, error: Unavailable) -> int:
         """One row for everything: nothing was run, and why."""
         environment = self._environment(Running("", ""))
-        journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
+        journal.environment(environment)
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
         outcome = failed_outcome(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
         installed = envinfo.read_installed()
         version = next((installed[name] for name in self.adapter.packages if name in installed), "")
-        row = self._row(None, outcome, environment, Running(version, "none"))
-        journal.run(row, outcome.messages)
+        journal.run(self._row(None, outcome, environment, Running(version, "none")), outcome.messages)
         sys.stderr.write(escape_control("{}\n".format(error)))
         return 1
 
@@ -182,36 +176,8 @@ class _ReplayRun:
     def _environment(self, running: Running) -> Dict[str, Any]:
         release = self.options.release or "{}=={}".format(self.adapter.name, running.version or "?")
         found = envinfo.describe_environment(release, self.options.spec, self.adapter.provider)
-        return dict(found, contributor=self.options.by or None, contributed_from=self.options.at or None)
-
-    def _choice(self) -> chosen.EntryChoice:
-        options = self.options
-        done = Path(options.done).read_text(encoding="utf-8").split("\n") if options.done else ()
-        return chosen.EntryChoice(chosen.parse_patterns(options.only), options.sample, self.run_id, frozenset(done))
-
-    def _journal(self) -> Journal:
-        name = "{}-{}-{}".format(self.adapter.name, self.adapter.provider, self.run_id)
-        return Journal(Path(self.options.output) / "journal", name)
-
-    def _say(self, running: Running, seconds: float) -> None:
-        words = ["{} {}".format(self.counts[status], status) for status in _COUNTED if self.counts[status]]
-        where = "{} {} on {}".format(self.adapter.name, running.version, self.adapter.provider)
-        rows = sum(self.counts.values())
-        sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, rows, seconds, ", ".join(words) or "-"))
-
-
-def _read_expectations(file: Optional[str]) -> List[Expectation]:
-    """Read before anything is run. Raises :class:`CorpusError`."""
-    if not file:
-        return []
-    try:
-        return read_for_files(Path(file).read_text(encoding="utf-8"), file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError("{}: cannot be read as a list of expectations ({})".format(file, error)) from error
-
-
-def _make_run_id() -> str:
-    return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-{:04x}".format(random.SystemRandom().randrange(1 << 16))
+        about = {"contributor": self.options.by, "contributed_from": self.options.at}
+        return dict(found, run_id=self.run_id, measured_at=_now(), **about)
 
 
 def _now() -> str:

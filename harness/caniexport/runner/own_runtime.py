@@ -6,9 +6,7 @@ The file makes ``ADAPTER``, with :func:`adapter` or as a subclass of
 
 from __future__ import annotations
 
-import hashlib
 import runpy
-from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Type
 
 from caniexport.model.errors import UnknownName
@@ -72,8 +70,3 @@ def read_adapter(file: str, taken: Mapping[str, str]) -> Type[Adapter]:
     if found.name in taken:
         raise UnknownName("{}: {} has an adapter already; give this one another name".format(file, found.name))
     return found
-
-
-def hash_adapter(file: str) -> Dict[str, str]:
-    """What every row says of an adapter that is not ours: the hash of its file."""
-    return {"adapter": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}
