@@ -15,9 +15,7 @@ from caniexport.corpus.replays import Replays
 from caniexport.model import plan, releases
 from caniexport.model.case import PLAIN, Fix
 from caniexport.model.corpus import LoadedCase
-from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
-from caniexport.store.dataset import Dataset
 
 
 @lru_cache(maxsize=256)
@@ -104,21 +102,6 @@ def adjudicate(
         for item in cases.values()
         for number, claim in enumerate(documents[item.id].claims, start=1)
     ]
-
-
-def adjudicate_dataset(
-    cases: Mapping[str, LoadedCase], documents: DocumentedCases, dataset: Dataset
-) -> list[dict[str, Any]]:
-    """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
-    wanted = {"case": tuple(case for case in cases if documents[case].claims)}
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in dataset.select(COLUMNS, wanted, runtimes=True)]
-    on_runtimes = set(find_runtime_claims(documents))
-    runs = replays.read_replays(dataset, filter(None, (row["bundle"] for row in rows if row["case"] in on_runtimes)))
-    ids = {row[name] for row in (*rows, *runs) for name in ("message_id", "warning_id", "checker_id") if name in row}
-    places = dataset.distinct(("torch", "case"))
-    entered = {torch for torch, case in places if case is not None}
-    barred = [{"torch": torch, "case": None} for torch, case in places if case is None and torch not in entered]
-    return adjudicate(cases, documents, [*rows, *barred], dataset.messages(ids), runs)
 
 
 def find_runtime_claims(documents: DocumentedCases) -> list[str]:
@@ -212,9 +195,8 @@ def _describe_pending(item: LoadedCase, claim: Claim, chosen: Sequence[Row], bar
 def _find_releases(item: LoadedCase, claim: Claim) -> list[str]:
     """The releases of the table that the claim is about."""
     _, available = _find_judged_variant(item, claim)
-    every = ({"torch": torch} for torch in _list_releases())
     return [
-        row["torch"] for row in every if _is_release_in(item, claim.torch, row) and _is_release_in(item, available, row)
+        torch for torch in _list_releases() if _is_release_in(claim.torch, torch) and _is_release_in(available, torch)
     ]
 
 
@@ -244,8 +226,8 @@ def _is_at_point(item: LoadedCase, claim: Claim, row: Row) -> bool:
         row["variant"] == variant
         and row["provider"] in {claim.needs or None, *_EVERYWHERE}
         and row["exporter"] in ({claim.exporter} if claim.exporter else _EXPORTERS)
-        and _is_release_in(item, claim.torch, row)
-        and _is_release_in(item, available, row)
+        and _is_release_in(claim.torch, row["torch"])
+        and _is_release_in(available, row["torch"])
     )
 
 
@@ -257,13 +239,8 @@ def _find_judged_variant(item: LoadedCase, claim: Claim) -> tuple[str, str]:
     return claim.variant, ""
 
 
-def _is_release_in(item: LoadedCase, specifier: str, row: Row) -> bool:
-    if not specifier:
-        return True
-    try:
-        return row["torch"] is not None and versions.within(row["torch"], specifier)
-    except UnknownName as error:
-        raise CorpusError(f"case {item.id}: {error}") from None
+def _is_release_in(specifier: str, torch: str | None) -> bool:
+    return not specifier or (torch is not None and versions.within(torch, specifier))
 
 
 def _has_opset(claim: Claim, row: Row) -> bool:
