@@ -28,14 +28,22 @@ def measured(torch, case, variant, exporter, opset, status, signature=None, **mo
     return {**row, **told, "run_id": "run-later", **more}
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A home whose local dataset is its published one, measured again with the same outcome."""
-    (tmp_path / "cases").mkdir()
-    write(tmp_path / "results")
-    write(tmp_path / "results-local", (TORCH,))
-    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
-    return tmp_path
+    folder = tmp_path_factory.mktemp("alerts")
+    (folder / "cases").mkdir()
+    write(folder / "results")
+    write(folder / "results-local", (TORCH,))
+    return folder
+
+
+@pytest.fixture
+def home(made, tmp_path, monkeypatch):
+    """A copy of it."""
+    folder = shutil.copytree(made, tmp_path / "home")
+    monkeypatch.setenv("CANIEXPORT_HOME", str(folder))
+    return folder
 
 
 def run(*words):

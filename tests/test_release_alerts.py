@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
@@ -32,9 +33,14 @@ LESS_MEASURED = "Nothing that is still measured is worse: 3 cells not measured n
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("releases"))
+
+
 @pytest.fixture
-def home(tmp_path):
-    return build(tmp_path)
+def home(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "home")
 
 
 def opened(home):
