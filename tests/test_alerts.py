@@ -127,15 +127,6 @@ def test_many_alerts_take_one_screen_and_a_short_verdict(home):
     assert lines[0].startswith("37 new regressions in torch 2.8.0: ")
 
 
-def test_wrong_numbers_are_worse_also_where_it_failed_before(home):
-    append(
-        home / "results-local", measured(TORCH, "grid-sample", "plain", "torchscript-trace", 9, "mismatch", "compare")
-    )
-
-    assert list(kinds(data())) == ["regressed-silent"]
-    assert run().exit_code == 1
-
-
 def test_a_timeout_is_suspect_shown_and_no_reason_to_stop(home):
     break_cross(home, status="timeout")
 

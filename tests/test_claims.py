@@ -216,13 +216,6 @@ def test_a_claim_that_no_cell_can_answer_says_why(verdict, claim, rows, reason):
     assert found["cells"] == []
 
 
-def test_a_claim_measured_on_some_of_its_releases_says_which_are_left(verdict):
-    found = verdict("torch='>=1.9,<1.12', status='pass'", cell())
-
-    assert found["outcome"] == "reproduced"
-    assert found["reason"] == ("1 cell on torch 1.10.2, all as documented; not measured yet on torch 1.9.1, 1.11.0")
-
-
 def test_a_case_that_a_release_cannot_run_is_not_waited_for(tmp_path):
     text = CASE.replace("sources =", 'needs_torch = ">=2.0"\n    sources =', 1)
     (found, _) = adjudicate(*corpus_with(tmp_path, "torch='==1.9.*'", text), [], {})

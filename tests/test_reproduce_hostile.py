@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.tensors import f32
-from caniexport.reproduce.values import format_docstring, format_value
+from caniexport.reproduce.values import format_value
 from caniexport.reproduce.write import ShownCell, write_script
 
 CASES = '''
@@ -188,13 +188,3 @@ def test_a_text_is_read_back_as_it_was(text):
     assert ast.literal_eval(said) == text
     said.encode("utf-8")
     ast.parse(format_value(f32(2), seed=text))
-
-
-@given(st.text())
-@example('ends with "')
-@example("\\")
-def test_a_docstring_is_one_expression(text):
-    said = format_docstring(f"{text}\n")
-
-    (node,) = ast.parse(said.encode("utf-8")).body
-    assert isinstance(node.value, ast.Constant)

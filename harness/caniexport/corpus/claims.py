@@ -17,18 +17,6 @@ from caniexport.model.case import PLAIN, Fix
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
 
-
-@lru_cache(maxsize=256)
-def _plan_cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
-    """The planned cells of a case on a release of the table, on cpu."""
-    return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
-
-
-def _list_releases() -> list[str]:
-    """The releases of the table, oldest first."""
-    return versions.ordered(release.torch for release in releases.read_table())
-
-
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
 #: it could be measured, and no row is about it so far
 PENDING = "pending"
@@ -192,12 +180,21 @@ def _describe_pending(item: LoadedCase, claim: Claim, chosen: Sequence[Row], bar
     return f"not measured yet on torch {format_releases(waiting)}" if waiting else ""
 
 
+@lru_cache(maxsize=256)
+def _plan_cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
+    """The planned cells of a case on a release of the table, on cpu."""
+    return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
+
+
+def _list_releases() -> list[str]:
+    """The releases of the table, oldest first."""
+    return versions.ordered(release.torch for release in releases.read_table())
+
+
 def _find_releases(item: LoadedCase, claim: Claim) -> list[str]:
     """The releases of the table that the claim is about."""
-    _, available = _find_judged_variant(item, claim)
-    return [
-        torch for torch in _list_releases() if _is_release_in(claim.torch, torch) and _is_release_in(available, torch)
-    ]
+    _, torch = _find_judged_variant(item, claim)
+    return [name for name in _list_releases() if versions.within(name, torch)]
 
 
 def _could_select(item: LoadedCase, claim: Claim, torch: str, cell: plan.Cell) -> bool:
@@ -221,13 +218,12 @@ def _is_selected(item: LoadedCase, claim: Claim, row: Row) -> bool:
 
 def _is_at_point(item: LoadedCase, claim: Claim, row: Row) -> bool:
     """All but the opset."""
-    variant, available = _find_judged_variant(item, claim)
+    variant, torch = _find_judged_variant(item, claim)
     return (
         row["variant"] == variant
         and row["provider"] in {claim.needs or None, *_EVERYWHERE}
         and row["exporter"] in ({claim.exporter} if claim.exporter else _EXPORTERS)
-        and _is_release_in(claim.torch, row["torch"])
-        and _is_release_in(available, row["torch"])
+        and (not torch or (row["torch"] is not None and versions.within(row["torch"], torch)))
     )
 
 
@@ -235,12 +231,8 @@ def _find_judged_variant(item: LoadedCase, claim: Claim) -> tuple[str, str]:
     """The variant whose rows answer, and the releases they must be of: an upgrade is judged on the plain form."""
     fix = getattr(item.cls, claim.variant, None)
     if isinstance(fix, Fix) and fix.kind == "version-upgrade":
-        return PLAIN, fix.torch
-    return claim.variant, ""
-
-
-def _is_release_in(specifier: str, torch: str | None) -> bool:
-    return not specifier or (torch is not None and versions.within(torch, specifier))
+        return PLAIN, ",".join(filter(None, (claim.torch, fix.torch)))
+    return claim.variant, claim.torch
 
 
 def _has_opset(claim: Claim, row: Row) -> bool:
@@ -372,7 +364,7 @@ def _format_place(rows: Sequence[Row], claim: Claim) -> str:
 def format_releases(texts: Iterable[str]) -> str:
     """Releases as runs of neighbours in the table of releases: ``1.3.1, 1.11.0-2.15.0``."""
     found = versions.ordered(texts)
-    steps = versions.ordered([*found, *(release.torch for release in releases.read_table())])
+    steps = versions.ordered([*found, *_list_releases()])
     position = {text: index for index, text in enumerate(steps)}
     runs = versions.spans([position[text] for text in found], range(len(steps)))
     return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)
