@@ -96,7 +96,6 @@ GOOD: dict[str, tuple[str, ...]] = {
     "seed": ("1",),
     "cells": ("1", "3"),
     "format": ("text", "markdown", "atom", "github"),
-    "webhook": ("http://127.0.0.1:9/x", "ftp://x", "x"),
     "by": ("torch", "opset", "runtime"),
     "corpus": ("onnx-node",),
 }

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from caniexport import home as homes
-from caniexport.corpus.operator_table import read_entries, table_path
+from caniexport.corpus.operator_table import table_path
 from caniexport.model import releases
-from caniexport.model.made_cases import OPERATORS
+from caniexport.model.made_cases import OPERATORS, read_entries
 
 TESTS = "tests/function_libs/torch_lib/ops_test_data.py"
 TARGET = "onnxscript.json"

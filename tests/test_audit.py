@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from datetime import UTC, datetime
 
 import pytest
 from mini import build, runner
 
 from caniexport.audit import environments, judge, sample, saved
 from caniexport.audit.judge import ScriptOutcome
-from caniexport.audit.run import ReleaseAudit
 from caniexport.pages.render import render
 from caniexport.store import Dataset, digests, writer
 
@@ -68,20 +65,26 @@ def test_what_was_measured_is_what_the_plain_script_finds(published):
     assert {"pass", "fail", "mismatch", "unsupported", "degraded"} <= statuses
 
 
-def test_a_wrong_row_is_found_and_told_with_both_words(home):
+def test_a_wrong_row_is_told_with_both_words_and_the_last_audit_is_kept_and_shown(home):
     keep(home, "passes", "fails-at-load", "fails-in-eager", "baked-value")
-    passing = plant(
-        home, NEW, lambda row: (row["case"], row["status"]) == ("passes", "pass"), status="fail", stage="run"
+    passing, _ = (
+        plant(home, NEW, lambda row: (row["case"], row["status"]) == ("passes", "pass"), **changes)
+        for changes in (
+            {"status": "fail", "stage": "run"},
+            {"status": "fail", "stage": "run", "unstable": ["fail", "pass"]},
+        )
     )
     failing = plant(home, NEW, lambda row: row["case"] == "fails-at-load", status="pass", stage="done")
     said = plant(home, OLD, lambda row: row["case"] == "fails-in-eager", message_id=passing["message_id"])
+    lost = [{**row, "torch": "93.0.0"} for row in home.rows("results") if row["torch"] == NEW][:5]
+    writer.write_rows(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", lost)
 
-    reply = home.caniexport("publish", "--audit", "100000", "--seed", "1", code=1)
+    reply = home.caniexport("publish", "--audit", "100000", "--seed", "7", "--save", code=1)
 
     told = re.findall(r"^(\S+)\n  published  (.*)\n  found      (.*)$", reply.stdout, re.MULTILINE)
     found = {cell.split("/")[1]: (published, again) for cell, published, again in told}
     assert found.keys() == {passing["case"], failing["case"], said["case"]}
-    assert len(told) == 3
+    assert len(told) == 3, "a row that says itself that it varies is no difference"
     assert found["passes"] == ("fail at run", "pass")
     assert found["fails-at-load"][0].startswith("pass (")
     assert found["fails-at-load"][1].startswith("fail at load (")
@@ -89,55 +92,29 @@ def test_a_wrong_row_is_found_and_told_with_both_words(home):
         "fail at eager",
         "fail at eager (ValueError: expected at least 3 features, got 2)",
     )
-
-
-def test_a_row_that_says_itself_that_it_varies_is_not_a_difference(home):
-    keep(home, "passes", "fails-at-load")
-    plant(
-        home,
-        NEW,
-        lambda row: (row["case"], row["status"]) == ("passes", "pass"),
-        status="fail",
-        stage="run",
-        unstable=["fail", "pass"],
-    )
-
-    home.caniexport("publish", "--audit", "100000", "--seed", "1", "--release", NEW, code=0)
-
-
-def test_the_last_audit_is_kept_in_the_dataset_and_shown(home):
-    keep(home, "passes", "fails-at-load", "fails-in-eager")
-    plant(home, NEW, lambda row: (row["case"], row["status"]) == ("passes", "pass"), status="fail", stage="run")
-
-    found = json.loads(home.caniexport("publish", "--audit", "400", "--seed", "7", "--save", "--json", code=1).stdout)
+    assert "torch 93.0.0: not audited: no environment: " in reply.stdout
+    assert "cells agree, of 2 torch releases (seed 7)" in reply.stdout
 
     dataset = Dataset.open(home.folder / "results", None)
     kept = saved.read_last_audit(dataset)
     assert dataset.problems == ()
     assert digests.find_faults(home.folder / "results") == []
-    assert [(row["torch"], row["seed"]) for row in found] == [(OLD, 7), (NEW, 7)]
-    assert (kept.seed, kept.releases, kept.agreeing) == (7, (OLD, NEW), kept.cells - 1)
-    assert kept.cells == sum(row["cells"] for row in found)
+    assert [(row["torch"], row["seed"]) for row in kept] == [(OLD, 7), (NEW, 7), ("93.0.0", 7)]
+    assert [row["cells"] - row["agreeing"] for row in kept[:2]] == [1, 2]
+    assert kept[2]["agreeing"] == 0, "no cell that was not measured counts as agreeing"
     shown = " ".join(render("audit.html", audit=kept).split())
-    assert f"{kept.agreeing:,} of {kept.cells:,} cells of 2 torch releases were as published" in shown
-    assert kept.measured_at.date().isoformat() in shown
-    (line,) = kept.differing
+    agreeing, cells = (sum(row[name] for row in kept) for name in ("agreeing", "cells"))
+    assert f"{agreeing:,} of {cells:,} cells of 3 torch releases were as published" in shown
+    assert kept[0]["measured_at"].date().isoformat() in shown
+    (line,) = [line for line in kept[1]["differing"] if "/passes/" in line]
     assert line.endswith("published fail at run; found pass")
     assert line in shown
+    for name in ("MANIFEST", "cells/torch-93.0.0-cpu.parquet"):
+        (home.folder / "results" / name).unlink()
     home.caniexport("site", "-o", str(home.folder / "site"))
     assert line in (home.folder / "site" / "runs.html").read_text(encoding="utf-8")
     home.caniexport("publish")
     assert saved.read_last_audit(Dataset.open(home.folder / "results", None)) == kept
-
-
-def test_a_release_that_cannot_be_installed_is_said_and_the_others_are_audited(home):
-    rows = [{**row, "torch": "93.0.0"} for row in home.rows("results") if row["torch"] == NEW][:5]
-    writer.write_rows(home.folder / "results" / "cells" / "torch-93.0.0-cpu.parquet", "cells", rows)
-
-    reply = home.caniexport("publish", "--audit", "40", "--seed", "3", code=1)
-
-    assert "torch 93.0.0: not audited: no environment: " in reply.stdout
-    assert "cells agree, of 2 torch releases (seed 3)" in reply.stdout
 
 
 def test_a_dataset_without_published_cells_and_a_release_that_nobody_measured_are_worded(published, tmp_path):
@@ -313,9 +290,3 @@ SAME = [
 @pytest.mark.parametrize(("status", "text", "found", "same"), SAME)
 def test_stage_status_and_the_words_of_the_innermost_cause_are_compared(status, text, found, same):
     assert (judge.find_difference(cell(stage="run", status=status), text, found) is None) == same
-
-
-def test_no_cell_that_was_not_measured_counts_as_agreeing():
-    lost = ReleaseAudit("2.8.0", datetime.now(UTC), 1, 30, (), "no environment: torch==2.8.0 was not found")
-
-    assert (lost.agreeing, lost.lines) == (0, ("no environment: torch==2.8.0 was not found",))

@@ -16,7 +16,7 @@ from store_rows import environment
 from test_runner import ends, rows
 
 from caniexport import home as homes
-from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries, write_archives
+from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
@@ -234,19 +234,6 @@ def test_operators_within_subgraphs_count_and_bytes_that_are_no_model_have_none(
 
     assert read_contents(model) == Contents(13, ["Add", "If"])
     assert read_contents(b"\xff\xff") == Contents(0, [])
-
-
-def test_an_archive_is_packed_for_each_opset_with_the_probes_in_each(newcomer):
-    archive = Archive(newcomer / "b.zip")
-    entries = [item for item in archive.entries if item.corpus == "documented"]
-    sources = {item.bundle: lambda item=item: archive.data(item.bundle) for item in entries}
-
-    made = write_archives(newcomer / "p.zip", entries, sources, {}, per_opset=True)
-
-    assert [file.name for file in made] == ["p-opset17.zip", "p-opset18.zip"]
-    found = [[item.case for item in Archive(file).entries if item.corpus != "probe"] for file in made]
-    assert found == [["good", "wrong"], ["refuse"]]
-    assert all(any(item.corpus == "probe" for item in Archive(file).entries) for file in made)
 
 
 def handed_in(folder: Path, name: str, *statuses: str, differ: int = 0, contributor: str | None = "Jane") -> Path:

@@ -85,12 +85,9 @@ def test_the_published_rows_against_themselves_are_no_news(published):
     assert sum(row["cells"] for row in found["tables"][0]["rows"]) > 200_000
 
 
-@pytest.mark.parametrize(
-    ("asked", "means"),
-    [("2.9", "2.9.1"), ("2.9.1+cu128", "2.9.1"), ("2.9.1", "2.9.1"), ("1.13", "1.13.1")],
-)
-def test_a_version_is_understood_as_pip_writes_it(published, asked, means):
-    assert Points(published).find({"torch": asked})[0].torch == means
+def test_a_version_is_understood_as_pip_writes_it(published):
+    found = {asked: Points(published).find({"torch": asked})[0].torch for asked in ("2.9", "2.9.1+cu128", "1.13")}
+    assert found == {"2.9": "2.9.1", "2.9.1+cu128": "2.9.1", "1.13": "1.13.1"}
 
 
 @pytest.mark.parametrize("asked", ["2.10.0.dev20260101", "2.9.1rc1"])
@@ -99,18 +96,6 @@ def test_a_version_that_was_not_measured_is_answered_with_its_neighbours(asked):
 
     assert reply.exit_code == 2
     assert "has not been measured (nearest measured: 2." in reply.stderr
-
-
-def asked_as_json(*words):
-    return json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
-
-
-def test_the_json_of_an_upgrade_names_the_runtime_of_both_points():
-    point = "torch=2.9.1,exporter=dynamo,opset=20"
-    notes = asked_as_json("upgrade", "--from", f"{point},ort=1.26", "--to", f"{point},ort=1.20")["notes"]
-
-    assert notes[0] == "From torch 2.9.1, dynamo=True, opset_version=20, onnxruntime 1.26.0 to torch 2.9.1."
-    assert "run on onnxruntime 1.20.1" in notes
 
 
 @pytest.mark.parametrize(

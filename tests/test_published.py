@@ -10,8 +10,9 @@ import pytest
 from caniexport import versions
 from caniexport.answers.runtimes import read_runtimes
 from caniexport.bundles.runtime_releases import RUNTIMES
+from caniexport.corpus import replays
 from caniexport.corpus.claim_files import read_documents
-from caniexport.corpus.claims import adjudicate_dataset
+from caniexport.corpus.claims import COLUMNS, adjudicate, find_runtime_claims
 from caniexport.gate.rules import read_rules
 from caniexport.gate.staging import Staging
 from caniexport.model import corpus as corpus_module
@@ -63,7 +64,16 @@ def corpus(dataset, every):
 @pytest.fixture(scope="module")
 def judged(dataset, corpus, documents):
     """Every claim as this code judges it by the published rows."""
-    return adjudicate_dataset(corpus, documents, dataset)
+    wanted = {"case": tuple(case for case in corpus if documents[case].claims)}
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in dataset.select(COLUMNS, wanted, runtimes=True)]
+    on_runtimes = set(find_runtime_claims(documents))
+    bundles = {row["bundle"] for row in rows if row["bundle"] and row["case"] in on_runtimes}
+    runs = [
+        dict(zip(replays.COLUMNS, row[:-1], strict=True)) for row in dataset.replays(sorted(bundles), replays.COLUMNS)
+    ]
+    ids = {row[name] for row in (*rows, *runs) for name in ("message_id", "warning_id", "checker_id") if name in row}
+    nowhere = [{"torch": torch, "case": None} for torch, case in dataset.distinct(("torch", "case")) if case is None]
+    return adjudicate(corpus, documents, [*rows, *nowhere], dataset.messages(ids), runs)
 
 
 @pytest.fixture(scope="module")

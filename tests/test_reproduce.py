@@ -93,21 +93,10 @@ def test_every_variant_of_the_corpus_makes_a_script_that_compiles_and_knows_all_
 
 def imported(tree):
     """Top-level packages that a file imports anywhere."""
-    found = set()
-    for node in statements(tree.body):
-        if isinstance(node, ast.Import):
-            found |= {item.name.split(".")[0] for item in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0])
-    return found
-
-
-def statements(body):
-    """These statements and all within them; no expression holds one."""
-    for node in body:
-        yield node
-        for part in ("body", "orelse", "finalbody", "handlers"):
-            yield from statements(getattr(node, part, ()))
+    nodes = list(ast.walk(tree))
+    found = {item.name for node in nodes if isinstance(node, ast.Import) for item in node.names}
+    found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[0] for name in found}
 
 
 def test_every_environment_case_becomes_its_packages_and_its_line(cases):

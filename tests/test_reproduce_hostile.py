@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.tensors import f32
-from caniexport.reproduce.values import format_docstring, format_value
+from caniexport.reproduce.values import format_value
 from caniexport.reproduce.write import ShownCell, write_script
 
 CASES = '''
@@ -114,7 +114,6 @@ def metadata(text):
     return tomllib.loads("".join(lines))
 
 
-@pytest.mark.parametrize("variant", ["plain", "other"])
 @pytest.mark.parametrize("field", ["message", "status", "stage", "measured_at", "python"])
 @given(text=st.text().filter(lambda text: text not in _OTHER_SCRIPTS))
 @settings(max_examples=15)
@@ -125,10 +124,10 @@ def metadata(text):
 @example(HOSTILE[9])
 @example(HOSTILE[10])
 @example(HOSTILE[11])
-def test_no_text_of_a_row_changes_a_line_of_code(cases, variant, field, text):
-    expected = write_script(cases["hostile"], shown(variant))
+def test_no_text_of_a_row_changes_a_line_of_code(cases, field, text):
+    expected = write_script(cases["hostile"], shown("other"))
 
-    found = write_script(cases["hostile"], shown(variant, **{field: text}))
+    found = write_script(cases["hostile"], shown("other", **{field: text}))
 
     assert code_of(found) == code_of(expected)
     assert metadata(found)["dependencies"] == ["torch==2.8.0"]
@@ -146,13 +145,16 @@ def test_no_name_or_version_of_a_package_becomes_more_than_a_requirement(cases, 
     assert "far" in found
 
 
-def test_texts_of_a_case_stay_texts(cases):
-    for name, variant in (("hostile", "plain"), ("hostile", "other")):
-        for exporter, torch in (("dynamo", "2.5.1"), ("dynamo", "2.8.0"), ("torchscript-trace", "2.8.0")):
-            text = write_script(cases[name], shown(variant, exporter=exporter, torch=torch))
-            code_of(text)
-            assert "\0" not in text
-    assert "a note" in text
+@pytest.mark.parametrize("variant", ["plain", "other"])
+@pytest.mark.parametrize(
+    ("exporter", "torch"), [("dynamo", "2.5.1"), ("dynamo", "2.8.0"), ("torchscript-trace", "2.8.0")]
+)
+def test_texts_of_a_case_stay_texts(cases, variant, exporter, torch):
+    text = write_script(cases["hostile"], shown(variant, exporter=exporter, torch=torch))
+
+    code_of(text)
+    assert "\0" not in text
+    assert ("a note" in text) == (variant == "other")
 
 
 def test_a_package_of_an_environment_case_is_one_requirement(cases):
@@ -186,13 +188,3 @@ def test_a_text_is_read_back_as_it_was(text):
     assert ast.literal_eval(said) == text
     said.encode("utf-8")
     ast.parse(format_value(f32(2), seed=text))
-
-
-@given(st.text())
-@example('ends with "')
-@example("\\")
-def test_a_docstring_is_one_expression(text):
-    said = format_docstring(f"{text}\n")
-
-    (node,) = ast.parse(said.encode("utf-8")).body
-    assert isinstance(node.value, ast.Constant)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from caniexport import versions
 from caniexport.alerts.alert import CellPoint, Change
 from caniexport.answers.filters import require_exporter
-from caniexport.corpus.verdicts import is_working
 from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError
-from caniexport.model.status import MEASURED, Status
+from caniexport.model.status import WORKS, Status
 from caniexport.runner import expectations as listed
 from caniexport.runner.expectations import Expectation, Trouble, UnmetExpectation
 from caniexport.store.views import Views
@@ -64,26 +62,18 @@ def find_unmet(entries: Sequence[Expectation], views: Views, today: date) -> lis
     """The entries that do not hold: past their review date, about no cell at all, or seen to pass."""
     found: list[UnmetExpectation] = []
     for entry in entries:
-        cells = [
-            (cell, status) for cell, status in _find_cells(entry, views) if _matches(entry, cell) and status in MEASURED
-        ]
-        passing = [cell for cell, status in cells if is_working(status) and status not in entry.allowed]
+        rows = views.fetch(
+            """SELECT "case", coalesce(variant, 'plain'), torch, exporter, opset, coalesce(provider, ''), status
+            FROM cells JOIN version USING (torch)
+            WHERE profile = $1 AND "case" GLOB $2 AND exporter IS NOT NULL AND works(status) IS NOT NULL
+            ORDER BY n, "case", variant, exporter, opset""",
+            [views.dataset.profile, entry.case.partition("/")[0]],
+        )
+        cells = [(cell, Status(status)) for *place, status in rows if _matches(entry, cell := CellPoint(*place))]
+        passing = [cell for cell, status in cells if status in WORKS and status not in entry.allowed]
         shown = tuple(
             f"torch {cell.torch}, {cell.exporter}, {versions.opset_name(cell.opset)}: {cell.name}"
             for cell in passing[-5:]
         )
         found += listed.check_expectation(entry, len(cells), len(passing), "cell", shown, today)
     return found
-
-
-def _find_cells(entry: Expectation, views: Views) -> list[tuple[CellPoint, Status]]:
-    pattern = entry.case.partition("/")[0]
-    known = views.fetch('SELECT DISTINCT "case" FROM cells WHERE "case" IS NOT NULL')
-    rows = views.fetch(
-        """SELECT "case", coalesce(variant, 'plain'), torch, exporter, opset, coalesce(provider, ''), status
-        FROM cells JOIN version USING (torch)
-        WHERE profile = $1 AND "case" IN (SELECT unnest($2)) AND exporter IS NOT NULL
-        ORDER BY n, "case", variant, exporter, opset""",
-        [views.dataset.profile, [case for (case,) in known if fnmatchcase(case, pattern)]],
-    )
-    return [(CellPoint(*cell), Status(status)) for *cell, status in rows]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from caniexport import versions
 from caniexport.audit.environments import make_environment, measure_cells
@@ -65,9 +66,11 @@ class ReleaseAudit:
         return f"torch {self.torch}: {ended}"
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """What is not as published, as the dataset keeps it."""
-        return tuple(item.text for item in self.differing) or ((self.problem,) if self.problem else ())
+    def row(self) -> dict[str, Any]:
+        """The row of the table ``audit``; ``differing`` has a line for each cell that is not as published."""
+        lines = [item.text for item in self.differing] or [self.problem] * bool(self.problem)
+        row = {name: getattr(self, name) for name in ("torch", "measured_at", "seed", "cells", "agreeing")}
+        return {**row, "differing": lines}
 
 
 def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudit]:

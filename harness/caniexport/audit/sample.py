@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.status import MEASURED
@@ -43,15 +44,12 @@ def read_published(dataset: Dataset, release: str, corpus: Mapping[str, LoadedCa
     found = []
     for row in dataset.select(_COLUMNS, where):
         values = dict(zip(_COLUMNS, row, strict=True))
-        if values["stage"] not in _OF_THE_ENVIRONMENT and values.pop("case_hash") == _hash(values, corpus):
+        loaded, case_hash = corpus.get(values["case"]), values.pop("case_hash")
+        is_todays = loaded and values["variant"] in loaded.variants and loaded.case_hash(values["variant"]) == case_hash
+        if is_todays and values["stage"] not in _OF_THE_ENVIRONMENT:
             values["unstable"] = tuple(values["unstable"] or ())
             found.append(PublishedCell(**values))
     return found
-
-
-def _hash(values: Mapping[str, str], corpus: Mapping[str, LoadedCase]) -> str:
-    loaded = corpus.get(values["case"])
-    return loaded.case_hash(values["variant"]) if loaded and values["variant"] in loaded.variants else ""
 
 
 def draw_sample(cells: Iterable[PublishedCell], count: int, seed: int) -> list[PublishedCell]:
@@ -69,10 +67,6 @@ def draw_sample(cells: Iterable[PublishedCell], count: int, seed: int) -> list[P
     chance.shuffle(order)
     first = {key[0]: key for key in order}
     turns = [*first.values(), *(key for key in order if key not in first.values())]
-    return _in_turn([strata[key] for key in turns], count)
-
-
-def _in_turn(strata: Sequence[Sequence[PublishedCell]], count: int) -> list[PublishedCell]:
-    deepest = max(map(len, strata), default=0)
-    dealt = (stratum[depth] for depth in range(deepest) for stratum in strata if depth < len(stratum))
-    return sorted((cell for cell, _ in zip(dealt, range(count), strict=False)), key=lambda cell: cell.name)
+    deepest = max(map(len, strata.values()), default=0)
+    dealt = (strata[key][depth] for depth in range(deepest) for key in turns if depth < len(strata[key]))
+    return sorted(islice(dealt, count), key=lambda cell: cell.name)

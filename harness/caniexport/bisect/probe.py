@@ -17,7 +17,7 @@ from typing import Any
 from caniexport import names, versions
 from caniexport.answers.filters import require_exporter, require_opsets
 from caniexport.answers.inventory import Inventory
-from caniexport.bisect.run import BisectedCell, Bisection, ProbedVersion, bisect
+from caniexport.bisect.run import AXES, BisectedCell, Bisection, ProbedVersion, bisect
 from caniexport.home import Home
 from caniexport.machine import interpreters
 from caniexport.model import releases
@@ -29,7 +29,6 @@ from caniexport.store import Dataset
 
 #: seconds that uv may take to list versions
 _SECONDS = 120
-AXES = ("torch", "onnxscript", "onnxruntime")
 _OF_A_ROW = ("origin", "status", "stage", "signature", "exporter_effective", "opset_effective")
 _COLUMNS = (*_OF_A_ROW, "measured_at", "torch", "env_id", "case_hash", "message_id")
 #: statuses that say nothing about the version

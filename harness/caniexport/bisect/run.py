@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from caniexport import versions
 from caniexport.model.errors import CaniexportError
 
+AXES = ("torch", "onnxscript", "onnxruntime")
 #: packages whose change may be the cause, each named by its distribution
 _SUSPECTS = ("python", "torch", "onnxruntime", "onnx", "onnxscript", "onnx-ir", "numpy", "protobuf")
 

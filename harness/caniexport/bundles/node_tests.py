@@ -11,16 +11,17 @@ import subprocess
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from caniexport.bundles.pack import PackReport, make_bundle, pack_report, write_archives
+from caniexport.bundles.pack import PackReport, make_bundle, write_archive
 from caniexport.machine import interpreters
 from caniexport.model.errors import CaniexportError
 from caniexport.runner.archive import ArchiveEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 CORPUS = "onnx-node"
 #: the release whose tests are meant where none is named
@@ -65,17 +66,14 @@ def parse_variant(variant: str) -> NodeTest:
     return NodeTest(operator, int(opset), mark)
 
 
-def pack_node_tests(file: Path, onnx: str = ONNX, *, per_opset: bool = False) -> PackReport:
+def pack_node_tests(file: Path, onnx: str = ONNX) -> PackReport:
     """Write an archive of the node tests of this release of onnx, made by that release in an environment of its own.
 
     Raises :class:`NoNodeTestsError`.
     """
-    kept: list[ArchiveEntry] = []
-    sources: dict[str, Callable[[], bytes]] = {}
-    for entry, data in _tests(onnx):
-        kept.append(entry)
-        sources[entry.bundle] = _giver(data)
-    return pack_report(write_archives(file, kept, sources, {}, per_opset=per_opset))
+    tests = _tests(onnx)
+    sources = {entry.bundle: partial(bytes, data) for entry, data in tests}
+    return write_archive(file, [entry for entry, _ in tests], sources, {})
 
 
 def requirement(onnx: str) -> str:
@@ -109,14 +107,6 @@ def _entries(tests: zipfile.ZipFile) -> Iterator[tuple[ArchiveEntry, bytes]]:
             files.setdefault(test, []).append((place, tests.read(name)))
     for item in json.loads(tests.read("index.json"))["tests"]:
         bundle, data = make_bundle(files[item["name"]])
-        yield _entry(bundle, item), data
-
-
-def _entry(bundle: str, item: dict[str, Any]) -> ArchiveEntry:
-    found = NodeTest(item["operator"], item["opset"], item["mark"])
-    atol = _ANY if found.mark == "random" else _ATOL
-    return ArchiveEntry(bundle, CORPUS, item["name"], found.variant, item["rtol"], atol)
-
-
-def _giver(data: bytes) -> Callable[[], bytes]:
-    return lambda: data
+        variant = NodeTest(item["operator"], item["opset"], item["mark"]).variant
+        atol = _ANY if item["mark"] == "random" else _ATOL
+        yield ArchiveEntry(bundle, CORPUS, item["name"], variant, item["rtol"], atol), data

@@ -7,15 +7,16 @@ import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.bundles import probes
 from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.errors import CaniexportError
 from caniexport.runner import CARRIED
-from caniexport.runner.archive import CELLS, CONTENTS, FORMAT, MANIFEST, Archive, ArchiveEntry, format_options
+from caniexport.runner.archive import CELLS, CONTENTS, FORMAT, MANIFEST, ArchiveEntry, format_options
 from caniexport.runner.contents import Contents, read_contents
 from caniexport.store import writer
 
@@ -45,12 +46,9 @@ class NothingToPack(CaniexportError):
 
 @dataclass(frozen=True)
 class PackReport:
-    """What archives hold: bundles of so many cells; ``missing`` bundles of those cells are not on this machine.
+    """What an archive holds: bundles of so many cells; ``missing`` bundles of those cells are not on this machine."""
 
-    ``files`` are several where each opset has its own; ``size`` is that of all.
-    """
-
-    files: tuple[Path, ...]
+    file: Path
     bundles: int
     cells: int
     missing: int
@@ -70,6 +68,8 @@ def find_bundles(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[
 
     A bundle with other session options is another entry: the same file, run another way.
     """
+    import pandas as pd
+
     frame = frame[frame["bundle"].notna() & frame["case"].isin(list(corpus))]
     order = {torch: place for place, torch in enumerate(versions.ordered(frame["torch"].unique()))}
     frame = frame.assign(_release=frame["torch"].map(order))
@@ -86,60 +86,47 @@ def find_bundles(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[
         if key not in found:
             options = dict(declared.session)
             found[key] = ArchiveEntry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, options)
-        number = "default" if _is_null(opset) else int(opset)
+        number = "default" if pd.isna(opset) else int(opset)
         cells.setdefault(key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
     return [PackedBundle(entry, tuple(cells[key])) for key, entry in found.items()]
 
 
-def pack_bundles(file: Path, wanted: Sequence[PackedBundle], bundles: Path, *, per_opset: bool = False) -> PackReport:
+def pack_bundles(file: Path, wanted: Sequence[PackedBundle], bundles: Path) -> PackReport:
     """Write an archive of these bundles and of the probes, with the runner in it; whole or not there.
-
-    ``per_opset`` writes one for each opset of the files: ``bundles-opset17.zip``.
 
     Raises :class:`NothingToPack` where none of the bundles is in ``bundles``.
     """
-    there = [stand for stand in wanted if _locate(bundles, stand.entry.bundle).is_file()]
-    missing = len({stand.entry.bundle for stand in wanted} - {stand.entry.bundle for stand in there})
-    if not there:
+    paths = {name: bundles / name[:2] / f"{name}.zip" for name in dict.fromkeys(stand.entry.bundle for stand in wanted)}
+    sources = {name: path.read_bytes for name, path in paths.items() if path.is_file()}
+    missing = len(paths) - len(sources)
+    if not sources:
         raise NothingToPack(
             f"none of the {missing} bundles of these cells is in {bundles}: `caniexport measure` of their releases "
             "makes them"
             if missing
             else "no cell within these filters has a bundle"
         )
-    kept = [stand.entry for stand in there]
-    sources = {entry.bundle: _reader(_locate(bundles, entry.bundle)) for entry in kept}
-    cells = {stand.entry.key: stand.cells for stand in there}
-    files = write_archives(file, kept, sources, cells, per_opset=per_opset)
-    return pack_report(files, sum(map(len, cells.values())), missing)
+    cells = {stand.entry.key: stand.cells for stand in wanted if stand.entry.bundle in sources}
+    entries = [stand.entry for stand in wanted if stand.entry.bundle in sources]
+    return write_archive(file, entries, sources, cells, missing)
 
 
-def pack_report(files: Sequence[Path], cells: int = 0, missing: int = 0) -> PackReport:
-    """The report of archives that are written."""
-    bundles = sum(len(Archive(file).entries) for file in files)
-    return PackReport(tuple(files), bundles, cells, missing, sum(file.stat().st_size for file in files))
-
-
-def write_archives(
+def write_archive(
     file: Path,
-    kept: Sequence[ArchiveEntry],
+    entries: Sequence[ArchiveEntry],
     sources: Mapping[str, Callable[[], bytes]],
     cells: Mapping[str, Sequence[str]],
-    *,
-    per_opset: bool,
-) -> list[Path]:
-    """Write these entries, and the probes, into one archive or into one for each opset; the files."""
+    missing: int = 0,
+) -> PackReport:
+    """Write these entries and the probes as :func:`archive_bytes` does."""
     probes = list(probe_entries())
-    every = {**sources, **{entry.bundle: _giver(data) for entry, data in probes}}
-    parts: dict[Path, list[ArchiveEntry]] = {} if per_opset else {file: list(kept)}
-    for entry in kept if per_opset else ():
-        opset = _contents(sources[entry.bundle]()).opset
-        parts.setdefault(file.with_name(f"{file.stem}-opset{opset:02}{file.suffix}"), []).append(entry)
-    for path, entries in parts.items():
-        keys = {entry.key for entry in entries}
-        mine = {key: names for key, names in cells.items() if key in keys}
-        writer.replace_file(path, archive_bytes([*entries, *(entry for entry, _ in probes)], every, mine))
-    return sorted(parts)
+    every: dict[str, Callable[[], bytes]] = {
+        **sources,
+        **{entry.bundle: partial(bytes, data) for entry, data in probes},
+    }
+    data = archive_bytes([*entries, *(entry for entry, _ in probes)], every, cells)
+    writer.replace_file(file, data)
+    return PackReport(file, len(entries) + len(probes), sum(map(len, cells.values())), missing, len(data))
 
 
 def probe_entries() -> Iterator[tuple[ArchiveEntry, bytes]]:
@@ -174,18 +161,13 @@ def archive_bytes(
         made: dict[str, Contents] = {}
         for bundle in dict.fromkeys(entry.bundle for entry in wanted):
             data = sources[bundle]()
-            made[bundle] = _contents(data)
+            with zipfile.ZipFile(io.BytesIO(data)) as files:
+                made[bundle] = read_contents(files.read("model.onnx") if "model.onnx" in files.namelist() else b"")
             # a bundle is compressed already
             archive.writestr(zipfile.ZipInfo(f"bundles/{bundle[:2]}/{bundle}.zip"), data)
         for name, value in ((MANIFEST, manifest), (CELLS, cells), (CONTENTS, made)):
             archive.writestr(zipfile.ZipInfo(name), json.dumps(value, sort_keys=True), zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
-
-
-def _contents(data: bytes) -> Contents:
-    """What the model of a bundle's zip file is made of; nothing where it has none."""
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        return read_contents(files.read("model.onnx") if "model.onnx" in files.namelist() else b"")
 
 
 def _read_code() -> Iterator[tuple[str, str]]:
@@ -196,22 +178,3 @@ def _read_code() -> Iterator[tuple[str, str]]:
     paths += (_PACKAGE / "runner").rglob("*.py")
     for path in sorted(paths):
         yield str(path.relative_to(_PACKAGE.parent).as_posix()), path.read_text(encoding="utf-8")
-
-
-def _locate(bundles: Path, name: str) -> Path:
-    return bundles / name[:2] / f"{name}.zip"
-
-
-def _reader(path: Path) -> Callable[[], bytes]:
-    return path.read_bytes
-
-
-def _giver(data: bytes) -> Callable[[], bytes]:
-    return lambda: data
-
-
-def _is_null(value: Any) -> bool:
-    """Whether a number of a frame is missing: ``None``, ``NaN``, or pandas's own ``NA``."""
-    import pandas as pd
-
-    return value is None or value is pd.NA or bool(value != value)

@@ -33,11 +33,6 @@ def make_probes() -> Iterator[tuple[str, str, Files]]:
         yield IR, f"ir_{version}", _files(version, _PLAIN_OPSET)
 
 
-def parse_number(variant: str) -> int:
-    """17 for ``opset_17``."""
-    return int(variant.rpartition("_")[2])
-
-
 def _files(ir_version: int, opset: int) -> Files:
     return [
         ("model.onnx", _model(ir_version, opset)),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "github", "atom"]),
+    type=click.Choice(["text", "markdown", "github", "atom"]),
     default="text",
     show_default=True,
     help="text, a job summary, annotations, or a feed.",
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 @click.option("--states", type=click.Path(path_type=Path), help=f"What became of alerts [default: {homes.STATES}].")
 @click.option("--save", is_flag=True, help="Write the states: new ones open, those good twice resolved.")
 @several("--acknowledge", metavar="ID", text="Mark a known alert; it stops no build until it grows.")
-@click.option("--webhook", metavar="URL", help="Send the alerts there as JSON as well; never changes the exit code.")
 @whole_option
 @json_option
 def command(
@@ -61,7 +60,6 @@ def command(
     states: Path | None,
     save: bool,
     acknowledge: tuple[str, ...],
-    webhook: str | None,
     whole: bool,
     as_json: bool,
 ) -> None:
@@ -74,26 +72,22 @@ def command(
 
     from caniexport.alerts import baselines, known
     from caniexport.alerts import expectations as expected
-    from caniexport.alerts import webhook as hook
     from caniexport.alerts.answer import alerts_answer
     from caniexport.alerts.comparison import compare
     from caniexport.alerts.releases import compare_releases, select_releases
-    from caniexport.answers.answer import as_json as rendered
     from caniexport.store.writer import replace_file
 
     home = homes.find()
     listed, kept = expectations or home.root / homes.EXPECTATIONS, states or home.root / homes.STATES
     entries = expected.read_expectations(listed) if expectations or listed.exists() else []
     if releases:
-        if baseline or current or save or acknowledge or webhook or form not in ("text", "json"):
+        if baseline or current or save or acknowledge or form != "text":
             raise click.UsageError("--torch compares releases of one dataset: only --expectations, --states go with it")
         dataset = open_dataset(home)
         named = expand_releases(dataset, releases)
         found = select_releases(compare_releases(dataset, entries, known.read_states(kept), named), named)
-        print_answer(alerts_answer(found), whole=whole, as_json=as_json or form == "json")
+        print_answer(alerts_answer(found), whole=whole, as_json=as_json)
         return
-    if webhook is not None:
-        hook.check_url(webhook)
     noted = _acknowledged(known.read_states(kept), acknowledge)
     with ExitStack() as stack:
         before, after = baselines.open_states(home, baseline, current, stack)
@@ -104,10 +98,8 @@ def command(
     answer = alerts_answer(compared)
     if save or acknowledge:
         replace_file(kept, known.format_states(compared.known).encode())
-    if webhook is not None and (problem := hook.send_json(webhook, rendered(answer))):
-        output.say(f"caniexport: warning: {problem}")
-    if as_json or form in ("json", "text"):
-        print_answer(answer, whole=whole, as_json=as_json or form == "json")
+    if as_json or form == "text":
+        print_answer(answer, whole=whole, as_json=as_json)
     else:
         output.echo(_written(form, compared, answer), nl=False)
         click.get_current_context().exit(answer.outcome.exit_code)

@@ -29,7 +29,7 @@ def audit_published(*, seed: int | None, save: bool, as_json: bool, **asked: Any
     found = run.audit(run.AuditOptions(home, seed=seed, **asked), output.say)
     if save:
         saved.save_audit(home.writable_results(), found)
-    output.report(saved.audit_rows(found), _lines(found, seed), as_json)
+    output.report([item.row for item in found], _lines(found, seed), as_json)
     if any(item.differing or item.problem for item in found):
         click.get_current_context().exit(1)
 

@@ -8,6 +8,7 @@ import click
 
 from caniexport import home as homes
 from caniexport.answers.answer import Answer, AnswerOutcome, Mark, Message, Table
+from caniexport.bisect.run import AXES
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset
 from caniexport.model.status import Status
@@ -15,8 +16,6 @@ from caniexport.model.status import Status
 if TYPE_CHECKING:
     from caniexport.bisect.run import Bisection
     from caniexport.cli.output import Console
-
-AXES = ("torch", "onnxscript", "onnxruntime")
 
 
 @click.command("bisect")

@@ -48,7 +48,6 @@ def command() -> None:
 @several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.", read=parse_opsets)
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
 @click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="A release of onnx, or weekly.")
-@click.option("--per-opset", is_flag=True, help="An archive for each opset of the files: FILE-opset17.zip.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
 @json_option
 def pack(
@@ -58,7 +57,6 @@ def pack(
     opsets: tuple[int, ...],
     corpus: str | None,
     onnx: str,
-    per_opset: bool,
     output: Path,
     as_json: bool,
 ) -> None:
@@ -72,7 +70,10 @@ def pack(
             raise click.UsageError(
                 "--corpus onnx-node has no torch releases and no cases of ours: leave those filters out"
             )
-        _pack_node_tests(output, onnx, per_opset, as_json)
+        from caniexport.bundles import node_tests
+
+        made = node_tests.pack_node_tests(output, onnx)
+        out.report(made, _packed(made, f"of onnx {onnx}"), as_json)
         return
     from caniexport.bundles import pack as bundles
     from caniexport.measure.replays import describe_missing, select_bundles
@@ -81,23 +82,14 @@ def pack(
     dataset = open_dataset(place)
     torch = expand_releases(dataset, releases)
     wanted = select_bundles(dataset, place, torch, expand_cases(place, cases), exporters, opsets)
-    report = bundles.pack_bundles(output, wanted, place.local / "bundles", per_opset=per_opset)
+    report = bundles.pack_bundles(output, wanted, place.local / "bundles")
     missing = [describe_missing(report.missing).removeprefix("; ")] if report.missing else []
     out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
 
 
-def _pack_node_tests(file: Path, onnx: str, per_opset: bool, as_json: bool) -> None:
-    from caniexport.bundles import node_tests
-
-    report = node_tests.pack_node_tests(file, onnx, per_opset=per_opset)
-    out.report(report, _packed(report, f"of onnx {onnx}"), as_json)
-
-
 def _packed(report: PackReport, of: str, more: Sequence[str] = ()) -> list[str]:
-    names = [str(file) for file in report.files]
-    first = f"{', '.join(names)}: {report.bundles} bundles {of}, {report.size / 1e6:.1f} MB"
-    anywhere = f"anywhere: python {report.files[0].name} --runtime onnxruntime --provider cpu -o rows"
-    return [first, *more, anywhere]
+    first = f"{report.file}: {report.bundles} bundles {of}, {report.size / 1e6:.1f} MB"
+    return [first, *more, f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows"]
 
 
 @command.command("run")

@@ -15,21 +15,7 @@ from caniexport.corpus.replays import Replays
 from caniexport.model import plan, releases
 from caniexport.model.case import PLAIN, Fix
 from caniexport.model.corpus import LoadedCase
-from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
-from caniexport.store.dataset import Dataset
-
-
-@lru_cache(maxsize=256)
-def _plan_cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
-    """The planned cells of a case on a release of the table, on cpu."""
-    return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
-
-
-def _list_releases() -> list[str]:
-    """The releases of the table, oldest first."""
-    return versions.ordered(release.torch for release in releases.read_table())
-
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
 #: it could be measured, and no row is about it so far
@@ -104,21 +90,6 @@ def adjudicate(
         for item in cases.values()
         for number, claim in enumerate(documents[item.id].claims, start=1)
     ]
-
-
-def adjudicate_dataset(
-    cases: Mapping[str, LoadedCase], documents: DocumentedCases, dataset: Dataset
-) -> list[dict[str, Any]]:
-    """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
-    wanted = {"case": tuple(case for case in cases if documents[case].claims)}
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in dataset.select(COLUMNS, wanted, runtimes=True)]
-    on_runtimes = set(find_runtime_claims(documents))
-    runs = replays.read_replays(dataset, filter(None, (row["bundle"] for row in rows if row["case"] in on_runtimes)))
-    ids = {row[name] for row in (*rows, *runs) for name in ("message_id", "warning_id", "checker_id") if name in row}
-    places = dataset.distinct(("torch", "case"))
-    entered = {torch for torch, case in places if case is not None}
-    barred = [{"torch": torch, "case": None} for torch, case in places if case is None and torch not in entered]
-    return adjudicate(cases, documents, [*rows, *barred], dataset.messages(ids), runs)
 
 
 def find_runtime_claims(documents: DocumentedCases) -> list[str]:
@@ -209,13 +180,21 @@ def _describe_pending(item: LoadedCase, claim: Claim, chosen: Sequence[Row], bar
     return f"not measured yet on torch {format_releases(waiting)}" if waiting else ""
 
 
+@lru_cache(maxsize=256)
+def _plan_cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
+    """The planned cells of a case on a release of the table, on cpu."""
+    return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
+
+
+def _list_releases() -> list[str]:
+    """The releases of the table, oldest first."""
+    return versions.ordered(release.torch for release in releases.read_table())
+
+
 def _find_releases(item: LoadedCase, claim: Claim) -> list[str]:
     """The releases of the table that the claim is about."""
-    _, available = _find_judged_variant(item, claim)
-    every = ({"torch": torch} for torch in _list_releases())
-    return [
-        row["torch"] for row in every if _is_release_in(item, claim.torch, row) and _is_release_in(item, available, row)
-    ]
+    _, torch = _find_judged_variant(item, claim)
+    return [name for name in _list_releases() if versions.within(name, torch)]
 
 
 def _could_select(item: LoadedCase, claim: Claim, torch: str, cell: plan.Cell) -> bool:
@@ -239,13 +218,12 @@ def _is_selected(item: LoadedCase, claim: Claim, row: Row) -> bool:
 
 def _is_at_point(item: LoadedCase, claim: Claim, row: Row) -> bool:
     """All but the opset."""
-    variant, available = _find_judged_variant(item, claim)
+    variant, torch = _find_judged_variant(item, claim)
     return (
         row["variant"] == variant
         and row["provider"] in {claim.needs or None, *_EVERYWHERE}
         and row["exporter"] in ({claim.exporter} if claim.exporter else _EXPORTERS)
-        and _is_release_in(item, claim.torch, row)
-        and _is_release_in(item, available, row)
+        and (not torch or (row["torch"] is not None and versions.within(row["torch"], torch)))
     )
 
 
@@ -253,17 +231,8 @@ def _find_judged_variant(item: LoadedCase, claim: Claim) -> tuple[str, str]:
     """The variant whose rows answer, and the releases they must be of: an upgrade is judged on the plain form."""
     fix = getattr(item.cls, claim.variant, None)
     if isinstance(fix, Fix) and fix.kind == "version-upgrade":
-        return PLAIN, fix.torch
-    return claim.variant, ""
-
-
-def _is_release_in(item: LoadedCase, specifier: str, row: Row) -> bool:
-    if not specifier:
-        return True
-    try:
-        return row["torch"] is not None and versions.within(row["torch"], specifier)
-    except UnknownName as error:
-        raise CorpusError(f"case {item.id}: {error}") from None
+        return PLAIN, ",".join(filter(None, (claim.torch, fix.torch)))
+    return claim.variant, claim.torch
 
 
 def _has_opset(claim: Claim, row: Row) -> bool:
@@ -395,7 +364,7 @@ def _format_place(rows: Sequence[Row], claim: Claim) -> str:
 def format_releases(texts: Iterable[str]) -> str:
     """Releases as runs of neighbours in the table of releases: ``1.3.1, 1.11.0-2.15.0``."""
     found = versions.ordered(texts)
-    steps = versions.ordered([*found, *(release.torch for release in releases.read_table())])
+    steps = versions.ordered([*found, *_list_releases()])
     position = {text: index for index, text in enumerate(steps)}
     runs = versions.spans([position[text] for text in found], range(len(steps)))
     return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from caniexport import home as homes
-from caniexport.model.made_cases import DatabaseEntry, parse_release, read_entries
+from caniexport.model.made_cases import DatabaseEntry, parse_release
 
 TABLE = "op_db.jsonl"
 #: what a line has though it is empty
@@ -25,11 +25,9 @@ def table_path(home: homes.Home) -> Path:
 
 def find_listed_releases(entries: Iterable[DatabaseEntry], known: Iterable[str]) -> tuple[str, ...]:
     """The releases that the table lists, oldest first, of those that are known."""
-    ranges = {(entry.since, entry.until) for entry in entries}
+    ranges = {(entry.since, entry.until): entry for entry in entries}.values()
     return tuple(
-        release
-        for release in sorted(known, key=parse_release)
-        if any(parse_release(since) <= parse_release(release) <= parse_release(until) for since, until in ranges)
+        release for release in sorted(known, key=parse_release) if any(entry.holds(release) for entry in ranges)
     )
 
 
@@ -39,7 +37,10 @@ def join_entries(
     """The table with what these releases list, in place of what it had of them. ``known`` are all releases."""
     order = sorted(known, key=parse_release)
     by_release = _group_by_release(entries, order) | {
-        release: {name: _make_entry(name, release, found) for name, found in operators.items()}
+        release: {
+            name: DatabaseEntry(name=name, since=release, until=release, **_leave_out_empty(found))
+            for name, found in operators.items()
+        }
         for release, operators in listed.items()
     }
     names = dict.fromkeys(name for release in reversed(order) for name in by_release.get(release, {}))
@@ -49,16 +50,12 @@ def join_entries(
 def write_table(path: Path, entries: Iterable[DatabaseEntry]) -> None:
     """Write the table: a line an entry."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(_to_dict(entry)) + "\n" for entry in entries), encoding="utf-8")
+    lines = [json.dumps(_leave_out_empty(entry._asdict())) + "\n" for entry in entries]
+    path.write_text("".join(lines), encoding="utf-8")
 
 
-def _to_dict(entry: DatabaseEntry) -> dict[str, Any]:
-    return {name: value for name, value in entry._asdict().items() if value or name in _ALWAYS}
-
-
-def _make_entry(name: str, release: str, found: Mapping[str, Any]) -> DatabaseEntry:
-    values = {key: value for key, value in found.items() if value or key in _ALWAYS}
-    return DatabaseEntry(name=name, since=release, until=release, **values)
+def _leave_out_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value or name in _ALWAYS}
 
 
 def _group_by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[str, dict[str, DatabaseEntry]]:
@@ -89,12 +86,3 @@ def _make_ranges(
             found.append(entry._replace(since=release, until=release))
             ended = False
     return found
-
-
-def read_listed(path: Path) -> tuple[str, dict[str, Any]]:
-    """The release and the operators of a file that :mod:`caniexport.worker.list_operators` wrote."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return data["torch"], data["operators"]
-
-
-__all__ = ["find_listed_releases", "join_entries", "read_entries", "read_listed", "table_path", "write_table"]

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from caniexport import versions
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.refusals import Refusal, classify_refusal, is_as_asked
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Stage, Status
-
-if TYPE_CHECKING:
-    from caniexport.store.dataset import Dataset
 
 Row = Mapping[str, Any]
 
@@ -103,10 +100,3 @@ def _replace_outcome(row: Row, run: Row) -> Row:
 def _is_as_asked(row: Row) -> bool:
     asked, written = (row["exporter"], row["opset"]), (row["exporter_effective"], row["opset_effective"])
     return is_as_asked(row["status"], row["variant"], asked, written)
-
-
-def read_replays(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:
-    """The runs of these bundles in a dataset, one on each release of a runtime, with :data:`COLUMNS`."""
-    wanted = sorted(set(bundles))
-    found = dataset.replays(wanted, COLUMNS) if wanted else []
-    return [dict(zip(COLUMNS, row[:-1], strict=True)) for row in found]

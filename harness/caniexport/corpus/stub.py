@@ -16,7 +16,7 @@ _SOURCE = re.compile(r"[^\x00-\x1f\x7f\"\\\ud800-\udfff]+")
 
 _HEAD = '''"""{theme}."""
 
-import torch
+from caniexport import Case
 '''
 #: what the stub uses of the package
 _PACKAGE, _USED = "caniexport", frozenset({"Case", "f32", "fix"})
@@ -72,44 +72,23 @@ def add_stub(folder: Path, identifier: str, theme: str, source: str) -> tuple[Pa
     stub = _STUB.format(name=name, identifier=own, source=source)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_add_imports(text).rstrip("\n") + "\n" + stub, encoding="utf-8")
-    return path, _add_claim(find_claims_file(path), identifier, source)
-
-
-def _add_claim(path: Path, identifier: str, source: str) -> Path:
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    path.parent.mkdir(exist_ok=True)
-    claim = _CLAIM.format(identifier=identifier, source=source)
-    path.write_text((text + claim).lstrip("\n"), encoding="utf-8")
-    return path
+    claims = find_claims_file(path)
+    text = claims.read_text(encoding="utf-8") if claims.exists() else ""
+    claims.parent.mkdir(exist_ok=True)
+    claims.write_text((text + _CLAIM.format(identifier=identifier, source=source)).lstrip("\n"), encoding="utf-8")
+    return path, claims
 
 
 def _add_imports(text: str) -> str:
-    """The file's text with whatever the stub uses imported; a name that is imported already stays where it is."""
-    lines, tree = text.splitlines(), ast.parse(text)
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == _PACKAGE]
-    missing = _USED - {alias.name for node in imports for alias in node.names if alias.asname is None}
-    if imports and missing:
-        first = imports[0]
-        kept = {alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in first.names}
-        lines[first.lineno - 1 : first.end_lineno] = _format_import(_PACKAGE, kept | missing)
-    elif missing:
-        place = _find_import_line(tree)
-        lines[place:place] = [*([""] if place else []), *_format_import(_PACKAGE, set(missing))]
+    """The file's text with whatever the stub uses imported from the package, in the order in which ruff wants it."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.module == _PACKAGE:
+            names = sorted(
+                {*map(ast.unparse, node.names), *_USED}, key=lambda name: (not name.isupper(), name.islower(), name)
+            )
+            line = f"from {_PACKAGE} import {', '.join(names)}"
+            broken = [f"from {_PACKAGE} import (", *(f"    {name}," for name in names), ")"]
+            lines[node.lineno - 1 : node.end_lineno] = [line] if len(line) <= _WIDTH else broken
+            break
     return "\n".join(lines) + "\n"
-
-
-def _find_import_line(tree: ast.Module) -> int:
-    """Lines before the place of another import: behind the file's docstring and its imports."""
-    before = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom) or (isinstance(node, ast.Expr) and node is tree.body[0])
-    ]
-    return max((node.end_lineno or 0 for node in before), default=0)
-
-
-def _format_import(module: str, names: set[str]) -> list[str]:
-    """The lines of ``from module import names``, in the order in which ruff wants them."""
-    ordered = sorted(names, key=lambda name: (not name.isupper(), not name[:1].isupper(), name))
-    line = f"from {module} import {', '.join(ordered)}"
-    return [line] if len(line) <= _WIDTH else [f"from {module} import (", *(f"    {name}," for name in ordered), ")"]

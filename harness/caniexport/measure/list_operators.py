@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from caniexport.corpus import operator_table
 from caniexport.measure.tox_calls import make_code_folder, make_environment, read_failure
 from caniexport.model import releases
 from caniexport.model.errors import EnvironmentUnavailable
-from caniexport.model.made_cases import parse_release
+from caniexport.model.made_cases import parse_release, read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ def list_operators(home: Home, chosen: Sequence[Release], say: Callable[[str], N
     """
     every = [entry.torch for entry in releases.read_table()]
     path = operator_table.table_path(home)
-    known = operator_table.find_listed_releases(operator_table.read_entries(path), every)
+    known = operator_table.find_listed_releases(read_entries(path), every)
     for release in chosen:
         if release.torch not in known and parse_release(release.torch) >= parse_release(FIRST):
             say(f"torch {release.torch}: listing its operators, once")
@@ -43,10 +44,9 @@ def list_operators(home: Home, chosen: Sequence[Release], say: Callable[[str], N
             finally:
                 if rolling and len(chosen) > 1:
                     shutil.rmtree(folder, ignore_errors=True)
-            listed = dict([operator_table.read_listed(out)])
-            operator_table.write_table(
-                path, operator_table.join_entries(operator_table.read_entries(path), listed, every)
-            )
+            found = json.loads(out.read_text(encoding="utf-8"))
+            listed = {found["torch"]: found["operators"]}
+            operator_table.write_table(path, operator_table.join_entries(read_entries(path), listed, every))
 
 
 def _list_in_environment(home: Home, release: Release, folder: Path, out: Path) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from caniexport.corpus.operator_table import read_entries, table_path
-from caniexport.model.made_cases import OF_PYTHON, OPERATORS, parse_release
+from caniexport.corpus.operator_table import table_path
+from caniexport.model.made_cases import OF_PYTHON, OPERATORS, parse_release, read_entries
 from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store import Dataset, digests, writer
 

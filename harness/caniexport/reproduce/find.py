@@ -17,19 +17,12 @@ from caniexport.store.sql import moment
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(ShownCell):
     """One cell with its script. ``cells`` counts those that the filters took; this one was chosen among them."""
 
-    case: str
-    variant: str
-    torch: str
-    exporter: str
-    opset: int | None
-    stage: str
-    status: str
-    stale: bool
-    cells: int
-    script: str
+    case: str = ""
+    cells: int = 0
+    script: str = ""
 
 
 def find_reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Filters) -> Reproduction:
@@ -70,8 +63,7 @@ def find_reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filter
         row["case_hash"] != loaded.case_hash(entry.variant),
         read_packages(dataset, row),
     )
-    place = entry.case, entry.variant, shown.torch, shown.exporter, shown.opset
-    return Reproduction(*place, shown.stage, shown.status, shown.stale, cells, write_script(loaded, shown))
+    return Reproduction(**vars(shown), case=entry.case, cells=cells, script=write_script(loaded, shown))
 
 
 def _unmeasured(name: str, kind: str, needs_torch: str) -> str:
