@@ -117,7 +117,7 @@ def _cell_sql(dataset: Dataset, taken: CaseSelection, by: By, on: OnRuntime | No
     profiles = {dataset.profile: ""}
     if by in _PACKAGES:
         found = read_package_versions(dataset, taken.torch[0], by.value)
-        profiles = {item.installed.profile: item.version for item in found}
+        profiles = {item.profile: version for version, item in found.items()}
         words = " ".join(f"WHEN {sql.literal(name)} THEN {sql.literal(text)}" for name, text in profiles.items())
         column = f"CASE profile {words} END"
     for profile in profiles:
@@ -197,7 +197,12 @@ def _answer_cases(
     notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in used)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
-    answer = _count_environments(installed) if installed and not columns else _choose_verdict(marks, columns, by, taken)
+    if installed and not columns:
+        working = sum(status in WORKS for _, _, status, _ in installed)
+        text = f"{working} of {plural(len(installed), 'variant')} work as installed."
+        answer = Answer(text, AnswerOutcome.LISTED)
+    else:
+        answer = _choose_verdict(marks, columns, by, taken)
     shown = {line[:2] for line in lines}
     tables = (
         _matrix_table(marks, columns, taken, by),
@@ -363,12 +368,6 @@ def _read_installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
         (case, variant, Status(status), stage) for case, variant, status, stage in rows if (case, variant) in order
     ]
     return sorted(found, key=lambda cell: order[cell[:2]])
-
-
-def _count_environments(found: Sequence[_Installed]) -> Answer:
-    """Answer how many variants of environment cases work."""
-    works = sum(status in WORKS for _, _, status, _ in found)
-    return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
 
 def _environment_table(found: Iterable[_Installed], taken: CaseSelection) -> Table:
