@@ -56,17 +56,12 @@ class EnvironmentProfile:
     pins: tuple[str, ...] = ()
     python: str = ""
 
-    @property
-    def is_newest(self) -> bool:
-        """Whether it is that of the table of releases."""
-        return self.name == NEWEST
-
     def asks(self, release: Release) -> Wanted | None:
         """What is to be resolved for a release; ``None`` where the table of releases has the pins.
 
         Raises :class:`UnknownName` for a lock file's profile without its pins, or of a release whose day is not known.
         """
-        if self.is_newest:
+        if self.name == NEWEST:
             return None
         if self.name == PERIOD:
             return _of_the_period(release)

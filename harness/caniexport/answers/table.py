@@ -184,7 +184,8 @@ def _answer_cases(
     several = len(taken.torch) > 1 and by not in (By.TORCH, By.OPSET)
     columns = _sort_columns({at for ends in lines.values() for at in ends}, by)
     marks: dict[_Line, list[Cell]] = {}
-    for line in _sort_lines(lines, taken):
+    order = {key: index for index, key in enumerate(taken.catalogue)}
+    for line in sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2]))):
         marks[line] = [
             counts[line].get(at, Share(0, 0))
             if several
@@ -294,11 +295,6 @@ def _sort_columns(found: Iterable[str], by: By) -> list[str]:
         # the runtime that is installed with torch comes first
         return sorted(names, key=lambda text: (text.split()[0] != "onnxruntime", text.split()[0], text.split()[2:]))
     return versions.ordered(found)[::-1]
-
-
-def _sort_lines(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
-    order = {key: index for index, key in enumerate(taken.catalogue)}
-    return sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2])))
 
 
 def _choose_verdict(

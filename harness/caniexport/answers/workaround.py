@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Code, Link, Mark, Table
 from caniexport.answers.moves import EASE
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope, require_cases
@@ -249,16 +249,12 @@ def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int)
         first = next(iter(line.values()))
         sign = "± " if first.changes_values else ""
         asked = {"case": case, "variant": variant, "torch": torch}
-        cells = (_verdict_mark(line.get(name)) for name in exporters)
+        verdicts = [line[name].verdict if name in line else Workaround.UNKNOWN for name in exporters]
+        cells = (Mark(verdict, ADVICE[verdict]) for verdict in verdicts)
         rows.append((f"{sign}{variant}", *cells, first.note, Link(case, "case", asked)))
     columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
     scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))
-
-
-def _verdict_mark(item: Standing | None) -> Cell:
-    verdict = item.verdict if item else Workaround.UNKNOWN
-    return Mark(verdict, ADVICE[verdict])
 
 
 def _evidence_table(found: Iterable[Standing], torch: str) -> Table:
