@@ -29,10 +29,6 @@ def test_claims_are_counted_by_every_outcome_and_filtered_by_source(dataset):
     assert found.claims[0].versions == "torch ==1.10.*, torchscript-trace, opset 14"
 
 
-def test_an_empty_dataset_has_no_claims(tmp_path):
-    assert find_claims(Dataset.open(tmp_path / "no", tmp_path / "none"), Filters()).claims == ()
-
-
 def test_of_a_chain_of_causes_the_innermost_says_why():
     text = "ConversionError: Failed.\nStep 2/3\ncaused by E: outer\ncaused by ValueError: why\nat"
 

@@ -69,12 +69,6 @@ def test_the_join_beside_the_columns_finds_the_files_of_old_and_new_releases_on_
     assert {"1.13.1", "2.8.0", "2.9.1", "2.15.0"} <= found
 
 
-def test_a_page_without_an_option_a_command_or_a_word_is_found_out():
-    assert "table --by" in make_commands.left_out(PAGE.replace("`--by", "`--gone"))
-    assert "command alerts" in make_commands.left_out(PAGE.replace("## alerts\n", "## gone\n"))
-    assert "`regressed-silent`" in make_commands.left_out(PAGE.replace("| `regressed-silent` |", "| gone |"))
-
-
 def test_the_glossary_is_short_and_explains_every_value_of_an_answer():
     explained = {name for term in TERMS for name, meaning in term.values.items() if meaning}
     kinds = [Status, Stage, Exporter, FixKind, WhyNot, Workaround, Verdict, Agreement]
@@ -122,12 +116,6 @@ def test_every_column_is_in_the_data_dictionary(table):
     section = DATA.split(f"\n## {table}\n")[1].split("\n## ")[0]
 
     assert [column.name for column in TABLES[table] if f"| `{column.name}` |" not in section] == []
-
-
-def test_the_page_about_the_code_has_the_number_of_columns():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-
-    assert f"A row has {len(TABLES['cells'])} columns" in page
 
 
 @pytest.mark.parametrize("words", [Stage, Status, Exporter, FixKind])

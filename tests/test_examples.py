@@ -52,7 +52,7 @@ def first(reply):
                 ("use the workaround matrices_of_size",),
                 (),
             )
-            for raised in ("", "RuntimeError: ")
+            for raised in ("RuntimeError: ",)
         ),
         (ADAPTIVE, ("Not known of adaptive",), ("use the workaround",)),
         (DIFF, ("Not known: no measured case is about aten::diff.",), ()),
@@ -73,7 +73,7 @@ GUARD = (
 )
 
 
-@pytest.mark.parametrize("options", [(), ("--torch", "2.13.0"), ("--torch", "2.9.1", "--exporter", "default")])
+@pytest.mark.parametrize("options", [(), ("--torch", "2.9.1", "--exporter", "default")])
 def test_a_data_dependent_guard_of_the_default_exporter_names_the_other_exporter_first(options):
     answer = ask_error(GUARD, *options)
     assert first(answer).startswith("Try dynamo=False first"), answer.output
@@ -84,10 +84,10 @@ def test_a_guard_that_no_default_call_gives_is_answered_without_that(options):
     assert "Try dynamo=False first" not in ask_error(GUARD, *options).stdout
 
 
-@pytest.mark.parametrize("raised", ["", "RuntimeError: ", "RuntimeError: ONNX export failed: "])
-def test_an_operator_in_place_is_led_to_its_own_case(raised):
-    said = first(ask_error(f"{raised}Couldn't export operator aten::__iand_", "--torch", "1.10"))
-    assert said == "Fails as and-in-place does: use the workaround out_of_place."
+def test_an_operator_in_place_is_led_to_its_own_case():
+    for raised in ("", "RuntimeError: ONNX export failed: "):
+        said = first(ask_error(f"{raised}Couldn't export operator aten::__iand_", "--torch", "1.10"))
+        assert said == "Fails as and-in-place does: use the workaround out_of_place."
     for op in ("__iand_", "__ior_"):
         error = f"Exporting the operator 'aten::{op}' to ONNX opset version 17 is not supported"
         placed = first(ask("why", f"UnsupportedOperatorError: {error}", "--torch", "2.8"))
@@ -156,7 +156,7 @@ def test_torchscript_is_an_exporter_in_options():
     )
 
 
-@pytest.mark.parametrize("name", ["bilinear", "F.bilinear", "nn.Bilinear"])
+@pytest.mark.parametrize("name", ["F.bilinear", "nn.Bilinear"])
 def test_why_of_an_operator_without_a_case_is_answered_by_torchs_own_calls(name):
     assert first(ask("why", name)).startswith(
         "bilinear exports since 2.6.0 (dynamo=True, opset 18+), not with dynamo=False."
@@ -167,7 +167,6 @@ def test_why_of_an_operator_without_a_case_is_answered_by_torchs_own_calls(name)
     ("words", "said"),
     [
         (("table", "--op", "corss"), "unknown op 'corss' (nearest: aten::cross"),
-        ((*MOVE, "--op", "corss"), "unknown op 'corss' (nearest: aten::cross"),
         ((*MOVE, "--op", "GQA", "--op", "corss"), "unknown op 'corss' (nearest: aten::cross"),
         (("why", "corss"), "unknown case, operator or words 'corss' (nearest: aten::cross"),
         ((*MOVE, "--model", "no-such-file.onnx"), "there is no such file"),
@@ -178,7 +177,7 @@ def test_a_typo_is_wrong_use_and_names_what_is_meant(words, said):
     assert (reply.exit_code, said in reply.stderr) == (2, True), reply.stderr
 
 
-@pytest.mark.parametrize("name", ["SDPA", "sdpa", "GQA", "torch.cross", "F.grid_sample", "nn.LSTM"])
+@pytest.mark.parametrize("name", ["SDPA", "nn.LSTM"])
 def test_an_operator_is_known_by_every_name_that_people_use(name):
     assert first(ask(*MOVE, "--op", name)).startswith("Move to 2.9.1 with ")
 
@@ -199,18 +198,6 @@ def test_an_operator_without_a_case_is_answered_by_its_samples():
 
 def test_two_numbers_of_a_release_are_its_newest_patch():
     assert "2.9.1" in ask("table", "--op", "cross", "--torch", "2.9").stdout.splitlines()[0]
-
-
-@pytest.mark.parametrize(("words", "lines"), [(("table",), 60)])
-def test_a_bare_command_is_an_overview(words, lines):
-    reply = ask(*words)
-    assert (reply.exit_code, len(reply.stdout.splitlines()) < lines) == (0, True)
-
-
-def test_how_far_one_can_go_is_told_by_the_exporter_that_is_kept_and_by_default():
-    said = ask("upgrade", "--from", "torch=2.5", "--op", "cross").stdout
-    assert said.startswith("Move to 2.15.0 with default (dynamo=True, opset 20): nothing you use breaks")
-    assert re.search(r"torch +dynamo=False +default", said)
 
 
 def test_where_no_fix_helps_by_one_exporter_and_the_others_need_none_that_is_what_is_said():

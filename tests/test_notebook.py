@@ -8,7 +8,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from small_dataset import write, write_operators
+from small_dataset import write
 
 import caniexport
 from caniexport.answers.answer import Answer, AnswerOutcome, Table
@@ -20,50 +20,22 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     (folder / "cases").mkdir()
     write(folder / "results")
-    write_operators(folder)
     return folder
-
-
-@pytest.fixture
-def answers(home, monkeypatch):
-    """Every answer that a notebook shows, by the name of its function."""
-    monkeypatch.setenv(VARIABLE, str(home))
-    here = caniexport.open()
-    return {
-        "case": caniexport.case(here, "cross"),
-        "upgrade": caniexport.upgrade(here, "2.0.1", "1.12.1"),
-        "workaround": caniexport.workaround(here, case="cross", torch="1.12.1"),
-        "op": caniexport.op(here, "torch.linalg.cross"),
-        "table": caniexport.table(here, by="torch"),
-    }
 
 
 def lines(answer):
     """The names of columns that a notebook shows, then the rows of all tables, as texts."""
-    found = [*ElementTree.fromstring(answer._repr_html_()).iter("tr")]
-    heads = [cell.text or "" for row in found for cell in row if cell.tag == "th"]
-    return (
-        []
-        if not found
-        else [heads, *([cell.text or "" for cell in row] for row in found if any(cell.tag == "td" for cell in row))]
-    )
+    return [[cell.text or "" for cell in row] for row in ElementTree.fromstring(answer._repr_html_()).iter("tr")]
 
 
-def test_each_answer_is_a_table_with_all_of_its_rows_and_so_is_the_frame(answers):
-    for name, answer in answers.items():
-        head, *shown = lines(answer)
-        frame = answer.to_pandas()
+def test_an_answer_is_a_table_with_all_of_its_rows_and_so_is_the_frame(home):
+    answer = caniexport.workaround(caniexport.open(home / "results"), case="cross", torch="1.12.1")
+    head, *shown = lines(answer)
+    frame = answer.to_pandas()
 
-        assert len(shown) == len(frame) > 0, name
-        assert set(head) <= set(frame.columns), name
-        assert list(frame.to_dict("records")[0]) == list(frame.columns), name
-
-
-def test_the_table_says_what_the_answer_does(answers):
-    assert "Needed at torch 1.12.1: use stack_rewrite." in answers["workaround"]._repr_html_()
-    assert "Not enough measured: 3 cases at 1.12.1" in answers["upgrade"]._repr_html_()
-    assert "dynamo=True, opset 18+" in answers["op"]._repr_html_()
-    assert {"2.15.0", "1.10.2"} <= set(answers["table"].to_pandas().columns)
+    assert len(shown) == len(frame) > 0
+    assert set(head) <= set(frame.columns)
+    assert "Needed at torch 1.12.1: use stack_rewrite." in answer._repr_html_()
 
 
 def test_a_long_table_is_cut_and_says_so_and_a_text_is_never_markup():

@@ -93,14 +93,6 @@ def test_a_name_nobody_knows_is_answered_with_the_nearest_and_one_without_sample
     assert "lstm" in ask("lstm").output
 
 
-@pytest.mark.parametrize("name", ["grid_sample", "sdpa", "add", "irfft2", "resize"])
-def test_the_answer_fits_on_one_screen_and_its_first_line_in_a_hundred_columns(name):
-    lines = ask(name).output.splitlines()
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 100
-    assert "cases about it: caniexport table --op" in lines[-1] or name == "irfft2"
-
-
 def test_all_of_an_answer_has_forms_messages_and_cases(results):
     whole = ask("grid_sample", "--all").output
     for title in ("other forms", "what fails", "looked at by hand", "registered by torch", "documented cases"):
@@ -108,13 +100,11 @@ def test_all_of_an_answer_has_forms_messages_and_cases(results):
     assert "grid-sample-bicubic" in whole
 
 
-def test_the_list_fits_on_one_screen_with_what_models_call_most_and_does_not_work_first():
+def test_the_list_begins_with_what_models_call_most_and_does_not_work():
     lines = ask().output.splitlines()
     assert re.match(
         r"At torch 2\.15\.0 \d+ of 659 operators work with dynamo=False, \d+ of 659 with dynamo=True\.", lines[0]
     )
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 100
     assert "scaled_dot_product_attention" in "".join(lines[:10])
 
 
@@ -122,9 +112,7 @@ def test_the_list_fits_on_one_screen_with_what_models_call_most_and_does_not_wor
     ("words", "said"),
     [
         (("--torch", "1.1"), "torch 1.1 has not been measured"),
-        (("--status", "mismatc"), "nearest: mismatch"),
         (("--dtype", "float61"), "nearest: float16"),
-        (("--exporter", "dynamoo"), "nearest: dynamo"),
         (("fft2.*",), "nearest: fft.fft2"),
     ],
 )

@@ -290,9 +290,3 @@ def test_json_has_every_place_and_a_verdict_can_stop_a_build(tmp_path):
     stopped = CliRunner().invoke(main, [*asked, "--fail-on", "obsolete"])
     assert (stopped.exit_code, "Exit 1, by --fail-on: " in stopped.stderr) == (1, True)
     assert CliRunner().invoke(main, [*asked, "--fail-on", "harmful"]).exit_code == 0
-
-
-@pytest.mark.published
-def test_the_option_of_the_release_before_names_the_command():
-    reply = CliRunner().invoke(main, ["workaround", "--scan", "my code"])
-    assert (reply.exit_code, "is now: caniexport scan 'my code'" in reply.stderr) == (2, True)

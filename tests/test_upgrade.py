@@ -143,11 +143,6 @@ def test_the_default_call_is_judged_by_its_own_cells_which_pass_dynamic_axes(res
     assert default["breaks"] > rows(named, "")[0]["breaks"]
 
 
-def test_samples_of_an_operator_that_pass_no_more_are_no_all_clear(results):
-    found = caniexport.upgrade(results, "torch=2.5", "torch=2.10,exporter=dynamo", op="logsumexp")
-    assert [row["operator samples"] for row in rows(found, "") if "operator samples" in row] == ["logsumexp"]
-
-
 def test_how_far_one_can_go_is_answered_newest_first(results):
     found = caniexport.upgrade(results, "1.13.1", op=["grid_sample", "lstm"])
 
@@ -176,13 +171,6 @@ def test_the_command_ends_with_1_where_something_breaks_and_with_0_where_not(loc
     assert code("--from", "torch=2.0.1,opset=14", "--to", "torch=1.12.1,opset=14") == 1
     assert code("--to", "2.8.0") == 2
     assert code("--from", "2.0.1", "--to", "2.8.0", "--op", "nothing-like-it") == 2
-
-
-@pytest.mark.parametrize("asked", [["--from", "1.13.1", "--to", "2.15"], ["--from", "2.5"]])
-def test_the_answer_fits_on_one_screen_and_its_first_line_in_a_hundred_columns(asked):
-    lines = CliRunner().invoke(main, ["upgrade", *asked]).output.splitlines()
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 100
 
 
 def test_all_of_an_answer_lists_what_its_screen_counts(results):

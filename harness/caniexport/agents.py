@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _MOST, _FITTING, _LONGEST = (12, 6, 3), 12_000, 1200
 #: characters of the first line of an error chain
 _HEAD = 300
-#: lists of opsets, written as 7-20
-_OPSETS = ("opsets", "opsets_effective")
 #: most cases with sources
 _MOST_CASES = 6
 INSTRUCTIONS = (
@@ -46,30 +44,11 @@ JsonObject = dict[str, Any]
 
 def shorten(answer: JsonObject) -> JsonObject:
     """Return the answer without empty values; long lists and texts are cut, ``left_out`` counts the rest of lists."""
-    once = _drop_repeated_code(answer, set())
-    found = (_cut_lists(once, most) for most in _MOST)
+    found = (_cut_lists(answer, most) for most in _MOST)
     shortest: JsonObject = next(
         (item for item in found if len(json.dumps(item)) <= _FITTING), _cut_lists(answer, _MOST[-1])
     )
     return shortest
-
-
-def _drop_repeated_code(value: Any, seen: set[str]) -> Any:
-    """Return the value with opset ranges, and with each variant's code only at its first mention."""
-    if isinstance(value, list):
-        return [_drop_repeated_code(item, seen) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    name = f"{value.get('case')}/{value.get('variant')}"
-    if "code" in value and "theme" in value:
-        if name in seen:
-            return {key: value[key] for key in ("case", "variant")}
-        seen.add(name)
-    return {key: _opsets(item) if key in _OPSETS else _drop_repeated_code(item, seen) for key, item in value.items()}
-
-
-def _opsets(value: Any) -> Any:
-    return versions.opset_text(value) if isinstance(value, list) and value else value
 
 
 def _cut_lists(value: Any, most: int) -> Any:
@@ -177,11 +156,10 @@ class Agent:
 
 
 def _cases(value: Any) -> Iterator[str]:
-    """Yield the case names below the keys ``case`` and ``cases`` at any depth."""
+    """Yield the case names below the key ``case`` at any depth."""
     if isinstance(value, Mapping):
-        several = value.get("cases")
-        named = [value.get("case"), *(several if isinstance(several, list) else [])]
-        yield from (name for name in named if isinstance(name, str))
+        if isinstance(value.get("case"), str):
+            yield value["case"]
         for item in value.values():
             yield from _cases(item)
     elif isinstance(value, list):

@@ -35,12 +35,11 @@ from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
 from caniexport.answers import why as errors
 from caniexport.answers import workaround as workarounds
-from caniexport.answers.answer import Answer
+from caniexport.answers.answer import Answer, import_pandas
 from caniexport.answers.filters import FilterNames, exporter_names, read_filters, require_statuses
 from caniexport.answers.model import answer_model_upgrade
 from caniexport.answers.model_file import read_model
 from caniexport.answers.operators import OperatorFilters
-from caniexport.answers.pandas_extra import import_pandas
 from caniexport.answers.point import Points, parse_point
 from caniexport.answers.samples import EXPORTERS
 from caniexport.answers.scope import find_scope, resolve_name, select

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from rapidfuzz.distance import OSA
-
 from caniexport.model.errors import UnknownName
 
 _SHOWN = 5
@@ -26,6 +24,8 @@ def find_nearest(name: str, known: Iterable[str]) -> list[str]:
     Where nothing is like the name, its own last part is compared: ``F.grid_smple``. The nearest to a number are the
     numbers on both sides.
     """
+    from rapidfuzz.distance import OSA
+
     names = list(dict.fromkeys(known))
     folded = name.casefold().strip()
     if numbers := _numbers_beside(folded, names):
@@ -50,6 +50,8 @@ def _typos(folded: str, known: str) -> int:
         return 0
     if folded and (folded in whole or whole in _words(folded)):
         return 1
+    from rapidfuzz.distance import OSA
+
     compared = (whole, _last(whole), *(words if len(folded) > _SHORT else ()))
     return min(int(OSA.distance(folded, word)) for word in compared)
 

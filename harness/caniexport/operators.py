@@ -135,21 +135,12 @@ _FAMILIES = (
     ("split", "split_v", "variadic_split"),
     ("matmul", "batch_matmul", "batch_matmul_v2"),
 )  # fmt: skip
-#: words for the types of tensors; what says only «an integer» means both widths
-_DTYPES = {
-    "float32": ("float fp32 f32 single", ("float32",)),
-    "float16": ("half fp16 f16 halves", ("float16",)),
-    "bfloat16": ("bf16", ("bfloat16",)),
-    "float64": ("double fp64 f64 doubles", ("float64",)),
-    "int64": ("long longs i64", ("int64",)),
-    "int32": ("i32", ("int32",)),
-    "integer": ("int ints integers", ("int64", "int32")),
-    "uint8": ("byte bytes u8", ("uint8",)),
-    "int8": ("i8", ("int8",)),
-    "bool": ("bools boolean booleans", ("bool",)),
-    "complex64": ("", ("complex64",)),
-}
-_DTYPE_OF = {word: dtypes for name, (words, dtypes) in _DTYPES.items() for word in (name, *words.split())}
+#: words for the types of tensors
+_DTYPES = frozenset(
+    "float32 float fp32 f32 single float16 half fp16 f16 halves bfloat16 bf16 float64 double fp64 f64 doubles int64 "
+    "long longs i64 int32 i32 integer int ints integers uint8 byte bytes u8 int8 i8 bool bools boolean booleans "
+    "complex64".split()
+)
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|(?:torch\.)?nn\.utils\.(?:rnn\.)?|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
     r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_caffe2::|com\.microsoft(?:::|\.)|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
@@ -161,9 +152,9 @@ _OVERLOAD = re.compile(
 )
 
 
-def dtypes_of(word: str) -> tuple[str, ...]:
-    """The types of tensors that a word means, ``half`` or ``torch.int64``; none of any other word."""
-    return _DTYPE_OF.get(word.casefold().removeprefix("torch."), ())
+def is_dtype(word: str) -> bool:
+    """Whether a word means a type of tensors: ``half``, ``torch.int64``."""
+    return word.casefold().removeprefix("torch.") in _DTYPES
 
 
 @lru_cache(maxsize=100_000)

@@ -14,8 +14,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from packaging.utils import canonicalize_name
-
 from caniexport import names
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
@@ -58,17 +56,12 @@ class EnvironmentProfile:
     pins: tuple[str, ...] = ()
     python: str = ""
 
-    @property
-    def is_newest(self) -> bool:
-        """Whether it is that of the table of releases."""
-        return self.name == NEWEST
-
     def asks(self, release: Release) -> Wanted | None:
         """What is to be resolved for a release; ``None`` where the table of releases has the pins.
 
         Raises :class:`UnknownName` for a lock file's profile without its pins, or of a release whose day is not known.
         """
-        if self.is_newest:
+        if self.name == NEWEST:
             return None
         if self.name == PERIOD:
             return _of_the_period(release)
@@ -120,6 +113,8 @@ def of_lock(pins: Iterable[str], python: str = "") -> EnvironmentProfile:
 
 def package_name(name: str) -> str:
     """The name of a package in one spelling, the same for all builds of it: ``onnxruntime`` for ``onnxruntime-gpu``."""
+    from packaging.utils import canonicalize_name
+
     plain = str(canonicalize_name(name))
     return _SAME.get(plain, plain)
 
@@ -136,7 +131,7 @@ def _of_the_period(release: Release) -> Wanted:
 def _swapped(release: Release, package: str, version: str) -> Iterable[str]:
     """The release's requirements with one package in another version; onnxscript's brings the onnx-ir of its time."""
     for requirement in release.requirements:
-        name = canonicalize_name(re.split(r"[=<>!~]", requirement)[0])
+        name = package_name(re.split(r"[=<>!~]", requirement)[0])
         if name not in {package, *_BROUGHT.get(package, ())}:
             yield requirement
     yield f"{package}=={version}"

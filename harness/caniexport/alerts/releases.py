@@ -34,11 +34,14 @@ def compare_releases(
     views = Views.of(dataset)
     releases = [name for (name,) in views.fetch("SELECT torch FROM version ORDER BY n")]
     compared = [(before, after) for before, after in pairwise(releases) if after in torch or not torch]
+    # an alert ends in a later release
+    needed = releases[releases.index(compared[0][0]) :] if compared else releases
     columns = ", ".join(f"c.{sql.name(column)}" for column in COMPARED)
     grid = views.keep(
         f"""SELECT {columns} FROM cells c LEFT JOIN call ON call.profile = c.profile AND call.torch = c.torch
             AND call.exporter = c.exporter AND call.opset = c.opset AND call.is_own
-        WHERE c.profile = {sql.literal(dataset.profile)} AND (is_own OR c.exporter = 'default' AND c.opset IS NULL)"""
+        WHERE c.profile = {sql.literal(dataset.profile)} AND c.torch IN {sql.listed(needed)}
+            AND (is_own OR c.exporter = 'default' AND c.opset IS NULL)"""
     )
     named = dict(compared), {after: after for _, after in compared}
     pairs = pair_cells(

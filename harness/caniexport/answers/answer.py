@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.status import Status
+from caniexport.names import plural
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pandas as pd
 
 #: characters of a verdict
 LONGEST = 100
+#: rows that a notebook shows
+_IN_NOTEBOOK = 60
 
 
 class AnswerOutcome(StrEnum):
@@ -132,15 +138,36 @@ class Answer:
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows of all tables; raises :class:`ModuleNotFoundError`, which names the extra, without pandas."""
-        from caniexport.answers.pandas_extra import import_pandas
-
         frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(text_rows(self))
         return frame
 
     def _repr_html_(self) -> str:
-        from caniexport.answers.notebook import as_html
+        """The verdict, the rows without empty columns, and the notes, as a notebook shows them."""
+        rows = text_rows(self)
+        heads = [
+            name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) for row in rows)
+        ]
+        left = len(rows) - _IN_NOTEBOOK
+        more = [f"and {plural(left, 'more row')}: .to_pandas() has them"] if left > 0 else []
+        lines = [_html_row("td", [row.get(name, "") for name in heads]) for row in rows[:_IN_NOTEBOOK]]
+        table = f"<table>{_html_row('th', heads)}{''.join(lines)}</table>" if rows else ""
+        below = "".join(f"<p>{escape(text)}</p>" for text in (*more, *self.notes))
+        return f"<div><p>{escape(self.verdict)}</p>{table}{below}</div>"
 
-        return as_html(self.verdict, text_rows(self), self.notes)
+
+def _html_row(kind: str, texts: Iterable[str]) -> str:
+    # Jupyter's own style puts text to the right
+    cells = (f'<{kind} style="text-align: left; vertical-align: top">{escape(text)}</{kind}>' for text in texts)
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def import_pandas(what: str) -> ModuleType:
+    """Return pandas; raises :class:`ModuleNotFoundError` with the extra to install."""
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{what} needs pandas: pip install 'caniexport[frames]'", name=error.name) from None
+    return pandas
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

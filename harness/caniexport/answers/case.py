@@ -43,21 +43,15 @@ _HOW = {Status.MISMATCH: "wrong values", Status.UNSUPPORTED: "refused", Status.C
 class Stand:
     """The outcome of a variant at a release with one exporter.
 
-    ``own`` is the status at the opset that a call writes there which names none, ``works`` the opsets that work,
-    ``asked`` those that the exporter takes; ``status`` stands for all where none works.
+    ``own`` is the status at the opset that a call writes there which names none, ``opsets`` are those that work
+    (``18-26``, ``16+``; empty for a call that names none); ``status`` stands for all where none works.
     """
 
     n: int
     torch: str
     own: Status | None
     status: Status
-    works: tuple[int, ...]
-    asked: tuple[int, ...]
-
-    @property
-    def opsets(self) -> str:
-        """The opsets that work: ``18-26``, ``16+``; empty for a call that names none."""
-        return opset_range(self.works, self.asked) if self.works else ""
+    opsets: str
 
     @property
     def mark(self) -> Mark:
@@ -102,9 +96,7 @@ def _samples_here(dataset: Dataset, name: str) -> Dataset | None:
 def find(views: Views, name: str) -> NamedCase:
     """The case and the variant that a text names; raises :class:`UnknownName`."""
     text, _, variant = name.partition("/")
-    is_known = views.fetch(
-        """SELECT 1 FROM variants WHERE "case" = $1 UNION ALL SELECT 1 FROM cells WHERE "case" = $1 LIMIT 1""", [text]
-    )
+    is_known = views.fetch("""SELECT 1 FROM variants WHERE "case" = $1 LIMIT 1""", [text])
     known = [] if is_known else views.fetch('SELECT "case" FROM variants UNION SELECT "case" FROM cells')
     found = text if is_known else names.require("case", text, sorted(row[0] for row in known))
     if not variant:
@@ -144,6 +136,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
             dataset, Scope(frozenset({named.case}), variants=frozenset({named.variant})), newest.torch
         )
         verdict, outcome = own.verdict, own.outcome
+    later = [torch for (torch,) in views.fetch("SELECT torch FROM version WHERE n > $1 ORDER BY n", [newest.n])]
     replayed = views.keep(_replayed(kept, named.variant or original))
     others = {f"{variant} ": found for variant, found in stands.items() if variant not in (original, named.variant)}
     title = next((str(row["title"]) for row in about), named.case)
@@ -159,7 +152,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
     )
     notes = (
         *_warnings(about, named),
-        *_not_there(views, newest),
+        *([f"Not measured at torch {', '.join(later)}."] if later else []),
         *_refused(views, kept, named.variant or original),
         *_elsewhere(views, replayed),
         *(f"{state.source}: {state.text}." for state in sources if state.word),
@@ -198,7 +191,7 @@ def _stands(views: Views, kept: str) -> dict[str, dict[str, list[Stand]]]:
     found: dict[str, dict[str, list[Stand]]] = {}
     for variant, exporter, n, torch, own, status, works, asked in rows:
         line = found.setdefault(variant, {}).setdefault(exporter, [])
-        line.append(Stand(n, torch, Status(own) if own else None, Status(status), tuple(works), tuple(asked)))
+        line.append(Stand(n, torch, Status(own) if own else None, Status(status), opset_range(works, asked)))
     return found
 
 
@@ -227,7 +220,7 @@ def _verdict(lines: Lines, newest: Stand, advice: Answer) -> tuple[str, AnswerOu
         by = [", ".join(filter(None, (_called(torch, name), stand.opsets))) for name, stand in good.items()]
         calls = " and ".join(f"{since[name]} ({call})" for name, call in zip(good, by, strict=True))
         return f"Works at torch {torch}, since {calls.replace(', ', ', opset ', 1)}.", AnswerOutcome.WORKS
-    partly = [(name, stand) for name, stand in now.items() if stand.works and name not in good]
+    partly = [(name, stand) for name, stand in now.items() if stand.opsets and name not in good]
     if good:
         first = next(iter(good))
         others = " and ".join(f"{how} with {_called(torch, name)}" for name, how in bad.items())
@@ -425,12 +418,6 @@ def _warnings(about: Sequence[Mapping[str, Any]], named: NamedCase) -> list[str]
     careful = ["Careful: this workaround is known to be wrong or partial."] if row["caution"] else []
     is_upgrade = row["kind"] == FixKind.VERSION_UPGRADE.value
     return careful + [f"An upgrade to torch {row['needs_torch']}: the original is measured there."] * is_upgrade
-
-
-def _not_there(views: Views, newest: Stand) -> list[str]:
-    """Note the newer releases that were measured without this case."""
-    later = views.fetch("SELECT torch FROM version WHERE n > $1 ORDER BY n", [newest.n])
-    return [f"Not measured at torch {', '.join(torch for (torch,) in later)}."] if later else []
 
 
 def _refused(views: Views, kept: str, variant: str) -> list[str]:

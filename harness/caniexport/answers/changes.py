@@ -99,10 +99,10 @@ def _read_axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[
     else:
         release = require_release(steps, [torch] if torch else [], along)
         found = read_package_versions(dataset, release, along)
-        for item in found:
-            views.include(item.installed.profile)
-        steps = [item.version for item in found]
-        points = [(item.installed.profile, release, item.version) for item in found]
+        for item in found.values():
+            views.include(item.profile)
+        steps = [*found]
+        points = [(item.profile, release, version) for version, item in found.items()]
     values = ", ".join(f"({', '.join(map(sql.literal, point))}, {number})" for number, point in enumerate(points))
     return steps, f"SELECT * FROM (VALUES {values}) AS axis(profile, torch, step, k)"
 

@@ -89,9 +89,8 @@ def read_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim
     """Return every claim of the dataset, or those about ``cases``, by case and number."""
     wanted = tuple(dict.fromkeys(cases))
     rows = dataset.records("claims", {"case": wanted} if wanted else None)
-    return [_read_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
-
-
-def _read_claim(row: dict[str, Any]) -> JudgedClaim:
-    own = {"expects": json.loads(row.get("expects") or "{}"), "cells": tuple(row.get("cells") or ())}
-    return JudgedClaim(**{item.name: str(row.get(item.name) or "") for item in fields(JudgedClaim)} | own)
+    found = []
+    for row in sorted(rows, key=lambda row: str(row["claim"])):
+        own = {"expects": json.loads(row.get("expects") or "{}"), "cells": tuple(row.get("cells") or ())}
+        found.append(JudgedClaim(**{item.name: str(row.get(item.name) or "") for item in fields(JudgedClaim)} | own))
+    return found

@@ -58,17 +58,7 @@ class Filters:
 
 
 #: the field that a filter fills
-FIELDS = {
-    "case": "cases",
-    "variant": "variants",
-    "torch": "torch",
-    "opset": "opsets",
-    "exporter": "exporters",
-    "provider": "providers",
-    "status": "statuses",
-    "theme": "themes",
-    "op": "ops",
-}
+FIELDS = dict(zip(FilterNames.__annotations__, Filters.__annotations__, strict=True))
 
 _ALL = tuple(FIELDS)
 _OF_A_CASE = ("case", "variant", "torch", "opset", "exporter", "provider", "status")

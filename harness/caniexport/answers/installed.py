@@ -68,7 +68,9 @@ def read_installations(dataset: Dataset) -> list[Installed]:
     for row in dataset.records("environments"):
         torch, at = row["torch"], str(row["measured_at"] or "")
         if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
-            found[torch] = at, _read_installation(dataset.profile, row, counted.get(torch, 0))
+            packages = select_companions(json.loads(row["packages"] or "{}"))
+            as_of, cells = row["as_of"] or "", counted.get(torch, 0)
+            found[torch] = at, Installed(dataset.profile, torch, row["python"] or "", packages, as_of, cells)
     made = [found[torch][1] for torch in versions.ordered(found)]
     dataset.cache["installations"] = made
     return made
@@ -77,11 +79,6 @@ def read_installations(dataset: Dataset) -> list[Installed]:
 def read_every_installation(dataset: Dataset) -> tuple[Installed, ...]:
     """Return each environment that has rows, of every profile."""
     return tuple(item for name in dataset.profiles() for item in read_installations(dataset.of(name)))
-
-
-def _read_installation(profile: str, row: Mapping[str, str], cells: int) -> Installed:
-    packages = select_companions(json.loads(row["packages"] or "{}"))
-    return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "", cells)
 
 
 def select_companions(packages: Mapping[str, str]) -> dict[str, str]:

@@ -92,12 +92,10 @@ def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str 
     # the runtime is that of the rows: another one has not run the files of every case
     asked = {axis: value for axis, value in point.items() if axis != "runtime"}
     try:
-        place, _ = points.find(asked)
         _, other = versions.resolve_with_note(asked.get("torch") or "latest", points.releases)
     except UnknownName as error:
-        if not _is_unmeasured(points, asked):
-            raise
         return replace(known, place=f"torch {asked.get('torch', '')}".strip(), differs=(str(error),))
+    place, _ = points.find(asked)
     found = _judge_at(points, known, place, asked, last)
     if found.word is KnownOutcome.NOT_MEASURED and place.profile != NEWEST:
         place, _ = points.find({**asked, "profile": NEWEST})
@@ -113,15 +111,6 @@ def find_failing_releases(
     found = {release: known_case(dataset, name, {**point, "torch": release}, upto).word for release in releases}
     failing = (torch for torch, word in found.items() if word is KnownOutcome.FAILS)
     return tuple(failing), tuple(torch for torch, word in found.items() if word is KnownOutcome.NOT_MEASURED)
-
-
-def _is_unmeasured(points: Points, point: Mapping[str, str]) -> bool:
-    """Whether the release of a point, and nothing else, was not measured."""
-    try:
-        versions.resolve_patch(point.get("torch", ""), points.releases)
-    except UnknownName:
-        return True
-    return False
 
 
 def _judge_at(points: Points, known: KnownCase, place: Point, asked: Mapping[str, str], last: int) -> KnownCase:

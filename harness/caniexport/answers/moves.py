@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from caniexport.answers.point import FIRST_CALL, Point
 from caniexport.answers.scope import Scope
-from caniexport.corpus.verdicts import is_working
 from caniexport.home import NEWEST
 from caniexport.model.status import Checker, Status
 from caniexport.store import sql
@@ -148,31 +147,40 @@ class Moves:
             self._statuses[at] = {(case, variant): Status(status) for case, variant, status in rows}
         return self._statuses[at].get((case, variant))
 
+    def _changes(self, points: Sequence[Point]) -> str:
+        """Return SQL for every case in scope from the first point to each of several, with its number as ``slot``."""
+        self._read(points)
+        ways = " UNION ALL ".join(f"SELECT {at} AS number, * FROM {self._at[point]}" for at, point in enumerate(points))
+        return f"""WITH b AS {self._at[self._before]}, every AS ({ways}),
+            slot AS (SELECT unnest(range({len(points)})) AS number),
+            helps AS (
+                SELECT e.number, w."case", list(w.variant ORDER BY {EASE}) AS variants,
+                    list(w.variant) FILTER (w.changes_values) AS changing
+                FROM workaround w JOIN every e ON e."case" = w."case" AND e.variant = w.variant
+                WHERE works(e.status) GROUP BY e.number, w."case"),
+            helped_before AS (SELECT slot.number, w."case", bool_or(works(e.status) IS NULL) AS is_open
+                FROM workaround w JOIN b ON b."case" = w."case" AND b.variant = w.variant CROSS JOIN slot
+                LEFT JOIN every e ON e.number = slot.number AND e."case" = w."case" AND e.variant = w.variant
+                WHERE works(b.status) GROUP BY ALL)
+            SELECT slot.number AS slot, o."case", o.title, o.theme, {_CHANGE} AS change, b.status AS before,
+                a.status AS after, a.message_id, a.checker, helps.variants, helps.changing
+            FROM original o CROSS JOIN slot
+            LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
+            LEFT JOIN every a ON a.number = slot.number AND a."case" = o."case" AND a.variant = o.variant
+            LEFT JOIN helps ON helps.number = slot.number AND helps."case" = o."case"
+            LEFT JOIN helped_before ON helped_before.number = slot.number AND helped_before."case" = o."case"
+            WHERE {self._scope.condition}"""
+
     def cases(self, after: Point) -> list[CaseMove]:
         """Every case in scope from the first point to another: by theme, those of the export call's arguments last."""
-        self._read([after])
         # what ran on another runtime is a replay, of the newest packages
         profiles = ", ".join(map(sql.literal, sorted({after.profile, NEWEST})))
         rows = self._views.fetch(
-            f"""WITH b AS {self._at[self._before]}, a AS {self._at[after]},
-            helps AS (
-                SELECT w."case", list(w.variant ORDER BY {EASE}) AS variants,
-                    list(w.variant) FILTER (w.changes_values) AS changing
-                FROM workaround w JOIN a ON a."case" = w."case" AND a.variant = w.variant
-                WHERE works(a.status) GROUP BY w."case"),
-            helped_before AS (SELECT w."case", bool_or(works(a.status) IS NULL) AS is_open FROM workaround w
-                JOIN b ON b."case" = w."case" AND b.variant = w.variant
-                LEFT JOIN a ON a."case" = w."case" AND a.variant = w.variant WHERE works(b.status) GROUP BY ALL),
-            texts AS (SELECT DISTINCT message_id, text FROM message WHERE profile IN ({profiles}))
-            SELECT o."case", o.title, {_CHANGE}, b.status, a.status, m.text, helps.variants, helps.changing,
-                coalesce(works(a.status) AND a.checker IN ({_REFUSED}), false)
-            FROM original o
-            LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
-            LEFT JOIN a ON a."case" = o."case" AND a.variant = o.variant
-            LEFT JOIN texts m ON m.message_id = a.message_id
-            LEFT JOIN helps ON helps."case" = o."case"
-            LEFT JOIN helped_before ON helped_before."case" = o."case"
-            WHERE {self._scope.condition} ORDER BY o.theme = {_ARGUMENTS}, o.theme, o."case\""""
+            f"""SELECT "case", title, change, before, after, text, variants, changing,
+                coalesce(works(after) AND checker IN ({_REFUSED}), false)
+            FROM ({self._changes([after])}) LEFT JOIN (
+                SELECT DISTINCT message_id, text FROM message WHERE profile IN ({profiles})) USING (message_id)
+            ORDER BY theme = {_ARGUMENTS}, theme, "case\""""
         )
         return [
             CaseMove(
@@ -215,27 +223,11 @@ class Moves:
 
     def tallies(self, points: Sequence[Point]) -> list[Tally]:
         """The counts from the first point to each of several."""
-        self._read(points)
         counts = [dict.fromkeys(CaseChange, 0) for _ in points]
         helpless, working, missing = ([0 for _ in points] for _ in range(3))
-        ways = " UNION ALL ".join(f"SELECT {at} AS number, * FROM {self._at[point]}" for at, point in enumerate(points))
         rows = self._views.fetch(
-            f"""WITH b AS {self._at[self._before]}, every AS ({ways}),
-            slot AS (SELECT unnest(range({len(points)})) AS number),
-            helps AS (SELECT DISTINCT e.number, w."case" FROM workaround w
-                JOIN every e ON e."case" = w."case" AND e.variant = w.variant WHERE works(e.status)),
-            helped_before AS (SELECT slot.number, w."case", bool_or(works(e.status) IS NULL) AS is_open
-                FROM workaround w JOIN b ON b."case" = w."case" AND b.variant = w.variant CROSS JOIN slot
-                LEFT JOIN every e ON e.number = slot.number AND e."case" = w."case" AND e.variant = w.variant
-                WHERE works(b.status) GROUP BY ALL)
-            SELECT slot.number, {_CHANGE} AS change, count(*), count(*) FILTER (helps."case" IS NULL),
-                count(*) FILTER (works(a.status)), count(*) FILTER (works(b.status) IS NOT NULL)
-            FROM original o CROSS JOIN slot
-            LEFT JOIN b ON b."case" = o."case" AND b.variant = o.variant
-            LEFT JOIN every a ON a.number = slot.number AND a."case" = o."case" AND a.variant = o.variant
-            LEFT JOIN helps ON helps.number = slot.number AND helps."case" = o."case"
-            LEFT JOIN helped_before ON helped_before.number = slot.number AND helped_before."case" = o."case"
-            WHERE {self._scope.condition} GROUP BY ALL"""
+            f"""SELECT slot, change, count(*), count(*) FILTER (variants IS NULL), count(*) FILTER (works(after)),
+                count(*) FILTER (works(before) IS NOT NULL) FROM ({self._changes(points)}) GROUP BY ALL"""
         )
         for number, change, count, without, work, known in rows:
             counts[number][CaseChange(change)] = count
@@ -260,19 +252,24 @@ class Moves:
             "opset": replace(named, opset=after.opset),
             "runtime": replace(named, on=after.on),
         }
-        alone = {axis: point for axis, point in moved.items() if point != named} if wanted else {}
-        self._read(alone.values())
-        found: dict[str, list[str]] = {}
-        unmeasured: set[str] = set()
-        for axis, point in alone.items():
-            for move in self.cases(point):
-                if move.case in wanted and move.change is CaseChange.BREAKS:
-                    found.setdefault(move.case, []).append(axis)
-                elif move.change is CaseChange.NOT_MEASURED:
-                    unmeasured.add(move.case)
+        alone = {axis: point for axis, point in moved.items() if point != named}
         # an argument that only the default call passes
-        by_name = self.cases(after.with_named_call()) if wanted and after.is_default else []
-        axes = {move.case: [_AXES] for move in by_name if is_working(move.after)}
+        points = [*alone.values(), *([after.with_named_call()] if after.is_default else [])]
+        if not wanted or not points:
+            return {}
+        rows = self._views.fetch(
+            f"""SELECT slot, "case", change, works(after) FROM ({self._changes(points)}) ORDER BY slot"""
+        )
+        found: dict[str, list[str]] = {}
+        axes: dict[str, list[str]] = {}
+        unmeasured: set[str] = set()
+        for slot, case, change, works in rows:
+            if slot == len(alone):
+                axes |= {case: [_AXES]} if works else {}
+            elif change == CaseChange.NOT_MEASURED:
+                unmeasured.add(case)
+            elif change == CaseChange.BREAKS and case in wanted:
+                found.setdefault(case, []).append([*alone][slot])
         together = {case: ["several together"] for case in wanted - unmeasured}
         return {case: " and ".join(axes) for case, axes in (together | axes | found).items() if case in wanted}
 

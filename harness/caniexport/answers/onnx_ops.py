@@ -88,45 +88,24 @@ def read_bytes(content: bytes, name: str) -> ModelOps:
 def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
     found = _SeenOps()
     try:
-        return _walk(data, name, folder, found)
+        found.add_model(data)
+        graph = found.build_graph()
     except (ValueError, IndexError, RecursionError) as error:
-        whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
+        whole = "is truncated or damaged" if found.ir_version is not None else "is not an ONNX file"
         raise BadModel(f"{name} {whole} ({error})") from error
-
-
-def _walk(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> ModelOps:
-    producer, written_by, opset, ir_version = "", "", None, None
-    for field, value in _read_fields(data):
-        if field == _IR and isinstance(value, int):
-            found.looks_like_onnx, ir_version = True, value
-        elif field == _PRODUCER and isinstance(value, memoryview):
-            producer = bytes(value[:200]).decode("utf-8", "replace")
-        elif field == _PRODUCER_VERSION and isinstance(value, memoryview):
-            written_by = bytes(value[:200]).decode("utf-8", "replace")
-        elif field == _OPSETS and isinstance(value, memoryview):
-            domain, version = _read_opset(value)
-            opset = version if domain in ("", "ai.onnx") else opset
-            found.by_dynamo |= domain.startswith(_DYNAMO)
-        elif field == _GRAPH and isinstance(value, memoryview):
-            found.graphs += 1
-            found.add_graph(value, 0)
-        elif field == _FUNCTIONS and isinstance(value, memoryview):
-            found.functions += 1
-            found.add_nodes(value, _FUNCTION_NODE, 0)
-    if not found.looks_like_onnx or not found.graphs:
-        raise BadModel(f"{name} is not an ONNX file (no {'graph' if found.looks_like_onnx else 'IR version'} in it)")
-    missing = sorted(item for item in found.external if folder is None or not (folder / item).is_file())
+    if found.ir_version is None or not found.has_graph:
+        raise BadModel(f"{name} is not an ONNX file (no {'IR version' if found.ir_version is None else 'graph'} in it)")
     by = Exporter.DYNAMO if found.by_dynamo else Exporter.TRACE
     return ModelOps(
         tuple(sorted(found.onnx)),
         tuple(sorted(found.torch)),
-        opset,
-        producer,
-        tuple(missing),
-        written_by,
-        by.value if producer == "pytorch" else "",
-        found.build_graph(),
-        ir_version,
+        found.opset,
+        found.producer,
+        tuple(sorted(item for item in found.external if folder is None or not (folder / item).is_file())),
+        found.written_by,
+        by.value if found.producer == "pytorch" else "",
+        graph,
+        found.ir_version,
     )
 
 
@@ -137,10 +116,11 @@ class _SeenOps:
         self.onnx: set[str] = set()
         self.torch: set[str] = set()
         self.external: set[str] = set()
-        self.graphs = 0
-        self.functions = 0
-        self.looks_like_onnx = False
-        self.by_dynamo = False
+        self.producer = self.written_by = ""
+        self.opset: int | None = None
+        self.ir_version: int | None = None
+        self.has_graph = self.by_dynamo = False
+        self._functions = 0
         self._nodes: list[tuple[str, list[str], list[str]]] = []
         self._constants: set[str] = set()
         self._inputs: list[str] = []
@@ -149,40 +129,68 @@ class _SeenOps:
 
     def build_graph(self) -> Graph:
         """Everything as one graph."""
-        nodes = [_node(op, inputs, outputs, self._constants) for op, inputs, outputs in self._nodes]
-        inputs = tuple(name for name in self._inputs if name not in self._constants)
-        return Graph(tuple(nodes), inputs, tuple(self._outputs), self._types)
+        known = self._constants
+        nodes = tuple(
+            Node(
+                op,
+                tuple(name for name in inputs if name and name not in known),
+                tuple(filter(None, outputs)),
+                sum(name in known for name in inputs),
+            )
+            for op, inputs, outputs in self._nodes
+        )
+        inputs = tuple(name for name in self._inputs if name not in known)
+        return Graph(nodes, inputs, tuple(self._outputs), self._types)
 
-    def add_graph(self, data: memoryview, depth: int) -> None:
+    def add_model(self, data: memoryview) -> None:
+        for field, value in _read_fields(data):
+            if isinstance(value, int):
+                self.ir_version = value if field == _IR else self.ir_version
+            elif field == _PRODUCER:
+                self.producer = _decode(value[:200])
+            elif field == _PRODUCER_VERSION:
+                self.written_by = _decode(value[:200])
+            elif field == _OPSETS:
+                domain = "".join(_read_texts(value, _KEY))
+                if domain in ("", "ai.onnx"):
+                    self.opset = next(
+                        (at for key, at in _read_fields(value) if key == _VALUE and isinstance(at, int)), 0
+                    )
+                self.by_dynamo |= domain.startswith(_DYNAMO)
+            elif field == _GRAPH:
+                self.has_graph = True
+                self._add_graph(value, 0)
+            elif field == _FUNCTIONS:
+                self._functions += 1
+                self._add_nodes(value, _FUNCTION_NODE, 0)
+
+    def _add_graph(self, data: memoryview, depth: int) -> None:
         if depth > _DEEPEST:
             raise wire.Malformed(f"subgraphs lie more than {_DEEPEST} deep")
-        self.add_nodes(data, _NODE, depth)
-        for field, value in _read_fields(data):
-            if field == _INITIALIZER and isinstance(value, memoryview):
+        self._add_nodes(data, _NODE, depth)
+        for field, value in _read_parts(data):
+            if field == _INITIALIZER:
                 self.external |= _find_external_files(value)
                 self._constants |= _read_texts(value, _TENSOR_NAME)
-            elif field in (_GRAPH_INPUT, _GRAPH_OUTPUT, _VALUE_INFO) and isinstance(value, memoryview):
-                self._add_value(field, value, depth)
+            elif field in (_GRAPH_INPUT, _GRAPH_OUTPUT, _VALUE_INFO):
+                name, kind = named_type(bytes(value))
+                self._types[name] = kind
+                if depth == 0 and field != _VALUE_INFO:
+                    (self._inputs if field == _GRAPH_INPUT else self._outputs).append(name)
 
-    def _add_value(self, field: int, data: memoryview, depth: int) -> None:
-        name, kind = named_type(bytes(data))
-        self._types[name] = kind
-        if depth == 0 and field != _VALUE_INFO:
-            (self._inputs if field == _GRAPH_INPUT else self._outputs).append(name)
+    def _add_nodes(self, data: memoryview, number: int, depth: int) -> None:
+        for field, value in _read_parts(data):
+            if field == number:
+                self._add_node(value, depth)
 
-    def add_nodes(self, data: memoryview, number: int, depth: int) -> None:
-        for field, value in _read_fields(data):
-            if field == number and isinstance(value, memoryview):
-                self._node(value, depth)
-
-    def _node(self, data: memoryview, depth: int) -> None:
+    def _add_node(self, data: memoryview, depth: int) -> None:
         op, domain = "", ""
         names: dict[int, list[str]] = {_INPUT: [], _OUTPUT: []}
-        for field, value in _read_fields(data):
-            if not isinstance(value, memoryview):
-                continue
+        for field, value in _read_parts(data):
             if field in names:
-                names[field].append(self._scope_name(_decode(value)))
+                # the values of a function have names of their own
+                name = _decode(value)
+                names[field].append(f"{self._functions}:{name}" if name and self._functions else name)
             elif field == _OP_TYPE:
                 op = _decode(value)
             elif field == _DOMAIN:
@@ -196,59 +204,38 @@ class _SeenOps:
             self._add_operator(op, domain, names)
 
     def _add_subgraphs(self, attribute: memoryview, depth: int) -> None:
-        for field, value in _read_fields(attribute):
-            if field in (_SUBGRAPH, _SUBGRAPHS) and isinstance(value, memoryview):
-                self.add_graph(value, depth + 1)
+        for field, value in _read_parts(attribute):
+            if field in (_SUBGRAPH, _SUBGRAPHS):
+                self._add_graph(value, depth + 1)
 
     def _add_operator(self, op: str, domain: str, names: dict[int, list[str]]) -> None:
-        own = domain in ("", "ai.onnx")
-        if own:
+        is_own = domain in ("", "ai.onnx")
+        if is_own:
             self.onnx.add(op)
         if op == "Constant":
             self._constants.update(names[_OUTPUT])
         else:
-            self._nodes.append((op if own else f"{domain}::{op}", names[_INPUT], names[_OUTPUT]))
-
-    def _scope_name(self, name: str) -> str:
-        """The values of a function have names of their own."""
-        return f"{self.functions}:{name}" if name and self.functions else name
+            self._nodes.append((op if is_own else f"{domain}::{op}", names[_INPUT], names[_OUTPUT]))
 
 
-def _node(op: str, inputs: list[str], outputs: list[str], constants: set[str]) -> Node:
-    read = tuple(name for name in inputs if name and name not in constants)
-    return Node(op, read, tuple(filter(None, outputs)), sum(name in constants for name in inputs))
-
-
-def _decode(data: memoryview) -> str:
+def _decode(data: memoryview | bytes) -> str:
     return bytes(data).decode("utf-8", "replace")
 
 
 def _read_texts(data: memoryview, number: int) -> set[str]:
     """The texts of a field."""
-    found = (value for field, value in _read_fields(data) if field == number and isinstance(value, memoryview))
-    return {_decode(value) for value in found}
-
-
-def _read_opset(data: memoryview) -> tuple[str, int]:
-    domain, version = "", 0
-    for field, value in _read_fields(data):
-        if field == _KEY and isinstance(value, memoryview):
-            domain = bytes(value).decode("utf-8", "replace")
-        elif field == _VALUE and isinstance(value, int):
-            version = value
-    return domain, version
+    return {_decode(value) for field, value in _read_parts(data) if field == number}
 
 
 def _find_external_files(data: memoryview) -> set[str]:
     """Names of the files that hold a tensor's values."""
-    found = set()
-    for field, value in _read_fields(data):
-        if field == _EXTERNAL_DATA and isinstance(value, memoryview):
-            pair = dict(_read_fields(value))
-            key, name = pair.get(_KEY), pair.get(_VALUE)
-            if isinstance(key, memoryview) and isinstance(name, memoryview) and bytes(key) == b"location":
-                found.add(bytes(name).decode("utf-8", "replace"))
-    return found
+    pairs = [dict(_read_parts(value)) for field, value in _read_parts(data) if field == _EXTERNAL_DATA]
+    return {_decode(pair[_VALUE]) for pair in pairs if _VALUE in pair and bytes(pair.get(_KEY, b"")) == b"location"}
+
+
+def _read_parts(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Number and bytes of each field that is a text or a message; the bytes are not copied."""
+    return ((number, value) for number, value in _read_fields(data) if isinstance(value, memoryview))
 
 
 def _read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from caniexport import versions
 from caniexport.answers.installed import Installed, read_every_installation
@@ -15,20 +14,6 @@ from caniexport.store import Dataset
 ALONG_PACKAGES = ("onnxscript", "onnx", "onnx-ir")
 
 
-@dataclass(frozen=True)
-class PackageVersion:
-    """A measured version of a companion package with a torch release."""
-
-    version: str
-    installed: Installed
-
-    def differing(self, other: PackageVersion) -> tuple[str, ...]:
-        """The packages in which the two environments differ; what onnxscript's version decides is left out."""
-        mine, theirs = self.installed.packages, other.installed.packages
-        found = tuple(name for name in mine if mine[name] != theirs.get(name))
-        return tuple(name for name in found if name != "onnx-ir" or "onnxscript" not in found)
-
-
 def require_release(releases: Sequence[str], asked: Iterable[str], package: str) -> str:
     """Return the one torch release that is named; raises :class:`UnknownName` where none or several are named."""
     found = {versions.resolve(text, releases) for text in asked}
@@ -38,14 +23,14 @@ def require_release(releases: Sequence[str], asked: Iterable[str], package: str)
     return found.pop()
 
 
-def read_package_versions(dataset: Dataset, torch: str, package: str) -> list[PackageVersion]:
-    """Return the measured versions of a package with a torch release, oldest first.
+def read_package_versions(dataset: Dataset, torch: str, package: str) -> dict[str, Installed]:
+    """Return the environment of each measured version of a package with a torch release, oldest version first.
 
     Of several environments with one version that of ``newest`` is taken, else one that differs in this package alone.
 
     Raises :class:`UnknownName` where the release was not measured with it.
     """
-    found: dict[str, PackageVersion] = {}
+    found: dict[str, Installed] = {}
 
     def rank(item: Installed) -> tuple[bool, bool, str]:
         return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile
@@ -53,7 +38,7 @@ def read_package_versions(dataset: Dataset, torch: str, package: str) -> list[Pa
     for item in sorted(read_every_installation(dataset), key=rank, reverse=True):
         version = item.packages.get(package)
         if item.torch == torch and version is not None:
-            found[version] = PackageVersion(version, item)
+            found[version] = item
     if not found:
         raise UnknownName(f"torch {torch} was not measured with {package} installed")
-    return [found[version] for version in versions.ordered(found)]
+    return {version: found[version] for version in versions.ordered(found)}

@@ -33,9 +33,6 @@ STATUS: dict[Status, Sign] = {
     Status.INVALID: Sign("?", "white", "our infrastructure failed"),
 }
 
-#: the sign of what was not measured
-NOT_MEASURED = STATUS[Status.NOT_RUN].sign
-
 #: the mark of a working file that onnx's checker refuses
 REFUSED = "°"
 

@@ -117,7 +117,7 @@ def _cell_sql(dataset: Dataset, taken: CaseSelection, by: By, on: OnRuntime | No
     profiles = {dataset.profile: ""}
     if by in _PACKAGES:
         found = read_package_versions(dataset, taken.torch[0], by.value)
-        profiles = {item.installed.profile: item.version for item in found}
+        profiles = {item.profile: version for version, item in found.items()}
         words = " ".join(f"WHEN {sql.literal(name)} THEN {sql.literal(text)}" for name, text in profiles.items())
         column = f"CASE profile {words} END"
     for profile in profiles:
@@ -184,7 +184,8 @@ def _answer_cases(
     several = len(taken.torch) > 1 and by not in (By.TORCH, By.OPSET)
     columns = _sort_columns({at for ends in lines.values() for at in ends}, by)
     marks: dict[_Line, list[Cell]] = {}
-    for line in _sort_lines(lines, taken):
+    order = {key: index for index, key in enumerate(taken.catalogue)}
+    for line in sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2]))):
         marks[line] = [
             counts[line].get(at, Share(0, 0))
             if several
@@ -197,7 +198,12 @@ def _answer_cases(
     notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in used)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
-    answer = _count_environments(installed) if installed and not columns else _choose_verdict(marks, columns, by, taken)
+    if installed and not columns:
+        working = sum(status in WORKS for _, _, status, _ in installed)
+        text = f"{working} of {plural(len(installed), 'variant')} work as installed."
+        answer = Answer(text, AnswerOutcome.LISTED)
+    else:
+        answer = _choose_verdict(marks, columns, by, taken)
     shown = {line[:2] for line in lines}
     tables = (
         _matrix_table(marks, columns, taken, by),
@@ -291,11 +297,6 @@ def _sort_columns(found: Iterable[str], by: By) -> list[str]:
     return versions.ordered(found)[::-1]
 
 
-def _sort_lines(lines: Iterable[_Line], taken: CaseSelection) -> list[_Line]:
-    order = {key: index for index, key in enumerate(taken.catalogue)}
-    return sorted(lines, key=lambda line: (order[line[:2]], exporter_rank(line[2])))
-
-
 def _choose_verdict(
     marks: Mapping[_Line, Sequence[Cell]], columns: Sequence[str], by: By, taken: CaseSelection
 ) -> Answer:
@@ -363,12 +364,6 @@ def _read_installed(dataset: Dataset, taken: CaseSelection) -> list[_Installed]:
         (case, variant, Status(status), stage) for case, variant, status, stage in rows if (case, variant) in order
     ]
     return sorted(found, key=lambda cell: order[cell[:2]])
-
-
-def _count_environments(found: Sequence[_Installed]) -> Answer:
-    """Answer how many variants of environment cases work."""
-    works = sum(status in WORKS for _, _, status, _ in found)
-    return Answer(f"{works} of {plural(len(found), 'variant')} work as installed.", AnswerOutcome.LISTED)
 
 
 def _environment_table(found: Iterable[_Installed], taken: CaseSelection) -> Table:

@@ -79,10 +79,8 @@ def answer_upgrade(
         f"keep {counts[Advice.KEEP]}."
     )
     lines = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_note_uncovered(scope, samples)]
-    return Answer(verdict, outcome, tables, (*dict.fromkeys(lines), summary), more=_MORE)
-
-
-_MORE = "--all lists every case and workaround; --op grid_sample --op lstm narrows to what you use."
+    more = "--all lists every case and workaround; --op grid_sample --op lstm narrows to what you use."
+    return Answer(verdict, outcome, tables, (*dict.fromkeys(lines), summary), more=more)
 
 
 def answer_ladder(dataset: Dataset, before: Mapping[str, str], scope: Scope) -> Answer:

@@ -19,7 +19,7 @@ from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, Status
-from caniexport.store import Dataset
+from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
 
 #: closed or merged, and the original still fails
@@ -123,7 +123,9 @@ class _OriginalStandings:
         for row in dataset.records("claims", {"case": tuple(cases), "variant": (PLAIN,)}) if cases else ():
             self._claims[row["case"]].append(row)
         self._ends: dict[tuple[str, str], dict[str, dict[int | None, Status]]] = defaultdict(dict)
-        for case, exporter, torch, opsets, statuses in views.fetch(_ENDS, [dataset.profile, list(cases)]):
+        for case, exporter, torch, opsets, statuses in views.fetch(
+            _ENDS.format(cases=sql.listed(cases)), [dataset.profile]
+        ):
             self._ends[case, exporter][torch] = dict(zip(opsets, map(Status, statuses), strict=True))
         own = views.fetch("SELECT torch, exporter, opset FROM call WHERE is_own AND profile = $1", [dataset.profile])
         self._own: dict[tuple[str, str], int] = {(torch, exporter): opset for torch, exporter, opset in own}
@@ -184,7 +186,7 @@ class _OriginalStandings:
 _ENDS = f"""SELECT "case", exporter, torch, list(opset), list(status) FROM (
         SELECT *, bool_or(stage = 'eager') OVER (PARTITION BY "case", exporter, torch) AS is_refused FROM cells
         WHERE variant = 'plain' AND provider = 'cpu' AND exporter IS NOT NULL AND profile = $1
-            AND list_contains($2, "case") AND works(status) IS NOT NULL)
+            AND "case" IN {{cases}} AND works(status) IS NOT NULL)
     JOIN version USING (torch) WHERE NOT is_refused AND status <> '{Status.UNSUPPORTED.value}'
     GROUP BY "case", exporter, torch, n ORDER BY n"""
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Code, Link, Mark, Table
 from caniexport.answers.moves import EASE
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope, require_cases
@@ -164,6 +164,8 @@ def _count_unmeasured(views: Views, scope: Scope, found: Collection[str]) -> int
 
 def read_environments(views: Views, scope: Scope) -> list[Standing]:
     """Read the verdicts of workarounds of environment cases, which are about no release."""
+    if not views.fetch(f"SELECT 1 FROM environment o WHERE {scope.condition} LIMIT 1"):
+        return []
     rows = views.fetch(
         f"""SELECT o."case", w.variant, o.title, w.note, w.caution, w.changes_values, '', NULL,
             verdict(p.status, e.status), NULL, NULL, p.status, e.status, NULL
@@ -184,7 +186,8 @@ def _choose_verdict(found: Sequence[Standing], torch: str, without_row: int) -> 
         return _judge_case(found, torch)
     needs = {case: _needing_exporters(items) for case, items in by_case.items()}
     needed = [case for case, calls in needs.items() if calls]
-    broken = [case for case, items in by_case.items() if not needs[case] and _is_broken(items)]
+    failing = {item.case for item in found if item.verdict is Workaround.BROKEN}
+    broken = [case for case in by_case if not needs[case] and case in failing]
     known = {item.case for item in found if item.verdict is not Workaround.UNKNOWN}
     cases, missing = plural(len(by_case) + without_row, "case"), len(by_case) - len(known) + without_row
     rest = f", {missing} not measured" if missing else ""
@@ -217,23 +220,16 @@ def _judge_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutco
     if all(item.verdict is Workaround.UNKNOWN for item in items):
         return f"Not measured at torch {torch}.", AnswerOutcome.NOT_MEASURED
     since = {item.exporter: item.works_since for item in items if item.works_since}
-    releases = " and ".join(f"{since[name]} ({called[name]})" for name in _NAMED if name in since)
+    releases = " and ".join(f"{since[name]} ({called[name]})" for name in _SHOWN[:2] if name in since)
     return (
         f"Not needed at torch {torch}: the original exports{f' since {releases}' if releases else ''}.",
         AnswerOutcome.WORKS,
     )
 
 
-_NAMED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
-
-
 def _needing_exporters(items: Iterable[Standing]) -> list[str]:
     """Return the exporters with which some workaround is needed."""
     return list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.NEEDED))
-
-
-def _is_broken(items: Iterable[Standing]) -> bool:
-    return any(item.verdict is Workaround.BROKEN for item in items)
 
 
 def _call_heading(torch: str, exporter: str) -> str:
@@ -253,16 +249,12 @@ def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int)
         first = next(iter(line.values()))
         sign = "± " if first.changes_values else ""
         asked = {"case": case, "variant": variant, "torch": torch}
-        cells = (_verdict_mark(line.get(name)) for name in exporters)
+        verdicts = [line[name].verdict if name in line else Workaround.UNKNOWN for name in exporters]
+        cells = (Mark(verdict, ADVICE[verdict]) for verdict in verdicts)
         rows.append((f"{sign}{variant}", *cells, first.note, Link(case, "case", asked)))
     columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
     scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))
-
-
-def _verdict_mark(item: Standing | None) -> Cell:
-    verdict = item.verdict if item else Workaround.UNKNOWN
-    return Mark(verdict, ADVICE[verdict])
 
 
 def _evidence_table(found: Iterable[Standing], torch: str) -> Table:

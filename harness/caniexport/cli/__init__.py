@@ -27,20 +27,6 @@ GROUPS = {
     "Measure and serve": ("measure", "publish", "bundles", "dashboard", "site", "mcp"),
 }
 COMMANDS = tuple(name for group in GROUPS.values() for name in group)
-#: what was a command of its own in the release before, and what answers now
-_MOVED = {
-    "data": "--version",
-    "runtimes": "table --by runtime",
-    "policy": "upgrade --from TORCH",
-    "glossary": "--help, and docs/concepts.md",
-    "support": "case NAME, or op NAME",
-    "claims": "case NAME, and the page of claims",
-    "declared": "op NAME, or case NAME",
-    "merge": "measure --merge DIR",
-    "audit": "publish --audit 300",
-    "workflow": "measure --shard I/N, in the file docs/nightly.yml",
-    "cases": "case --lint, or case ID --new --theme NAME",
-}
 #: longer than any sentence
 _WHOLE = 1000
 
@@ -84,8 +70,6 @@ class Commands(WholeSentences):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest names for an unknown command."""
-        if args and args[0] in _MOVED:
-            raise click.UsageError(f"`{args[0]}` is now: caniexport {_MOVED[args[0]]}", ctx)
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             if len(args[0].split()) > 1:
                 why = f"caniexport why {shlex.quote(args[0])}"

@@ -27,7 +27,6 @@ from caniexport.model.errors import UnknownName
 
 if TYPE_CHECKING:
     from caniexport.answers.answer import Answer
-    from caniexport.store import Dataset
 
 #: what places an error
 _POINT = ("torch", "exporter", "opset")
@@ -64,7 +63,7 @@ def command(
 
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
-    from caniexport.answers.op import is_sample
+    from caniexport.answers.op import answer_op, is_sample
     from caniexport.answers.search import InputKind, is_error, list_hits, read_input
     from caniexport.cli.case import show_case
 
@@ -81,7 +80,7 @@ def command(
     if read.kind is InputKind.WORDS:
         print_answer(list_hits(dataset, read.text), whole=whole, as_json=as_json, judges=False)
     elif read.kind is InputKind.OPERATOR:
-        print_answer(_operator(dataset, read.text), whole=whole, as_json=as_json, judges=False)
+        print_answer(answer_op(dataset, read.text), whole=whole, as_json=as_json, judges=False)
     else:
         show_case(dataset, read.text, _asked(given), along=along, whole=whole, as_json=as_json)
 
@@ -107,13 +106,6 @@ def _why_error(text: str, lock: Path | None, here: bool, given: dict[str, tuple[
     dataset, placed = open_for(install, given) if install else (open_dataset(), dict(given))
     placed |= {name: (value,) for name, value in typed.items() if not given.get(name)}
     return answer_error(dataset, rest, _point(placed))
-
-
-def _operator(dataset: Dataset, name: str) -> Answer:
-    """What is known of an operator."""
-    from caniexport.answers.op import answer_op
-
-    return answer_op(dataset, name)
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:

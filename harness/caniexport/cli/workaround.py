@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -34,7 +33,6 @@ from caniexport.corpus.verdicts import Workaround
     multiple=True,
     help="Exit 1 where a workaround has this verdict; repeatable: --fail-on obsolete.",
 )
-@click.option("--scan", "tree", hidden=True, metavar="PATH")
 @install_options("Answer for what you have installed")
 @answer_options
 def command(
@@ -45,7 +43,6 @@ def command(
     themes: tuple[str, ...],
     ops: tuple[str, ...],
     fail_on: tuple[str, ...],
-    tree: str | None,
     lock: Path | None,
     here: bool,
     whole: bool,
@@ -59,8 +56,6 @@ def command(
     from caniexport.answers.workaround import answer_workaround, list_verdicts
     from caniexport.store.views import Views
 
-    if tree is not None:
-        raise click.UsageError(f"`workaround --scan` is now: caniexport scan {shlex.quote(tree)}")
     if len(opsets) > 1:
         raise click.UsageError("--opset: a number is wanted")
     opset = opsets[0] if opsets else None

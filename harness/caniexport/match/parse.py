@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from caniexport import home
 from caniexport.model.messages import make_signature
-from caniexport.operators import dtypes_of, operator_key, operator_keys
+from caniexport.operators import is_dtype, operator_key, operator_keys
 
 #: characters that are read of a text, at its begin and at its end
 LONGEST = 20_000
@@ -255,7 +255,7 @@ def read_error(text: str) -> ErrorEvidence:
 def read_names(text: str, known: frozenset[str]) -> tuple[str, ...]:
     """Return the names in a text whose operator keys are ``known``: functions of torch, names of code, other words."""
     plain = _clean_text(text)
-    words = (word for word in _WORD.findall(plain) if word.casefold() not in _PLAIN_WORDS and not dtypes_of(word))
+    words = (word for word in _WORD.findall(plain) if word.casefold() not in _PLAIN_WORDS and not is_dtype(word))
     of_code = sorted(words, key=lambda word: not ("_" in word or any(map(str.isupper, word[1:]))))
     every = (*_OF_TORCH.findall(plain), *of_code)
     return tuple(_group_by_key(spell_operator(name) for name in every if operator_key(name) in known).values())
