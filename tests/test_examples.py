@@ -95,7 +95,7 @@ def test_an_operator_in_place_is_led_to_its_own_case():
 
 
 def test_an_operator_without_a_case_is_answered_by_its_samples_there_too():
-    assert "Operator samples: diff exports since 2.1.2 (dynamo=True, opset 18+)" in ask_error(DIFF).stdout
+    assert "Operator samples: diff: all samples pass since 2.1.2 (dynamo=True, opset 18+)" in ask_error(DIFF).stdout
 
 
 def test_the_release_that_a_pasted_text_names_is_the_point_of_the_answer():
@@ -159,7 +159,7 @@ def test_torchscript_is_an_exporter_in_options():
 @pytest.mark.parametrize("name", ["F.bilinear", "nn.Bilinear"])
 def test_why_of_an_operator_without_a_case_is_answered_by_torchs_own_calls(name):
     assert first(ask("why", name)).startswith(
-        "bilinear exports since 2.6.0 (dynamo=True, opset 18+), not with dynamo=False."
+        "bilinear: all samples pass since 2.6.0 (dynamo=True, opset 18+), none with dynamo=False."
     )
 
 

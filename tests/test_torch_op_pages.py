@@ -68,8 +68,8 @@ def test_every_spelling_leads_to_the_page_with_the_samples_and_the_cases(kept, s
     text = body(kept, op=spelling)
 
     assert "grid-sample-bicubic" in text
-    assert "grid_sample exports since" in text
-    assert text.index("grid_sample exports since") < text.index("<b>Cases by torch release</b>")
+    assert "grid_sample: all samples pass since" in text
+    assert text.index("grid_sample: all samples pass since") < text.index("<b>Cases by torch release</b>")
 
 
 def test_a_name_nobody_knows_is_answered_with_the_nearest_and_the_list(kept):

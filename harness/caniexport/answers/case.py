@@ -157,7 +157,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
         *_elsewhere(views, replayed),
         *(f"{state.source}: {state.text}." for state in sources if state.word),
     )
-    more = f"--torch {newest.torch} --opset N: the evidence of one cell. --all: messages, other runtimes, code."
+    more = f"--torch {newest.torch} --opset N shows one measurement. --all: messages, other runtimes, code."
     return Answer(verdict, outcome, tables, notes, more=more)
 
 
@@ -300,8 +300,8 @@ def _claims(dataset: Dataset, named: NamedCase) -> Table:
         for claim in read_claims(dataset, [named.case])
         if claim.variant == named.variant or not named.variant
     )
-    columns = ("source", "says", "of", "variant", "so measured", "measured")
-    return Table("claims", columns, rows, shown=3, folded=("of", "variant", "measured"))
+    columns = ("source", "says", "torch versions", "variant", "result", "measured")
+    return Table("claims", columns, rows, shown=3, folded=("torch versions", "variant", "measured"))
 
 
 def _outcomes(views: Views, kept: str, newest: str) -> tuple[Table, Table]:
@@ -392,7 +392,7 @@ def _describe_corpus(about: Sequence[Mapping[str, Any]], sources: Sequence[Sourc
         (
             row["variant"],
             row["kind"],
-            "± " + row["note"] if row["changes_values"] else row["note"] or "",
+            (row["note"] or "") + " (changes values)" * bool(row["changes_values"]),
             "known to be wrong or partial" if row["caution"] else "",
             row["needs_torch"] or "",
             Code(row["code"] or ""),

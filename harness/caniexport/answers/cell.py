@@ -67,7 +67,7 @@ def answer_cell(dataset: Dataset, named: NamedCase, point: Point, notes: Iterabl
     where = f"torch {point.torch}, {point.call}"
     if row is None or row["status"] in (Status.NOT_RUN.value, Status.SKIP.value, Status.INVALID.value):
         more = f"caniexport case {named.text} shows where it was measured."
-        return Answer(f"Not measured ({where}).", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
+        return Answer(f"Not measured: {where}.", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
     helps = find_helping(Views.of(dataset), point, [named.case])[named.case]
     works = [item.variant for item in helps if item.variant != variant]
     made = answer_evidence(dataset.of(point.profile), row, where, workarounds=works)
@@ -85,7 +85,7 @@ def answer_evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequenc
     ]
     outcome = AnswerOutcome.WORKS if status in WORKS else AnswerOutcome.FAILS
     table = Table("", ("fact", "value"), tuple(facts), shown=len(facts))
-    return Answer(f"{how} ({where}).", outcome, (table,), more="--all: every message to its end.")
+    return Answer(f"{how}: {where}.", outcome, (table,), more="--all shows full messages.")
 
 
 def _list_facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:
@@ -114,9 +114,9 @@ def _list_facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequenc
         ("environment", _environment_text(read_packages(dataset, row), row["python"])),
         ("warnings", Message(warnings.strip().partition("\n")[0], warnings) if warnings else None),
         *(("claim", f"{claim.source}: {claim.says} ({claim.word})") for claim in claims),
-        ("works there", tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds)),
-        ("script", Code(write_command("reproduce", dataset, row))),
-        ("measure", Code(write_command("measure", dataset, row))),
+        ("workarounds that work", tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds)),
+        ("reproduce", Code(write_command("reproduce", dataset, row))),
+        ("measure again", Code(write_command("measure", dataset, row))),
         ("measured", f"{when} UTC, {'on this machine' if is_local else 'published'}, run {row['run_id']}"),
     ]  # fmt: skip
 

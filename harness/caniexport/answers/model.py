@@ -115,7 +115,7 @@ def _same_graph_table(dataset: Dataset, found: ModelStanding, point: Point) -> T
     catalogue = Inventory.of(dataset).catalogue
     keys = [(name.partition("/")[::2], status) for name, status in found.equal.items()]
     rows = tuple((Mark(status), catalogue[key].title, _case_link(*key, point)) for key, status in keys)
-    return Table("cases with the same graph", ("outcome", "case", "name"), rows, shown=8)
+    return Table("cases with the same graph", ("outcome", "title", "case"), rows, shown=8)
 
 
 def _touch_table(found: ModelStanding, point: Point) -> Table:
@@ -135,7 +135,7 @@ def _touch_table(found: ModelStanding, point: Point) -> Table:
         for touch in touches
     )
     return Table(
-        "known failures with a graph like a part of it", ("outcome", "case", "such graphs fail", "name"), rows, shown=8
+        "known failures with a graph like a part of it", ("outcome", "title", "such graphs fail", "case"), rows, shown=8
     )
 
 

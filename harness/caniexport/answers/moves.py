@@ -25,8 +25,9 @@ class CaseChange(StrEnum):
 
     BREAKS = "breaks"
     #: it fails before and after, and what worked around it does no longer
-    LOST = "no way left"
-    NOW_WRONG = "now wrong"
+    LOST = "workaround lost"
+    #: an error before, wrong values now; what worked and is wrong now breaks
+    NOW_WRONG = "error, now wrong"
     FIXED = "fixed"
     UNCHANGED = "unchanged"
     NOT_MEASURED = "not measured"
@@ -105,8 +106,7 @@ _CHANGE = f"""CASE WHEN works(b.status) IS NULL OR works(a.status) IS NULL
     WHEN works(b.status) AND NOT works(a.status) THEN '{CaseChange.BREAKS}'
     WHEN works(a.status) AND NOT works(b.status) THEN '{CaseChange.FIXED}'
     WHEN NOT works(a.status) AND helps."case" IS NULL AND NOT helped_before.is_open THEN '{CaseChange.LOST}'
-    WHEN a.status IN ('mismatch', 'crash') AND a.status <> b.status AND NOT works(b.status)
-        THEN '{CaseChange.NOW_WRONG}'
+    WHEN a.status = 'mismatch' AND b.status <> 'mismatch' AND NOT works(b.status) THEN '{CaseChange.NOW_WRONG}'
     WHEN NOT works(a.status) AND helps."case" IS NULL AND helped_before.is_open THEN '{CaseChange.NOT_MEASURED}'
     ELSE '{CaseChange.UNCHANGED}' END"""
 #: the theme of cases about arguments of the export call: whoever upgrades meets them at once

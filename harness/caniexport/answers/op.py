@@ -138,7 +138,7 @@ def _answer_one(samples: Samples, dataset: Dataset, name: str, until: str) -> An
     about = _case_table(samples, name)
     tables = (
         _release_table(name, first, by_call),
-        _dtype_table("other dtypes", (row for row in here if row in plain and row.dtype != first), shown=8),
+        _dtype_table(f"other dtypes at torch {newest}", (row for row in here if row in plain and row.dtype != first), shown=8),
         _dtype_table("other forms", (row for row in here if row.form), shown=0),
         _failure_table(samples, name, newest),
         declared_table(dataset, newest, name_keys(name)),
@@ -160,7 +160,7 @@ def _group_by_exporter(rows: Iterable[Sampled]) -> Lines:
 
 
 def _choose_verdict(name: str, by_call: Lines, newest: str) -> tuple[str, AnswerOutcome]:
-    """``grid_sample exports since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+).``"""
+    """``grid_sample: all samples pass since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+).``"""
     here = {exporter: along[newest] for exporter, along in by_call.items() if newest in along}
     calls: list[str] = []
     for exporter, row in here.items():
@@ -171,7 +171,7 @@ def _choose_verdict(name: str, by_call: Lines, newest: str) -> tuple[str, Answer
     if calls:
         rest = f", {' and '.join(missing)}" if missing else ""
         outcome = AnswerOutcome.FAILS if missing else AnswerOutcome.WORKS
-        return f"{name} exports since {' and '.join(calls)}{rest}.", outcome
+        return f"{name}: all samples pass since {' and '.join(calls)}{rest}.", outcome
     worked = versions.newest(until for along in by_call.values() if (until := _find_passing_run(along)[1]))
     until = f" (all until {_short_release(worked)})" if worked else ""
     best = max((row.best for row in here.values()), key=lambda end: end.passing)
@@ -189,9 +189,9 @@ def _find_passing_run(along: Mapping[str, Sampled]) -> tuple[str, str]:
 
 
 def _failure_text(row: Sampled) -> str:
-    """``not with dynamo=False``, ``in part with dynamo=True``, ``wrong values with dynamo=True``."""
+    """``none with dynamo=False``, ``some with dynamo=True``, ``wrong values with dynamo=True``."""
     best = row.best
-    how = "wrong values" if best.status is Status.MISMATCH else "in part" if best.passing else "not"
+    how = "wrong values" if best.status is Status.MISMATCH else "some" if best.passing else "none"
     return f"{how} with {call_text(row.torch, row.exporter)}"
 
 
@@ -256,7 +256,7 @@ def _note_companions(dataset: Dataset, along: Mapping[str, Sampled]) -> list[str
     since, until = _find_passing_run(along)
     is_now = bool(along) and until == next(iter(along))
     own = [item.text for item in read_installations(dataset.of(NEWEST)) if item.torch == since and item.text]
-    return [f"dynamo=True was measured at torch {since} with {own[0]}."] if is_now and own else []
+    return [f"Packages at torch {since}, where dynamo=True first works: {own[0]}."] if is_now and own else []
 
 
 def _note_onnx_operators(samples: Samples, op: str, torch: str, dtype: str) -> list[str]:
@@ -265,14 +265,14 @@ def _note_onnx_operators(samples: Samples, op: str, torch: str, dtype: str) -> l
             WHERE op = $1 AND torch = $2 AND dtype = $3 AND form IS NULL AND ops <> '' ORDER BY becomes""",
         [op, torch, dtype],
     )
-    return [f"ONNX operators in its file: {', '.join(name for (name,) in rows)}."] if rows else []
+    return [f"ONNX operators in the exported file: {', '.join(name for (name,) in rows)}."] if rows else []
 
 
 def _note_registered(dataset: Dataset, op: str, torch: str) -> list[str]:
     registered_at = read_registered(dataset, torch)
     found = {exporter: opsets for exporter in EXPORTERS if (opsets := registered_opsets(registered_at, op, exporter))}
     calls = " and ".join(f"{call_text(torch, exporter)} at opset {opsets}" for exporter, opsets in found.items())
-    return [f"Registered by torch {torch}: {calls}."] if calls else []
+    return [f"Torch {torch} registers a translation: {calls}."] if calls else []
 
 
 def _finding_table(op: str) -> Table:
@@ -311,4 +311,4 @@ def _case_table(samples: Samples, name: str) -> Table:
         for case, title, ops, count in samples.documented
         if keys & operator_keys(ops)
     )
-    return Table("documented cases", ("case", "workarounds", "name"), made, shown=0)
+    return Table("documented cases", ("title", "workarounds", "case"), made, shown=0)

@@ -75,7 +75,7 @@ class Sampled(NamedTuple):
 
     @property
     def mark(self) -> Mark:
-        """``16+``, ``8-17``, ``2/3``, or the sign of the best outcome."""
+        """``16+``, ``8-17``, ``2 of 3``, or the sign of the best outcome."""
         at: dict[str, list[int]] = defaultdict(list)
         for end in self.ends:
             at[end.status.value].append(end.opset)
@@ -83,7 +83,7 @@ class Sampled(NamedTuple):
         if self.opsets:
             return Mark(Status.PASS, self.range, where)
         best = self.best
-        return Mark(best.status, f"{best.passing}/{best.samples}" if best.passing else "", where)
+        return Mark(best.status, f"{best.passing} of {best.samples}" if best.passing else "", where)
 
     def at(self, opset: int) -> Sampled | None:
         """Return the same at one of the opsets that were tried."""

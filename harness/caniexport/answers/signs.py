@@ -47,14 +47,14 @@ WORKAROUND: dict[Workaround, Sign] = {
 CLAIM: dict[str, Sign] = {
     "reproduced": Sign("✓", "green", "as the source says"),
     "partly": Sign("~", "yellow", "on some of the cells"),
-    "not-reproduced": Sign("✗", "red", "the cells have another outcome"),
+    "not-reproduced": Sign("✗", "red", "measured with another outcome"),
     "pending": Sign("○", "white", "not measured yet"),
     "not-measured": Sign("·", "white", "cannot be measured, for the reason given"),
 }
 
 #: why a claim is not reproduced, as reviewed
 WHY_NOT: dict[str, str] = {
-    WhyNot.CONTRADICTED.value: "measured as the source states it, with another outcome",
+    WhyNot.CONTRADICTED.value: "measured exactly as the source describes, and the result differs",
     WhyNot.FORM.value: "the source's own model, call or device is not the one measured",
     WhyNot.NEWER.value: "a runtime or helper newer than the source hides it",
     WhyNot.VERSION.value: "true of other versions than the source names",

@@ -195,7 +195,7 @@ def _answer_cases(
             for at in columns
         ]
     used = set().union(*signs.values())
-    notes += [f"{REFUSED} it works, and onnx's checker refuses the file"] * (REFUSED in used)
+    notes += [f"{REFUSED} works, but onnx's checker rejects the file"] * (REFUSED in used)
     notes += [f"{_LOCAL} measured on this machine"] * is_mixed
     notes += ["every cell was measured on this machine"] * (local > 0 and not is_mixed)
     if installed and not columns:

@@ -74,12 +74,11 @@ def answer_upgrade(
     )
     counts = Counter(advice for advice, *_ in advised)
     verdict, outcome = _judge_operators(dataset, scope, left, best, *_choose_verdict(left, best))
-    summary = (
-        f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD] + counts[Advice.LOST]}, "
-        f"keep {counts[Advice.KEEP]}."
-    )
+    lost = f"{counts[Advice.LOST]} stop working, " if counts[Advice.LOST] else ""
+    summary = f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD]}, {lost}keep {counts[Advice.KEEP]}."
     lines = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_note_uncovered(scope, samples)]
-    more = "--all lists every case and workaround; --op grid_sample --op lstm narrows to what you use."
+    narrow = "" if scope.cases is not None else "; --op grid_sample --op lstm narrows to what you use"
+    more = f"--all lists every case and workaround{narrow}."
     return Answer(verdict, outcome, tables, (*dict.fromkeys(lines), summary), more=more)
 
 
@@ -147,12 +146,12 @@ def _choose_verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
     if not worse:
         return f"At {call} nothing works: {_cases_text(best)} fail before and after.", AnswerOutcome.FAILS
     if worse > best.working:
-        return f"Fails: {worse} of {best.compared} cases break at {call}.", AnswerOutcome.FAILS
+        return f"Fails: {worse} of {_cases_text(best)} break at {call}.", AnswerOutcome.FAILS
     helped = worse - best.helpless - best.counts[CaseChange.LOST]
     all_of = {1: "it has", 2: "both have"}.get(worse, "all have")
     tail = f"{all_of} a workaround" if helped == worse else f"{helped or 'none'} with a workaround"
     verb = "breaks" if worse == 1 else "break"
-    text = f"{move} {call}: {worse} of {best.compared} cases {verb}"
+    text = f"{move} {call}: {worse} of {_cases_text(best)} {verb}"
     return f"{text}, {tail}." if len(f"{text}, {tail}.") <= LONGEST else f"{text}.", AnswerOutcome.FAILS
 
 
@@ -195,25 +194,24 @@ def _worse_table(moves: Iterable[CaseMove], point: Point, because: Mapping[str, 
     rows = tuple(
         (
             Mark(move.after or Status.NOT_RUN, move.change.value),
-            move.title,
+            _case_link(move.case, point),
             Message(cause_line(move.message), move.message),
             _workaround_cell(move),
             because.get(move.case, ""),
-            _case_link(move.case, point),
+            move.title,
         )
         for move in worse
     )
-    columns = ("becomes", "case", "error", "workaround", "because of", "name")
-    return Table(f"worse with {point.call}", columns, rows, shown=8, folded=("because of",))
+    columns = ("becomes", "case", "error", "workaround", "because of", "title")
+    return Table(f"worse with {point.call}", columns, rows, shown=8, folded=("because of", "title"))
 
 
 def _workaround_cell(move: CaseMove) -> Cell:
-    """Return the workaround to try first, and how many others work; ``±`` marks one that computes other values."""
+    """Return the workaround to try first, and how many others work."""
     if not move.workarounds:
         return "none"
     first, *others = move.workarounds
-    sign = "± " if first in move.changing else ""
-    return f"{sign}{first}" + (f" +{len(others)}" if others else "")
+    return first + " (changes values)" * (first in move.changing) + (f" +{len(others)}" if others else "")
 
 
 def _advice_tables(advised: Iterable[tuple[Advice, str, str, str]], point: Point) -> list[Table]:
@@ -228,8 +226,8 @@ def _advice_tables(advised: Iterable[tuple[Advice, str, str, str]], point: Point
 
 
 def _name_table(title: str, moves: Iterable[CaseMove], point: Point) -> Table:
-    rows = tuple((move.title, _case_link(move.case, point)) for move in moves)
-    return Table(title, ("case", "name"), rows, shown=0)
+    rows = tuple((_case_link(move.case, point), move.title) for move in moves)
+    return Table(title, ("case", "title"), rows, shown=0)
 
 
 def _case_link(case: str, point: Point, variant: str = "") -> Link:
@@ -246,7 +244,7 @@ def _change_text(tally: Tally) -> str:
     if not tally.compared:
         return "not measured"
     breaks, fixed = tally.worse, tally.counts[CaseChange.FIXED]
-    wrong = f", {tally.counts[CaseChange.NOW_WRONG]} now wrong" if tally.counts[CaseChange.NOW_WRONG] else ""
+    wrong = f", {tally.counts[CaseChange.NOW_WRONG]} error, now wrong" if tally.counts[CaseChange.NOW_WRONG] else ""
     return f"{breaks} break{wrong}" + (f", {fixed} fixed" if fixed else "")
 
 

@@ -68,7 +68,7 @@ class SourceState:
 
     @property
     def text(self) -> str:
-        """``closed (seen 2026-11-22), but still failing on torch 2.15.0: trace since 1.3.1 (mismatch)``."""
+        """``closed (seen 2026-11-22), but still fails at torch 2.15.0: trace since 1.3.1 (mismatch)``."""
         if not self.state:
             return ""
         when = f"as of {self.as_of}" if self.as_of else f"seen {self.seen}"
@@ -76,12 +76,12 @@ class SourceState:
 
     @property
     def but(self) -> str:
-        """The contradiction: ``passing on torch 2.15.0: dynamo since 2.9.1``."""
-        verb = "still failing" if self.word == CLOSED_FAILING else "passing"
+        """The contradiction: ``passes at torch 2.15.0: dynamo since 2.9.1``."""
+        verb = "still fails" if self.word == CLOSED_FAILING else "passes"
         by_release: dict[str, list[str]] = {}
         for place in self.places:
             by_release.setdefault(place.torch, []).append(place.text)
-        return f"{verb} on " + "; ".join(f"torch {torch}: {', '.join(texts)}" for torch, texts in by_release.items())
+        return f"{verb} at " + "; ".join(f"torch {torch}: {', '.join(texts)}" for torch, texts in by_release.items())
 
 
 def source_address(text: str) -> str | None:

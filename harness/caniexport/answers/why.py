@@ -103,7 +103,7 @@ def answer_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answe
         verdict, outcome = f"{many} measured cases fail with these words: find yours below.", AnswerOutcome.FAILS
     shown = fixes[:is_answered]
     tables = (
-        Table("", ("where", "how it ends", "what helps"), tuple(end.cells for end in ends)),
+        Table("", ("where", "result", "what helps"), tuple(end.cells for end in ends)),
         Table(
             "workarounds that work there",
             ("workaround", "what it does"),
@@ -172,8 +172,8 @@ def _list_outcomes(
     """Yield the outcome of the first case at the point, the releases and calls with which it works, and the
     releases of a runtime on which its file fails.
     """
-    text = "fails as you saw" if first.is_alike else "fails otherwise" if first.fails else ""
-    nothing = "no workaround works" if first.fails else ""
+    text = "same error" if first.is_alike else "another error" if first.fails else ""
+    nothing = "no workaround found" if first.fails else ""
     helps = plural(len(fixes), "workaround") if fixes else nothing
     yield CaseOutcome(point.text, first.status or Status.NOT_RUN, text, helps)
     if not first.fails:
@@ -210,7 +210,7 @@ def _list_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator
     failing = versions.ordered(version for version, _, is_alike in ran if is_alike)
     if failing:
         span = " to ".join(dict.fromkeys((failing[0], failing[-1])))
-        yield CaseOutcome(f"{own} {span}", Status.FAIL, "fails as you saw", "")
+        yield CaseOutcome(f"{own} {span}", Status.FAIL, "same error", "")
         last = versions.parse(failing[-1])
         working = versions.ordered(version for version, does, _ in ran if does and versions.parse(version) > last)
         for newer in working[:1]:
@@ -234,9 +234,9 @@ def _choose_verdict(
         if end.helps:
             return f"{what}: {end.helps}.", AnswerOutcome.FAILS
     if fixes:
-        return f"{what}: ± {fixes[0].variant} helps, with other values.", AnswerOutcome.FAILS
+        return f"{what}: the workaround {fixes[0].variant} works, but changes values.", AnswerOutcome.FAILS
     if first.fails:
-        return f"{what}: nothing is measured to help there.", AnswerOutcome.FAILS
+        return f"{what}: no measured workaround, opset or call fixes it at torch {point.torch}.", AnswerOutcome.FAILS
     if first.lead.seen and first.lead.seen.runtime:
         runtime = first.lead.seen.runtime
         return f"{what} on {runtime}: it works on the runtime of torch {point.torch}.", AnswerOutcome.FAILS
@@ -247,21 +247,21 @@ def _case_table(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every:
     """Return the cases with the same failure, with what each shares with the text and its status at the point."""
     rows = tuple(
         (
-            index.cases[item.lead.case].title,
-            item.lead.shares.value,
-            Mark(item.status or Status.NOT_RUN, "as you saw" if item.is_alike else ""),
             Link(item.lead.case, "case", {"case": item.lead.case, **_point_parameters(point)}),
+            item.lead.shares.value,
+            Mark(item.status or Status.NOT_RUN, "same error" if item.is_alike else ""),
+            index.cases[item.lead.case].title,
         )
         for item in found
     )
     counted = f"{len(found)} of {every} cases" if every > len(found) else plural(every, "case")
-    return Table(f"{counted} that may be meant", ("case", "shares", "there", "name"), rows, shown=_CASES)
+    return Table(f"{counted} with a similar failure", ("case", "same", f"at torch {point.torch}", "title"), rows, shown=_CASES)
 
 
 def _workaround_link(case: str, fix: HelpingWorkaround, point: Point) -> Link:
-    """Return the link from a workaround to the cell in which it works; ``±`` marks one that computes other values."""
+    """Return the link from a workaround to the cell in which it works."""
     asked = {"case": case, "variant": fix.variant, **_point_parameters(point)}
-    return Link(f"± {fix.variant}" if fix.changes_values else fix.variant, "case", asked)
+    return Link(fix.variant + " (changes values)" * fix.changes_values, "case", asked)
 
 
 def _point_parameters(point: Point) -> dict[str, str]:

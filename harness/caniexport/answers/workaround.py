@@ -24,7 +24,6 @@ ADVICE = {
     Workaround.BROKEN: "does not help",
     Workaround.UNKNOWN: "not measured",
 }
-CHANGES_VALUES = "± computes other values than the original."
 #: exporters with a column of their own on the first screen
 _SHOWN = (Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.DEFAULT.value)
 
@@ -140,8 +139,6 @@ def answer_workaround(
     verdict, outcome = _choose_verdict(
         sound, point.torch, _count_unmeasured(points.views, scope, {item.case for item in found})
     )
-    if any(item.changes_values for item in sound):
-        notes.append(CHANGES_VALUES)
     tables = (
         _advice_table("", sound, point.torch, shown=14),
         _advice_table("known to be wrong or partial", wrong, point.torch, shown=0),
@@ -208,9 +205,9 @@ def _judge_case(items: Sequence[Standing], torch: str) -> tuple[str, AnswerOutco
     called = {name: _call_heading(torch, name) for name in dict.fromkeys(item.exporter for item in items)}
     if needed:
         helping = next(item for item in items if item.verdict is Workaround.NEEDED)
-        sign = "± " if helping.changes_values else ""
+        values = ", which changes values" if helping.changes_values else ""
         by = "" if len(needed) == len(called) else f" with {' and '.join(called[name] for name in needed)}"
-        return f"Needed{by} at torch {torch}: use {sign}{helping.variant}.", AnswerOutcome.LISTED
+        return f"Needed{by} at torch {torch}: use {helping.variant}{values}.", AnswerOutcome.LISTED
     broken = list(dict.fromkeys(item.exporter for item in items if item.verdict is Workaround.BROKEN))
     if broken:
         several = len({item.variant for item in items}) > 1
@@ -247,11 +244,10 @@ def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int)
     rows = []
     for (case, variant), line in sorted(lines.items(), key=lambda pair: pair[0][0] not in needed):
         first = next(iter(line.values()))
-        sign = "± " if first.changes_values else ""
         asked = {"case": case, "variant": variant, "torch": torch}
         verdicts = [line[name].verdict if name in line else Workaround.UNKNOWN for name in exporters]
         cells = (Mark(verdict, ADVICE[verdict]) for verdict in verdicts)
-        rows.append((f"{sign}{variant}", *cells, first.note, Link(case, "case", asked)))
+        rows.append((variant + " (changes values)" * first.changes_values, *cells, first.note, Link(case, "case", asked)))
     columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
     scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))

@@ -67,7 +67,7 @@ def statuses(only: Iterable[Status] = tuple(Status)) -> dict[Status | None, Look
     taken = set(only)
     found: dict[Status | None, Look] = {status: STATUS[status] for status in Status if status in taken}
     if Status.PASS in taken:
-        found[None] = Look(signs.REFUSED, "s-pass", "it works, and onnx's checker refuses the file")
+        found[None] = Look(signs.REFUSED, "s-pass", "works, but onnx's checker rejects the file")
     return found
 
 
