@@ -1,8 +1,8 @@
-"""The processes that a process has started: which they are, the memory that they hold, and ending them.
+"""The processes that a process has started: which they are, and ending them.
 
 A case may fork, start programs, and let them begin sessions of their own. On Linux whatever it leaves is found: an
-orphan goes to the nearest process that has called :func:`adopt_orphans`, and a mark in the environment tells whose it
-was where that process died too. Elsewhere the group of a process is all that is known of it.
+orphan goes to the nearest process that has called :func:`adopt_orphans`. Elsewhere the group of a process is all that
+is known of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from typing import Collection, List
+from typing import List
 
 #: seconds after which a process that is killed again and again, and starts others each time, is left alone
 _PATIENCE = 5.0
@@ -49,14 +49,6 @@ def find_children(pid: int) -> List[int]:
     return found
 
 
-def find_descendants(pid: int) -> List[int]:
-    """A process and its descendants."""
-    found = [pid]
-    for parent in found:
-        found += find_children(parent)
-    return found
-
-
 def end_children() -> None:
     """Kill and reap every child of this process, and the children that it inherits from these."""
     deadline = _monotonic() + _PATIENCE
@@ -86,58 +78,3 @@ def kill_group(pid: int) -> None:
         kill(pid, signal.SIGKILL)
     except OSError:
         pass  # nothing is left of it
-
-
-def kill_marked(name: str, value: str) -> None:
-    """End every process of this user that was started with an environment variable of this value."""
-    mark = "{}={}".format(name, value).encode("ascii")
-    try:
-        everyone = [int(pid) for pid in os.listdir("/proc") if pid.isdigit()]
-    except OSError:
-        return  # no /proc: the group was all
-    for pid in everyone:
-        try:
-            with open("/proc/{}/environ".format(pid), "rb") as file:
-                if mark in file.read().split(b"\0"):
-                    os.kill(pid, signal.SIGKILL)
-        except OSError:
-            continue  # another user's, or it ended meanwhile
-
-
-class Memory:
-    """What a process and its descendants have gained since this was made, shared mappings included.
-
-    Pages that several of them share count once. That takes milliseconds to find out, so it is asked only where what
-    each has mapped is more than the limit.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._first = sum(map(_read_mapped, find_descendants(pid)))
-
-    def exceeds(self, limit: int) -> bool:
-        """Whether they have gained more than ``limit`` KiB; never where the system does not say."""
-        tree = find_descendants(self._pid)
-        mapped = sum(map(_read_mapped, tree))
-        if mapped - self._first <= limit:
-            return False
-        return len(tree) == 1 or sum(map(_read_proportional, tree)) - self._first > limit
-
-
-def _read_mapped(pid: int) -> int:
-    """KiB of memory that no file could give back."""
-    return _sum_fields("/proc/{}/status".format(pid), ("RssAnon:", "RssShmem:", "VmSwap:"))
-
-
-def _read_proportional(pid: int) -> int:
-    """As :func:`_read_mapped`, but of a page that several processes share only this one's part."""
-    return _sum_fields("/proc/{}/smaps_rollup".format(pid), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
-
-
-def _sum_fields(path: str, names: Collection[str]) -> int:
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            lines = [line.split() for line in file]
-    except OSError:
-        return 0
-    return sum(int(words[1]) for words in lines if len(words) > 1 and words[0] in names)

@@ -146,7 +146,7 @@ def main() -> int:
         except BaseException as error:  # torch may fail to import in any way, also by SystemExit
             server.say(json.dumps({"error": "{}: {}".format(type(error).__name__, error)}).encode("utf-8"))
             return 1
-        if arguments.no_fork or count_threads() != 1:
+        if count_threads() != 1:
             os.dup2(results, 1)
             os.execv(sys.executable, [sys.executable, "-m", "caniexport.worker.server", _COLD, *sys.argv[1:]])
     server.say(b'{"ready": true}')
@@ -159,7 +159,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", action="append", required=True)
     parser.add_argument("--bundles", default="")
-    for name in ("--dynamo", "--bare", "--no-fork", _COLD):
+    for name in ("--dynamo", "--bare", _COLD):
         parser.add_argument(name, action="store_true")
     return parser.parse_args()
 
@@ -198,8 +198,6 @@ def _make_ended_outcome(child: Child, limits: Limits) -> Outcome:
         return failed_outcome(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
     if ending.status is Status.TIMEOUT:
         text = "still in stage {} after {:g} s".format(stage.value, limits.seconds)
-    elif ending.status is Status.OOM:
-        text = "more than {} MiB in stage {}".format(limits.memory_mb, stage.value)
     elif ending.status is Status.INVALID:
         text = "the measuring process was killed from outside in stage {}".format(stage.value)
     else:
