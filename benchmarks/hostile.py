@@ -125,6 +125,7 @@ FORWARD = {
     "loops": "exec('while True: pass')",
     "loops-in-c": "pow(3, 10**9, 10**400_000_000)",
     "takes-memory": "held = [bytearray(b'x' * 2**27) for _ in range(30)]",
+    "takes-shared-memory": "import mmap; m = mmap.mmap(-1, 3 * 2**30); [m.__setitem__(i, 1) for i in range(0, len(m), 4096)]",
     "changes-its-inputs": "_change(x); _change(y)",
     "changes-the-specification": "for item in type(self).__mro__: pass\nfor one in _INPUTS: one.shape = (1,)",
     "writes-ten-thousand-lines": "import sys; [print('Traceback (most recent call last):', file=sys.stderr) for _ in range(10_000)]",

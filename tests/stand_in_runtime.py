@@ -61,6 +61,12 @@ class InferenceSession:
             os.kill(os.getpid(), signal.SIGSEGV)
         if self.word == "fork" and os.fork() == 0:
             time.sleep(1000007)
+        if self.word == "shared":
+            kept = []
+            while True:
+                kept.append(mmap.mmap(-1, 8 << 20))
+                kept[-1].write(b"x" * (8 << 20))
+                time.sleep(0.002)
         if self.word == "hang":
             time.sleep(600)
         if self.word == "refuse":

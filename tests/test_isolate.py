@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -27,6 +28,15 @@ def raise_error(report):
     raise ValueError("no")
 
 
+def take_shared_memory(report):
+    report.ready()
+    kept = []
+    while True:
+        kept.append(mmap.mmap(-1, 8 << 20))
+        kept[-1].write(b"x" * (8 << 20))
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     ("work", "limits", "status", "kind"),
     [
@@ -34,8 +44,9 @@ def raise_error(report):
         (end_by(signal.SIGKILL), LIMITS, Status.INVALID, "Killed"),
         (raise_error, LIMITS, Status.CRASH, "Exit"),
         (lambda report: time.sleep(600), LIMITS._replace(start_seconds=0.5), Status.TIMEOUT, "Timeout"),
+        (take_shared_memory, LIMITS._replace(memory_mb=64), Status.OOM, "OutOfMemory"),
     ],
-    ids=["signal", "killed-from-outside", "exception", "late"],
+    ids=["signal", "killed-from-outside", "exception", "late", "memory"],
 )
 def test_how_a_process_ended_is_told_with_its_stage_and_what_it_printed(work, limits, status, kind):
     def staged(report):

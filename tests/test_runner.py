@@ -109,6 +109,18 @@ def test_a_process_that_a_runtime_starts_ends_with_the_run(tmp_path, packages):
     assert left.stdout == ""
 
 
+def test_memory_that_a_runtime_maps_as_shared_counts_too(tmp_path, packages):
+    archive(tmp_path / "b.zip", "relu", "shared", "wrong")
+
+    run(tmp_path / "b.zip", tmp_path / "out", packages, "--memory", "256")
+
+    assert ends(tmp_path / "out") == {
+        "relu": ("done", "pass"),
+        "shared": ("load", "oom"),
+        "wrong": ("compare", "mismatch"),
+    }
+
+
 def test_a_process_that_dies_once_does_not_cost_the_bundle_its_row(tmp_path, packages):
     archive(tmp_path / "b.zip", "relu", "once", "wrong")
 

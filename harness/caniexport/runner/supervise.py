@@ -151,6 +151,8 @@ def _describe_ending(ending: Ending, limits: Limits) -> Tuple[str, str]:
     """The words for how a process ended: those of a signature's kind, and the text."""
     if ending.status is Status.TIMEOUT:
         return ending.kind, "still running after {:g} s".format(limits.seconds)
+    if ending.status is Status.OOM:
+        return ending.kind, "more than {} MiB".format(limits.memory_mb)
     if ending.status is Status.INVALID:
         return ending.kind, "killed from outside"
     name = "exit code {}".format(ending.code) if ending.kind == "Exit" else ending.kind

@@ -63,6 +63,8 @@ def classify_ending(code: Optional[int], killed: Optional[Status], output: str =
     """Return how a process ended; ``killed`` is the reason why its parent killed it, if it did."""
     if killed is Status.TIMEOUT:
         return Ending(killed, "Timeout", code, output)
+    if killed is Status.OOM:
+        return Ending(killed, "OutOfMemory", code, output)
     if killed is Status.CRASH:
         return Ending(killed, FOREIGN, code, output)
     if code is None or is_kill(code):

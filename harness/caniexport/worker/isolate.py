@@ -3,7 +3,7 @@
 The parent is warm (it has imported what the work needs) and has one thread. It forks a :class:`Child` for each batch
 of cells, each operator, each archive of files. No state passes from one child to another. A child has its own process
 group and memory limit, ends with its parent, and adopts orphans of its descendants. :func:`follow_children` yields the
-messages of children, kills a child that is late, and notes how each ended.
+messages of children, kills a child that exceeds its limits, and notes how each ended.
 
 The measured code does not forge an outcome. It may crash, hang, exhaust memory, flood its output, fork, close every
 descriptor, or write nonsense to each.
@@ -18,15 +18,15 @@ import resource
 import select
 import signal
 import time
-from typing import Any, Callable, Iterator, List, NamedTuple, NoReturn, Optional, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from caniexport.model.status import Status
 from caniexport.worker.failures import Ending, classify_ending
-from caniexport.worker.process_tree import adopt_orphans, die_with_parent, kill_group
+from caniexport.worker.process_tree import Memory, adopt_orphans, die_with_parent, kill_group
 
 #: exit code of a child whose work raised an exception, and of a fork of a child that uses its report
 _RAISED, _IS_A_FORK = 70, 73
-_POLL_SECONDS = 0.05
+_POLL_SECONDS, _MEMORY_SECONDS = 0.05, 0.25
 #: bytes of output to keep, of a stage's name, of one read; reads from the pipe of a dead child
 _TAIL, _STAGE_WIDTH, _READ, _DRAINED = 16 * 1024, 32, 1 << 16, 16
 #: bound before any work runs, which may replace them in their modules
@@ -35,7 +35,7 @@ _encode = json.JSONEncoder().encode
 
 
 class Limits(NamedTuple):
-    """Limits of a child: seconds between messages, MiB beyond its size when ready (0: any), seconds until ready."""
+    """Limits of a child: seconds between two messages, MiB beyond its size when ready (0: any), seconds until ready."""
 
     seconds: float = 60.0
     memory_mb: int = 2048
@@ -82,6 +82,7 @@ class Child:
         self.limits = limits
         self.ending: Optional[Ending] = None
         self._stage = mmap.mmap(-1, _STAGE_WIDTH)
+        self._pipes: List[int] = []
         self._messages, messages = os.pipe()
         self._output, output = os.pipe()
         self.pid = os.fork()
@@ -91,9 +92,8 @@ class Child:
             _run_work(work, Report(messages, self._stage, limits.memory_mb), output)
         os.close(messages)
         os.close(output)
-        #: the open descriptors to read from
-        self.pipes = [self._messages, self._output]
-        for pipe in self.pipes:
+        self._pipes = [self._messages, self._output]
+        for pipe in self._pipes:
             os.set_blocking(pipe, False)
         try:
             os.setpgid(self.pid, self.pid)
@@ -101,12 +101,19 @@ class Child:
             pass  # it has ended
         self._begun, self._tail = b"", b""
         self._killed: Optional[Status] = None
-        self._deadline = time.monotonic() + limits.start_seconds
+        self._memory: Optional[Memory] = None
+        self._looked = time.monotonic()
+        self._deadline = self._looked + limits.start_seconds
 
     @property
     def stage(self) -> str:
         """The stage that began last, empty before the first."""
         return self._stage[:].strip(b" \0").decode("ascii", "replace")
+
+    @property
+    def pipes(self) -> Sequence[int]:
+        """The open descriptors to read from."""
+        return self._pipes
 
     @property
     def is_killed(self) -> bool:
@@ -128,7 +135,7 @@ class Child:
         if pid:
             kill_group(self.pid)
         # a grandchild may hold the pipe of a dead child open: read only what has arrived
-        for pipe in list(self.pipes):
+        for pipe in list(self._pipes):
             for data in self._read(pipe, _DRAINED if pid else 1):
                 if pipe == self._output:
                     self._tail = (self._tail + data)[-_TAIL:]
@@ -136,11 +143,13 @@ class Child:
                 *lines, self._begun = (self._begun + data).split(b"\n")
                 for line in lines:
                     self._deadline = time.monotonic() + self.limits.seconds
+                    if self._memory is None and self.limits.memory_mb:
+                        self._memory = Memory(self.pid)
                     yield line
         if pid:
             self._end(status)
-        elif self._killed is None and time.monotonic() > self._deadline:
-            self.kill(Status.TIMEOUT)
+        else:
+            self._enforce()
 
     def _read(self, pipe: int, pieces: int) -> Iterator[bytes]:
         for _ in range(pieces):
@@ -149,15 +158,26 @@ class Child:
             except BlockingIOError:
                 return
             if not data:
-                self.pipes.remove(pipe)
+                self._pipes.remove(pipe)
                 os.close(pipe)
                 return
             yield data
 
+    def _enforce(self) -> None:
+        now = time.monotonic()
+        if self._killed is not None:
+            return
+        if now > self._deadline:
+            self.kill(Status.TIMEOUT)
+        elif self._memory is not None and now - self._looked >= _MEMORY_SECONDS:
+            self._looked = now
+            if self._memory.exceeds(self.limits.memory_mb * 1024):
+                self.kill(Status.OOM)
+
     def _end(self, status: int) -> None:
-        for pipe in self.pipes:
+        for pipe in self._pipes:
             os.close(pipe)
-        self.pipes = []
+        self._pipes = []
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         self.ending = classify_ending(code, self._killed, self._tail.decode("utf-8", "replace").strip())
 
@@ -198,7 +218,7 @@ def limit_memory(megabytes: int) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_DATA, (have + megabytes * 1024 * 1024, hard))
     except (ValueError, OSError):
-        pass  # a platform without this limit
+        pass  # a platform without this limit; the parent watches the resident size too
 
 
 def _run_work(work: Callable[[Report], None], report: Report, output: int) -> NoReturn:

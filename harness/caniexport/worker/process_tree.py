@@ -1,4 +1,4 @@
-"""The processes that a process has started: which they are, and ending them.
+"""The processes that a process has started: which they are, the memory that they hold, and ending them.
 
 A case may fork, start programs, and let them begin sessions of their own. On Linux whatever it leaves is found: an
 orphan goes to the nearest process that has called :func:`adopt_orphans`. Elsewhere the group of a process is all that
@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from typing import List
+from typing import Collection, List
 
 #: seconds after which a process that is killed again and again, and starts others each time, is left alone
 _PATIENCE = 5.0
@@ -49,6 +49,14 @@ def find_children(pid: int) -> List[int]:
     return found
 
 
+def find_descendants(pid: int) -> List[int]:
+    """A process and its descendants."""
+    found = [pid]
+    for parent in found:
+        found += find_children(parent)
+    return found
+
+
 def end_children() -> None:
     """Kill and reap every child of this process, and the children that it inherits from these."""
     deadline = _monotonic() + _PATIENCE
@@ -78,3 +86,42 @@ def kill_group(pid: int) -> None:
         kill(pid, signal.SIGKILL)
     except OSError:
         pass  # nothing is left of it
+
+
+class Memory:
+    """What a process and its descendants have gained since this was made, shared mappings included.
+
+    Pages that several of them share count once. That takes milliseconds to find out, so it is asked only where what
+    each has mapped is more than the limit.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._first = sum(map(_read_mapped, find_descendants(pid)))
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether they have gained more than ``limit`` KiB; never where the system does not say."""
+        tree = find_descendants(self._pid)
+        mapped = sum(map(_read_mapped, tree))
+        if mapped - self._first <= limit:
+            return False
+        return len(tree) == 1 or sum(map(_read_proportional, tree)) - self._first > limit
+
+
+def _read_mapped(pid: int) -> int:
+    """KiB of memory that no file could give back."""
+    return _sum_fields("/proc/{}/status".format(pid), ("RssAnon:", "RssShmem:", "VmSwap:"))
+
+
+def _read_proportional(pid: int) -> int:
+    """As :func:`_read_mapped`, but of a page that several processes share only this one's part."""
+    return _sum_fields("/proc/{}/smaps_rollup".format(pid), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
+
+
+def _sum_fields(path: str, names: Collection[str]) -> int:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            lines = [line.split() for line in file]
+    except OSError:
+        return 0
+    return sum(int(words[1]) for words in lines if len(words) > 1 and words[0] in names)

@@ -198,6 +198,8 @@ def _make_ended_outcome(child: Child, limits: Limits) -> Outcome:
         return failed_outcome(stage, ending.status, describe(stage.value, ending.kind, text), runtime="onnxruntime")
     if ending.status is Status.TIMEOUT:
         text = "still in stage {} after {:g} s".format(stage.value, limits.seconds)
+    elif ending.status is Status.OOM:
+        text = "more than {} MiB in stage {}".format(limits.memory_mb, stage.value)
     elif ending.status is Status.INVALID:
         text = "the measuring process was killed from outside in stage {}".format(stage.value)
     else:

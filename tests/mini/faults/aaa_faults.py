@@ -2,10 +2,13 @@
 
 import contextlib
 import ctypes
+import gc
+import mmap
 import os
 import signal
 import sys
 import time
+import weakref
 from contextlib import contextmanager
 
 import torch
@@ -115,6 +118,18 @@ class FaultMemory(_Fault):
             kept.append(bytearray(b"x" * (8 << 20)))
 
 
+class FaultMemoryQuiet(_Fault):
+    """Takes memory without bound and swallows the refusal."""
+
+    def forward(self, x):
+        kept = []
+        while True:
+            try:
+                kept.append(bytearray(b"x" * (8 << 20)))
+            except MemoryError:
+                time.sleep(0.01)
+
+
 class FaultFloodFinite(_Fault):
     """Prints a lot, also past Python, and is right."""
 
@@ -159,6 +174,15 @@ class FaultClosesDescriptors(_Fault):
         return x + 1
 
 
+class FaultLeavesProcess(_Fault):
+    """Starts a process that outlives it, and is right."""
+
+    def forward(self, x):
+        # not subprocess: its warning of a running process would name the process id
+        os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "1000003")
+        return x + 1
+
+
 class FaultForkBothGoOn(_Fault):
     """Forks, and both processes go on as if nothing had happened."""
 
@@ -199,6 +223,27 @@ class FaultWritesEverywhere(_Fault):
         return x + 1
 
 
+class FaultForeignStage(_Fault):
+    """Notes a stage that there is none of, in whatever file is open, and dies."""
+
+    def forward(self, x):
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError, ValueError):
+                batch, cell, _ = os.pread(descriptor, 64, 0).split()
+                os.pwrite(descriptor, b"%s %s garbage".ljust(64) % (batch, cell), 0)
+        os._exit(3)
+
+
+class FaultForeignRow(_Fault):
+    """Tells a row of its own for whatever is measured, on every pipe, line after line."""
+
+    def forward(self, x):
+        while True:
+            for descriptor in range(3, 64):
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, b'{"batch": 1, "ended": 0}\n')
+
+
 class FaultDoesNotWait(_Fault):
     """Tells every open pipe not to wait, and prints more than one holds."""
 
@@ -210,6 +255,58 @@ class FaultDoesNotWait(_Fault):
             with contextlib.suppress(BlockingIOError):
                 os.write(1, b"flood " * 10000)
         return x + 1
+
+
+class FaultSharedMemory(_Fault):
+    """Takes memory without bound that it shares with another process."""
+
+    def forward(self, x):
+        kept = []
+        os.fork()
+        while True:
+            kept.append(mmap.mmap(-1, 8 << 20))
+            kept[-1].write(b"x" * (8 << 20))
+            time.sleep(0.005)
+
+
+class FaultMemoryOfChildren(_Fault):
+    """Has a few processes take more memory than it may, each of them less."""
+
+    def forward(self, x):
+        for _ in range(8):
+            if os.fork() == 0:
+                self.kept = bytearray(b"x" * (100 << 20))
+                time.sleep(1000000)
+        time.sleep(1000000)
+        return x + 1
+
+
+class _Ring:
+    """What only the garbage collector finds."""
+
+    def __init__(self):
+        self.me = self
+
+
+LEFT = weakref.WeakSet()
+
+
+class FaultGarbage(_Fault):
+    """Leaves an old ring of objects to the collector, and fails where that of another cell is still there."""
+
+    def setup(self):
+        self.left = len(LEFT)
+
+    def forward(self, x):
+        if self.left:
+            raise RuntimeError("left behind by another cell")
+        if _exporting():
+            ring = _Ring()
+            LEFT.add(ring)
+            gc.collect()
+        return x + 1
+
+    again = fix("rewrite", "the same once more")
 
 
 class FaultMonkeypatch(_Fault):

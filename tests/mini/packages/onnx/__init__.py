@@ -89,6 +89,9 @@ def load_model_from_string(content):
     return model
 
 
+load_from_string = load_model_from_string
+
+
 def load(path):
     """The model of a file."""
     return load_model_from_string(Path(path).read_bytes())
@@ -96,4 +99,4 @@ def load(path):
 
 from onnx import checker, numpy_helper  # noqa: E402  # they need the messages above
 
-__all__ = ["DecodeError", "ModelProto", "__version__", "checker", "load", "load_model_from_string", "numpy_helper"]
+__all__ = ["DecodeError", "ModelProto", "__version__", "checker", "load", "load_from_string", "numpy_helper"]

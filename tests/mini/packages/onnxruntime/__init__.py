@@ -58,6 +58,10 @@ def get_available_providers():
     return ["CPUExecutionProvider"]
 
 
+def get_device():
+    return "CPU"
+
+
 class InferenceSession:
     def __init__(self, model, sess_options=None, providers=None):
         options = sess_options or SessionOptions()

@@ -6,13 +6,17 @@ import numpy as np
 
 from torch import nn
 from torch._version import __version__
-from torch.tensor import Tensor, apply
+from torch.tensor import Tensor, apply, autocast
 
 float32 = Tensor(np.float32(0)).dtype
 
 
 def from_numpy(array):
     return Tensor(array)
+
+
+def is_tensor(item):
+    return isinstance(item, Tensor)
 
 
 def manual_seed(seed):
@@ -26,6 +30,18 @@ def no_grad():
 
 def set_num_threads(count):
     pass
+
+
+def set_autocast_enabled(device, enabled):
+    autocast["enabled"] = enabled
+
+
+def set_autocast_dtype(device, name):
+    autocast["dtype"] = name
+
+
+def get_autocast_dtype(device):
+    return autocast["dtype"]
 
 
 def zeros(*shape):
@@ -60,6 +76,6 @@ def sign(x):
     return apply("sign", x)
 
 
-from torch import export, jit, onnx  # noqa: E402  # they need the names above
+from torch import export, jit, library, onnx  # noqa: E402  # they need the names above
 
-__all__ = ["Tensor", "__version__", "export", "from_numpy", "jit", "nn", "onnx"]
+__all__ = ["Tensor", "__version__", "export", "from_numpy", "jit", "library", "nn", "onnx"]

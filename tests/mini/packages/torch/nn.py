@@ -9,9 +9,19 @@ class Parameter(Tensor):
     pass
 
 
+_hooks = []
+
+
+def register_module_forward_hook(hook):
+    _hooks.append(hook)
+
+
 class Module:
     def __call__(self, *args):
-        return self.forward(*args)
+        result = self.forward(*args)
+        for hook in _hooks:
+            result = hook(self, args, result)
+        return result
 
     def eval(self):
         return self

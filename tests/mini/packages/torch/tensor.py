@@ -84,12 +84,16 @@ KERNELS = {
 }
 
 
+#: what autocast does to results, and whether it does
+autocast = {"enabled": False, "dtype": "float16"}
+
+
 def apply(operator, *operands):
     """Compute, and record where an operand is followed."""
     first = operands[0]
     tensors = [item if isinstance(item, Tensor) else Tensor(_like(item, first)) for item in operands]
     array = KERNELS[operator](*[item.array for item in tensors])
-    result = Tensor(array)
+    result = Tensor(array.astype(autocast["dtype"]) if autocast["enabled"] else array)
     if _tape is not None and any(_tape.follows(item) for item in tensors):
         _tape.record(operator, tensors, result)
     return result
