@@ -128,8 +128,11 @@ def test_what_fails_is_written_as_a_list_that_then_expects_it(newcomer):
 
 
 def entry(**changes) -> str:
+    """An entry of a list of expectations, to be reviewed in the far future unless ``review`` says when."""
+    review = changes.pop("review", "2999-01-01")
     found = {"case": "refuse", "allowed": ["fail"], "reason": "no Loop", **changes}
-    return "\n".join(["[[expect]]", *(f"{key} = {json.dumps(value)}" for key, value in found.items())])
+    lines = [f"{key} = {json.dumps(value)}" for key, value in found.items()]
+    return "\n".join(["[[expect]]", *lines, f"review = {review}", ""])
 
 
 @pytest.mark.parametrize(
@@ -142,10 +145,14 @@ def entry(**changes) -> str:
         ((entry(), entry(case="wrong", allowed=["mismatch"], op="Rel*", provider="cpu")), 0, "2 expected"),
         ((entry(torch="<2.0"),), 2, "entry 1: a file is the same whichever release wrote it: leave torch out"),
         ((entry(casse="x"),), 2, "entry 1: unknown key 'casse' (nearest: case)"),
+        (
+            *((entry(case="*", allowed=["fail", "mismatch", "pass"], review="2020-01-01"),), 1),
+            "entry 1 is expired: was to be reviewed by 2020-01-01",
+        ),
     ],
 )
 def test_a_job_gates_on_a_list_of_its_own(newcomer, entries, code, says):
-    (newcomer / "list.toml").write_text("\nreview = 2999-01-01\n".join([*entries, ""]))
+    (newcomer / "list.toml").write_text("".join(entries))
 
     done = run(newcomer, "--expectations", "list.toml")
 

@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_read_takes_no_other_with_it(local):
     assert set(Dataset.open(None, local).declared()["release"]) == {"1.12.1", "2.8.0"}
 
 
-def test_tables_are_read_again_only_where_the_packages_or_the_file_have_changed(tmp_path, monkeypatch):
+def test_tables_are_read_again_only_where_the_packages_have_changed(tmp_path, monkeypatch):
     installed = {"torch": "2.8.0", "onnx": "1.17.0", "onnxscript": None}
     reads = []
     monkeypatch.setattr(tables, "find_version", installed.get)
@@ -106,10 +106,7 @@ def test_tables_are_read_again_only_where_the_packages_or_the_file_have_changed(
     tables.main()
     assert len(reads) == 2
     (file,) = tmp_path.glob("*.json")
-    file.write_text(file.read_text().replace("Add", "Mul"))
-    tables.main()
-    assert len(reads) == 3
     file.unlink()
     monkeypatch.setenv("CANIEXPORT_TABLES", "no")
     tables.main()
-    assert len(reads) == 3
+    assert len(reads) == 2

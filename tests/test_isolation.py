@@ -195,10 +195,38 @@ def test_two_workers_write_the_rows_of_one(world, faulty, tmp_path):
     assert rows == {name: row for name, row in faulty.rows.items() if name[0] in quick}
 
 
-def test_a_fresh_process_for_each_cell_writes_the_rows_of_a_forked_one(world, faulty, tmp_path):
+STARTS_THREAD = '''
+"""A case that starts a thread when it is loaded: its process must not fork any more."""
+
+import threading
+import time
+
+from caniexport.model.case import Case
+from caniexport.model.tensors import f32
+
+
+class StartsThread(Case):
+    "Adds one."
+
+    sources = ("mini:fault",)
+    exporters = ("default",)
+    inputs = ((f32(2),), (f32(2),))
+
+    @classmethod
+    def load(cls):
+        threading.Thread(target=time.sleep, args=(1000000,), daemon=True).start()
+
+    def forward(self, x):
+        return x + 1
+'''
+
+
+def test_a_process_that_cannot_fork_warm_writes_the_rows_of_one_that_does(world, faulty, tmp_path):
+    cases = runner.copy_cases(tmp_path / "cases", runner.FAULTS, runner.CASES)
+    (cases / "starts_thread.py").write_text(STARTS_THREAD, encoding="utf-8")
     chosen = ("baked-value", "fault-segfault", "fault-exit")
     options = [*(part for case in chosen for part in ("--case", case)), "--exporter", "default", "-n", "2"]
-    rows = runner.by_name(world.run(world.faulty_cases, tmp_path / "local", "--no-fork", *options))
+    rows = runner.by_name(world.run(cases, tmp_path / "local", *options))
     assert {name[0] for name in rows} == {*chosen, "canary-pass", "canary-fail"}
     assert rows == {name: faulty.rows[name] for name in rows}
 
@@ -291,11 +319,7 @@ class Interrupted(Case):
 """
 
 
-@pytest.mark.parametrize(
-    ("victim", "mode"),
-    [(0, []), (1, []), (0, ["--no-fork"])],
-    ids=["measuring-process", "its-parent", "measuring-process-without-forks"],
-)
+@pytest.mark.parametrize("victim", [0, 1], ids=["measuring-process", "its-parent"])
 @pytest.mark.parametrize(
     ("how", "kills", "outcome", "attempts"),
     [
@@ -305,13 +329,11 @@ class Interrupted(Case):
     ],
     ids=["killed-once", "killed-twice", "another-signal"],
 )
-def test_a_kill_from_outside_is_no_crash_of_an_innocent_case(
-    world, tmp_path, how, kills, victim, mode, outcome, attempts
-):
+def test_a_kill_from_outside_is_no_crash_of_an_innocent_case(world, tmp_path, how, kills, victim, outcome, attempts):
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
     (tmp_path / "begun").mkdir()
-    options = ["-n", "0", "--case", "interrupted", "--cell-timeout", "60", *mode]
+    options = ["-n", "0", "--case", "interrupted", "--cell-timeout", "60"]
     variables = {"INTERRUPTED": str(tmp_path / "begun"), "INTERRUPTIONS": str(kills)}
     with subprocess.Popen(
         world.line(tmp_path / "cases", tmp_path / "local", *options),

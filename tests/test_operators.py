@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -34,39 +33,32 @@ def cases():
     return corpus.load(HOME.corpora, stand_in=True)
 
 
-def test_releases_that_list_an_entry_alike_are_one_line():
-    found = join_entries([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
-
-    assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "2.1.2")]
+ADD = {"add": listed("plain")}
 
 
-def test_a_release_that_lists_an_entry_as_one_that_was_written_is_its_line(tmp_path):
-    write_table(tmp_path / "table.jsonl", join_entries([], {KNOWN[0]: {"add": listed("plain")}}, KNOWN))
-    found = join_entries(read_entries(tmp_path / "table.jsonl"), {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
+@pytest.mark.parametrize(
+    ("before", "lists", "lines"),
+    [
+        ({}, dict.fromkeys(KNOWN, ADD), [("add", "1.13.1", "2.1.2")]),
+        ({"1.13.1": ADD}, {"2.0.1": ADD}, [("add", "1.13.1", "2.0.1")]),
+        (
+            *({}, {"1.13.1": ADD, "2.0.1": {"add": listed("plain", "shape")}}),
+            [("add", "1.13.1", "1.13.1"), ("add", "2.0.1", "2.0.1")],
+        ),
+        ({"1.13.1": ADD, "2.1.2": ADD}, {"2.0.1": ADD}, [("add", "1.13.1", "2.1.2")]),
+        (
+            *(dict.fromkeys(KNOWN, ADD), {"2.0.1": {"sub": listed("plain")}}),
+            [("add", "1.13.1", "1.13.1"), ("add", "2.1.2", "2.1.2"), ("sub", "2.0.1", "2.0.1")],
+        ),
+    ],
+    ids=["alike", "as-one-before", "otherwise", "between-two", "listed-again"],
+)
+def test_releases_that_list_an_entry_alike_are_one_line(before, lists, lines):
+    known = join_entries([], before, KNOWN)
+    found = join_entries(known, lists, KNOWN)
 
-    assert [(entry.since, entry.until) for entry in found] == [(KNOWN[0], KNOWN[1])]
-
-
-def test_a_release_that_lists_an_entry_otherwise_begins_another_line():
-    found = join_entries([], {"1.13.1": {"add": listed("plain")}, "2.0.1": {"add": listed("plain", "shape")}}, KNOWN)
-
-    assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "1.13.1"), ("2.0.1", "2.0.1")]
-
-
-def test_a_release_between_two_that_was_not_listed_is_in_no_line():
-    ends = {release: {"add": listed("plain")} for release in (KNOWN[0], KNOWN[2])}
-    found = join_entries([], ends, KNOWN)
-
-    assert find_listed_releases(found, KNOWN) == (KNOWN[0], KNOWN[2])
-    whole = join_entries(found, {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
-    assert [(entry.since, entry.until) for entry in whole] == [(KNOWN[0], KNOWN[2])]
-
-
-def test_a_release_that_is_listed_again_takes_the_place_of_what_it_listed():
-    before = join_entries([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
-    after = join_entries(before, {"2.0.1": {"sub": listed("plain")}}, KNOWN)
-
-    assert [(entry.name, entry.since) for entry in after] == [("add", "1.13.1"), ("add", "2.1.2"), ("sub", "2.0.1")]
+    assert find_listed_releases(known, KNOWN) == tuple(before)
+    assert [(entry.name, entry.since, entry.until) for entry in found] == lines
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -129,11 +121,8 @@ def test_what_says_where_values_were_has_inputs_of_its_own(cases):
     assert {cases[f"op-{name}"].cls.code for name in distinct.NAMES} == {sort.code}
 
 
-def test_canaries_go_along(cases):
+def test_canaries_go_along_and_documented_cases_hold_no_operators(cases):
     assert {"canary-pass", "canary-fail", "canary-mismatch"} <= set(cases)
-
-
-def test_documented_cases_do_not_hold_operators():
     assert not any(name.startswith("op-") for name in homes.find(ROOT).read_cases())
 
 
@@ -151,12 +140,6 @@ def test_random_operators_are_compared_by_shape_and_dtype(cases):
     assert cases["op-add"].variants["float32-plain"].compares_values
 
 
-def test_a_line_of_the_table_is_json(cases):
-    lines = (HOME.cases / "op_db.jsonl").read_text(encoding="utf-8").splitlines()
-
-    assert all(json.loads(line)["since"] for line in lines)
-
-
 def test_a_number_on_either_side_of_a_tensor_and_two_dtypes_are_planned(cases):
     sub = cases["promotion-sub"]
 
@@ -164,26 +147,25 @@ def test_a_number_on_either_side_of_a_tensor_and_two_dtypes_are_planned(cases):
     planned = plan.cells(cases, releases.find("2.12.1"), "cpu", plan.Selection(frozenset({"promotion-sub"})))
     asked = {(cell.exporter, cell.opset) for cell in planned if cell.variant == "int64-float-left"}
     assert asked == {("torchscript-trace", 23), ("dynamo", 20)}
-
-
-def test_bitwise_operators_take_no_floating_point(cases):
     assert not any("float" in name for name in cases["promotion-and"].variants)
 
 
-def test_dynamo_is_asked_for_the_first_dtype_at_three_opsets_and_for_others_at_its_default():
-    newest = releases.find("2.15.0")
-
-    assert choose_opsets("float32-plain", newest, "dynamo") == (18, 20, 26)
-    assert choose_opsets("float16-plain", newest, "dynamo") == (20,)
-    assert choose_opsets("float32-plain-dynamic", newest, "dynamo") == (20,)
-    assert choose_opsets("int32-plain", newest, "dynamo") == ()
-    assert choose_opsets("float16-plain", releases.find("2.3.1"), "dynamo") == (18,)
-
-
-def test_torchscript_is_asked_for_every_third_opset_and_the_newest_that_it_takes():
-    assert choose_opsets("float32-plain", releases.find("1.13.1"), "torchscript-trace") == (8, 11, 14, 17)
-    assert choose_opsets("float32-plain", releases.find("2.4.1"), "torchscript-trace") == (8, 11, 14, 17, 20)
-    assert choose_opsets("float32-plain", releases.find("1.9.1"), "torchscript-trace") == (8, 11, 13)
+@pytest.mark.parametrize(
+    ("variant", "release", "exporter", "opsets"),
+    [
+        ("float32-plain", "2.15.0", "dynamo", (18, 20, 26)),
+        ("float16-plain", "2.15.0", "dynamo", (20,)),
+        ("float32-plain-dynamic", "2.15.0", "dynamo", (20,)),
+        ("int32-plain", "2.15.0", "dynamo", ()),
+        ("float16-plain", "2.3.1", "dynamo", (18,)),
+        ("float32-plain", "1.13.1", "torchscript-trace", (8, 11, 14, 17)),
+        ("float32-plain", "2.4.1", "torchscript-trace", (8, 11, 14, 17, 20)),
+        ("float32-plain", "1.9.1", "torchscript-trace", (8, 11, 13)),
+    ],
+)
+def test_few_opsets_are_asked_of_a_sample(variant, release, exporter, opsets):
+    """Dynamo: three for the first dtype, else its default; TorchScript: every third and the newest that it takes."""
+    assert choose_opsets(variant, releases.find(release), exporter) == opsets
 
 
 def test_what_is_left_of_a_sum_that_cancels_out_is_as_exact_as_its_terms():

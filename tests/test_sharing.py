@@ -9,15 +9,9 @@ import pytest
 from caniexport.worker import sharing
 
 
-@pytest.fixture
-def kept():
-    made = sharing._Shared()
-    made.is_active = True
-    return made
-
-
-def test_a_shared_step_is_done_once_and_its_warnings_are_given_every_time(kept):
-    calls = []
+def test_a_shared_step_is_done_once_and_its_warnings_are_given_every_time():
+    kept, calls = sharing._Shared(), []
+    kept.is_active = True
 
     def capture():
         calls.append(1)
@@ -28,14 +22,6 @@ def test_a_shared_step_is_done_once_and_its_warnings_are_given_every_time(kept):
         with pytest.warns(UserWarning, match="sizes are baked in"):
             assert kept.once("capture", capture) == "program"
     assert len(calls) == 1
-
-
-def test_outside_of_a_shared_block_every_step_is_done_anew(kept):
-    kept.is_active = False
-    results = iter(["first", "second"])
-
-    assert kept.once("capture", lambda: next(results)) == "first"
-    assert kept.once("capture", lambda: next(results)) == "second"
 
 
 def test_a_variant_that_patches_or_prepares_shares_nothing():

@@ -214,11 +214,8 @@ def measure_difference(
 
     ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type.
     """
-    parts = [
-        compare.add_set_number(index, compare.compare(*_encode_texts(want, got), entry.rtol, entry.atol, who))
-        for index, (want, got) in enumerate(zip(expected, outputs))
-    ]
-    return compare.merge_differences(parts) if parts else None
+    sets = [_encode_texts(want, got) for want, got in zip(expected, outputs)]
+    return compare.compare_sets(sets, entry.rtol, entry.atol, who) if sets else None
 
 
 def _encode_texts(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[Any]]:

@@ -16,7 +16,7 @@ from caniexport.model.messages import clean_text, describe, describe_exception, 
 from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Exporter, Stage, Status
 from caniexport.worker import compare, exporters, onnx_file, subject
-from caniexport.worker.failures import Outcome, classify_error
+from caniexport.worker.failures import Outcome, classify_error, failed_outcome
 from caniexport.worker.sharing import share_steps
 
 
@@ -25,9 +25,7 @@ class _CellStop(Exception):
 
     def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
         super().__init__(described[2])
-        self.stage = stage
-        self.status = status
-        self.described = described
+        self.outcome = failed_outcome(stage, status, described)
 
 
 class Eager(NamedTuple):
@@ -61,7 +59,10 @@ def measure_cell(
     try:
         run.measure()
     except _CellStop as stop:
-        run.fail(stop)
+        run.row.update(stop.outcome.row)
+        run.messages.update(stop.outcome.messages)
+    if run.facts:
+        run.row["facts"] = json.dumps(run.facts, sort_keys=True)
     return Outcome(run.row, run.messages)
 
 
@@ -90,8 +91,8 @@ class _CellRun:
         self.facts: Dict[str, Any] = {}
         self.messages: Dict[str, str] = {}
         self.borrowed: List[str] = []
-        #: the argument that feeds each input of the file, or the reason why none can
-        self.sources: Dict[str, runtimes.Source] = {}
+        #: the arrays of the file's inputs for each input set, or the reason why there are none
+        self.feeds: Sequence[Dict[str, Any]] = ()
         self.unfed: Optional[ValueError] = None
         self.quanta: List[float] = []
         self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
@@ -107,17 +108,10 @@ class _CellRun:
         with self._stage(Stage.LOAD):
             session = runtimes.load(bundle.model, self.cell.provider, self.variant.session)
             self.row["seconds_load"] = session.seconds_load
-        outputs = self._run(session, eager)
+        outputs = self._run(session)
         with self._stage(Stage.COMPARE):
             self._compare(eager.truth, outputs)
         self._finish()
-
-    def fail(self, stop: _CellStop) -> None:
-        """Complete the row with a failure."""
-        signature, identifier, text = stop.described
-        self.messages[identifier] = text
-        self.row.update(stage=stop.stage.value, status=stop.status.value, signature=signature, message_id=identifier)
-        self._note_facts()
 
     @contextmanager
     def _stage(self, stage: Stage) -> Iterator[None]:
@@ -182,7 +176,7 @@ class _CellRun:
         model = onnx_file.parse_model(content)
         if self.variant.surgery is not None:
             model = self.variant.surgery(model)
-        self._note_file(model)
+        self.row.update(onnx_file.read_facts(model), exporter_effective=onnx_file.find_exporter(model, self.exporter))
         self.quanta = onnx_file.find_quanta(model)
         bundle = onnx_file.Bundle(onnx_file.normalize(model), self._order_inputs(model, eager), eager.truth)
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
@@ -196,12 +190,13 @@ class _CellRun:
         """Return each input set in the order of the file's inputs, for the bundle."""
         given = [(subject.arrays_by_name(self.variant, item), subject.arrays_in_order(item)) for item in eager.inputs]
         try:
-            self.sources = runtimes.choose_sources(onnx_file.find_inputs(model), *given[0])
+            sources = runtimes.choose_sources(onnx_file.find_inputs(model), *given[0])
         except ValueError as error:
             # the file has more inputs than the module: the cell fails at stage run
             self.unfed = error
             return [positional for _, positional in given]
-        return [list(runtimes.make_feeds(self.sources, *item).values()) for item in given]
+        self.feeds = [runtimes.make_feeds(sources, *item) for item in given]
+        return [list(feeds.values()) for feeds in self.feeds]
 
     def _note_checker(self, onnx: Any, model: Any) -> None:
         """Note the result of onnx's checker. A refusal does not end the cell: the runtime may still run the file."""
@@ -214,15 +209,13 @@ class _CellRun:
         refuses = Checker.PLAIN if plain is not None else Checker.STRICT
         self.row["checker"] = (Checker.OK if strict is None else refuses).value
 
-    def _run(self, session: runtimes.Session, eager: Eager) -> List[List[Any]]:
+    def _run(self, session: runtimes.Session) -> List[List[Any]]:
         outputs, seconds = [], 0.0
-        for index, inputs in enumerate(eager.inputs):
+        if self.unfed is not None:
             with self._stage(Stage.RUN):
-                if self.unfed is not None:
-                    raise self.unfed
-                feeds = runtimes.make_feeds(
-                    self.sources, subject.arrays_by_name(self.variant, inputs), subject.arrays_in_order(inputs)
-                )
+                raise self.unfed
+        for index, feeds in enumerate(self.feeds):
+            with self._stage(Stage.RUN):
                 started = time.perf_counter()
                 try:
                     outputs.append(session.run(feeds))
@@ -239,23 +232,15 @@ class _CellRun:
 
     def _compare(self, truth: List[List[Any]], outputs: List[List[Any]]) -> None:
         variant = self.variant
-        parts = [
-            compare.add_set_number(
-                index,
-                compare.compare(
-                    want,
-                    got,
-                    variant.rtol,
-                    variant.atol,
-                    "onnxruntime",
-                    variant.compares_values,
-                    variant.by_largest,
-                    self.quanta,
-                ),
-            )
-            for index, (want, got) in enumerate(zip(truth, outputs))
-        ]
-        result = compare.merge_differences(parts)
+        result = compare.compare_sets(
+            zip(truth, outputs),
+            variant.rtol,
+            variant.atol,
+            "onnxruntime",
+            values=variant.compares_values,
+            by_largest=variant.by_largest,
+            quanta=self.quanta,
+        )
         self.row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel, rtol=result.rtol, atol=result.atol)
         if result.problem:
             raise _CellStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
@@ -263,35 +248,19 @@ class _CellRun:
             raise _CellStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(self.borrowed)))
 
     def _finish(self) -> None:
-        """Complete the row of a cell that works."""
-        reasons = self._find_deviations()
-        status = Status.DEGRADED if reasons else Status.PASS
-        self.row.update(stage=Stage.DONE.value, status=status.value)
-        if reasons:
-            signature, identifier, text = describe("done", "Degraded", "; ".join(reasons))
-            self.messages[identifier] = text
-            self.row.update(signature=signature, message_id=identifier)
-        self._note_facts()
-
-    def _find_deviations(self) -> List[str]:
-        """Return how the file differs from the request: its opset, its exporter."""
+        """Complete the row of a cell that works; it is degraded where the file is not what was asked for."""
         reasons = []
         opset, exporter = self.row["opset_effective"], self.row["exporter_effective"]
         if self.opset not in (None, opset):
             reasons.append("opset {} asked for, the file has {}".format(self.opset, opset))
         if self.exporter not in (Exporter.DEFAULT.value, exporter):
             reasons.append("exporter {} asked for, {} wrote the file".format(self.exporter, exporter))
-        return reasons
-
-    def _note_file(self, model: Any) -> None:
-        facts = onnx_file.read_facts(model)
-        self.row.update(
-            opset_effective=facts.opset,
-            ir_version=facts.ir_version,
-            node_count=facts.node_count,
-            ops=facts.ops,
-            exporter_effective=onnx_file.find_exporter(model, self.exporter),
-        )
+        status = Status.DEGRADED if reasons else Status.PASS
+        self.row.update(stage=Stage.DONE.value, status=status.value)
+        if reasons:
+            signature, identifier, text = describe("done", "Degraded", "; ".join(reasons))
+            self.messages[identifier] = text
+            self.row.update(signature=signature, message_id=identifier)
 
     def _note_warnings(self, caught: Sequence[Any]) -> None:
         lines: List[str] = []
@@ -304,10 +273,6 @@ class _CellRun:
             identifier = make_message_id(text)
             self.messages[identifier] = text
             self.row["warning_id"] = identifier
-
-    def _note_facts(self) -> None:
-        if self.facts:
-            self.row["facts"] = json.dumps(self.facts, sort_keys=True)
 
 
 def _run_eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
@@ -327,12 +292,7 @@ def _run_eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
 
 def _measure_difference(variant: Variant, truth: List[List[Any]], outputs: List[List[Any]]) -> float:
     """Return the largest difference between a workaround and ``plain``. Raises beyond the tolerance."""
-    case = variant.case
-    parts = [
-        compare.add_set_number(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
-        for index, (want, got) in enumerate(zip(truth, outputs))
-    ]
-    result = compare.merge_differences(parts)
+    result = compare.compare_sets(zip(truth, outputs), variant.rtol, variant.atol, "the fix")
     if result.problem and not variant.changes_values:
         raise _CellStop(Stage.EAGER, Status.MISMATCH, describe("eager", "NotEquivalent", result.problem))
     return result.max_abs

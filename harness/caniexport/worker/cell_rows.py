@@ -3,61 +3,63 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, Dict
+from typing import Any, Dict, Iterator, Sequence, Tuple
 
-from caniexport.model.messages import describe
+from caniexport.model.corpus import LoadedCase
 from caniexport.model.plan import Cell
 from caniexport.model.rows import CELLS, MEASURING_VERSION
-from caniexport.model.status import Stage, Status
 from caniexport.worker import envinfo
 from caniexport.worker.codehash import hash_measuring_code
-from caniexport.worker.failures import Outcome, failed_outcome
-
-_COLUMNS = [column.name for column in CELLS]
+from caniexport.worker.supervisor import Supervisor
 
 
 class CellRows:
-    """Makes the rows of one run in one environment."""
+    """Measures the rows of one run in one environment."""
 
-    def __init__(self, environment: Dict[str, Any], run_id: str, is_apart: bool = False) -> None:
-        self._environment = environment
-        self._packages = envinfo.read_installed()
-        self._run_id = run_id
-        self._is_apart = is_apart
-
-    def row(self, cell: Cell, corpus: str, measured: Dict[str, Any]) -> Dict[str, Any]:
-        """The row of a cell, with everything that was ``measured`` of it."""
-        packages = self._packages
-        row: Dict[str, Any] = dict.fromkeys(_COLUMNS)
-        row.update(
-            run_id=self._run_id,
-            measured_at=utc_now(),
-            env_id=self._environment["env_id"],
-            torch=self._environment["torch"],
-            python=self._environment["python"],
+    def __init__(
+        self,
+        environment: Dict[str, Any],
+        cases: Dict[str, LoadedCase],
+        run_id: str,
+        supervisor: Supervisor,
+        is_apart: bool = False,
+    ) -> None:
+        packages = envinfo.read_installed()
+        self._cases = cases
+        self._supervisor = supervisor
+        self._gpu = environment["gpu"]
+        self._common = dict(
+            dict.fromkeys(column.name for column in CELLS),
+            run_id=run_id,
+            env_id=environment["env_id"],
+            torch=environment["torch"],
+            python=environment["python"],
             onnx=envinfo.strip_local_part(packages.get("onnx")),
             onnxscript=envinfo.strip_local_part(packages.get("onnxscript")),
-            corpus=corpus,
-            case=cell.case,
-            variant=cell.variant,
-            case_hash=cell.case_hash,
             measuring=MEASURING_VERSION,
             code=hash_measuring_code(),
-            apart=self._is_apart,
-            exporter=cell.exporter,
-            opset=cell.opset,
+            apart=is_apart,
             runtime_version=envinfo.strip_local_part(packages.get("onnxruntime") or packages.get("onnxruntime-gpu")),
-            provider=cell.provider,
-            device="cpu" if cell.provider == "cpu" else self._environment["gpu"],
         )
-        row.update(measured)
-        return row
 
-
-def make_import_failure(text: str, status: Status) -> Outcome:
-    """A row for a cell of an environment in which torch does not even import."""
-    described = describe("import", "ImportError", text)
-    return failed_outcome(Stage.IMPORT, status, described, runtime="onnxruntime", attempts=1)
+    def measure(self, cells: Sequence[Cell], together: bool) -> Iterator[Tuple[Dict[str, Any], Dict[str, str]]]:
+        """Yield the row of each cell and the texts that it refers to, as it is measured."""
+        # outcomes first: asked once more after the last, they see the process of these cells to its end
+        for outcome, cell in zip(self._supervisor.run(cells, together), cells):
+            row = dict(
+                self._common,
+                measured_at=utc_now(),
+                corpus=self._cases[cell.case].cls.corpus,
+                case=cell.case,
+                variant=cell.variant,
+                case_hash=cell.case_hash,
+                exporter=cell.exporter,
+                opset=cell.opset,
+                provider=cell.provider,
+                device="cpu" if cell.provider == "cpu" else self._gpu,
+            )
+            row.update(outcome.row)
+            yield row, outcome.messages
 
 
 def utc_now() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 #: (rtol, atol) by dtype of the expected output: torch.testing's, with float32 widened to what one
 #: reordered sum of a few dozen terms costs
@@ -63,7 +63,7 @@ def compare(
         _compare_one("output {}".format(i), want, got, rtol, atol, who, values, by_largest, quanta[i])
         for i, (want, got) in enumerate(zip(expected, actual))
     ]
-    return merge_differences(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
+    return _merge_differences(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
 
 
 def find_borrowed_outputs(outputs: Sequence[Any], feeds: Mapping[str, Any]) -> List[str]:
@@ -98,7 +98,19 @@ def _find_owners(array: Any) -> List[Any]:
     return found
 
 
-def merge_differences(parts: Sequence[Difference]) -> Difference:
+def compare_sets(sets: Iterable[Tuple[Sequence[Any], Sequence[Any]]], *settings: Any, **more: Any) -> Difference:
+    """As :func:`compare` of the expected and actual outputs of each input set; problems have the set's number."""
+    parts = [compare(want, got, *settings, **more) for want, got in sets]
+    lines = [
+        "input set {}, {}".format(index, line)
+        for index, part in enumerate(parts)
+        for line in part.problem.split("\n")
+        if part.problem
+    ]
+    return _merge_differences(parts)._replace(problem="\n".join(lines))
+
+
+def _merge_differences(parts: Sequence[Difference]) -> Difference:
     """Several comparisons as one: all problems, the largest errors, the widest tolerances."""
     return Difference(
         "\n".join(part.problem for part in parts if part.problem),
@@ -107,14 +119,6 @@ def merge_differences(parts: Sequence[Difference]) -> Difference:
         max(part.rtol for part in parts),
         max(part.atol for part in parts),
     )
-
-
-def add_set_number(index: int, difference: Difference) -> Difference:
-    """Return a comparison with the number of its input set in each problem."""
-    if not difference.problem:
-        return difference
-    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
-    return difference._replace(problem="\n".join(lines))
 
 
 def _compare_one(

@@ -1,7 +1,7 @@
 """What the installed torch and onnx say of themselves: operator tables, for comparison with what is measured.
 
 ``python -m caniexport.worker.declared --release 2.8.0 --out FILE`` inside a release's environment writes one JSON file:
-``{"release", "torch", "onnx", "onnxscript", "rows": [[by, op, opsets], ...], "crc"}`` where ``by`` is ``torchscript``
+``{"release", "torch", "onnx", "onnxscript", "rows": [[by, op, opsets], ...]}`` where ``by`` is ``torchscript``
 (the symbolic registry), ``dynamo`` (torchlib's registry) or ``onnx`` (``onnx.defs``), ``op`` is named as torch and ONNX
 name it (``aten::add``, ``aten::add.Tensor``, ``Add``), and ``opsets`` are those at which it is registered; for ``onnx``
 those that changed it. A registered rule is no promise: it may refuse what it is given.
@@ -18,7 +18,6 @@ import io
 import json
 import os
 import sys
-import zlib
 from typing import Any, Dict, FrozenSet, Iterator, List, Tuple
 
 from caniexport.model import releases
@@ -145,20 +144,13 @@ def _merge_rows(found: List[Row]) -> List[Row]:
     return [(by, op, sorted(set(opsets))) for (by, op), opsets in sorted(merged.items())]
 
 
-def checksum(content: Dict[str, Any]) -> int:
-    """The CRC-32 of what a file says, so that a changed bit is no operator."""
-    return zlib.crc32(json.dumps(content, sort_keys=True).encode("ascii"))
-
-
 def _has_tables(path: str, content: Dict[str, Any]) -> bool:
     """Whether a file has the tables of these packages already: reading them takes up to half a minute."""
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-        return all(found.get(name) == version for name, version in content.items()) and found.pop("crc") == checksum(
-            found
-        )
-    except (OSError, ValueError, AttributeError, KeyError):
+        return all(found.get(name) == version for name, version in content.items())
+    except (OSError, ValueError, AttributeError):
         return False
 
 
@@ -179,7 +171,6 @@ def main() -> int:
     # torch tells of every package that it does not find
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         content["rows"] = read_tables(release)
-    content["crc"] = checksum(content)
     os.makedirs(arguments.out, exist_ok=True)
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(content, file)

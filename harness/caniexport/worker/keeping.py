@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import importlib
 import inspect
 import sys
@@ -79,10 +80,9 @@ def _keep_registries() -> None:
         return
     build = _registration.ONNXRegistry.from_torchlib
     kept: Dict[Any, Any] = {}
-    operators = _OperatorNames()
 
     def from_torchlib(*args: Any, **kwargs: Any) -> Any:
-        key = (operators.now(), args, tuple(sorted(kwargs.items())))
+        key = (_read_operator_names(len(sys.modules)), args, tuple(sorted(kwargs.items())))
         if key not in kept:
             kept[key] = build(*args, **kwargs)
         registry = copy.copy(kept[key])
@@ -92,20 +92,12 @@ def _keep_registries() -> None:
     _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
 
 
-class _OperatorNames:
-    """The operators that exist, by name: asked for (4 ms) where something was imported, which is how more come."""
+@functools.lru_cache(maxsize=1)
+def _read_operator_names(modules: int) -> FrozenSet[str]:  # noqa: ARG001  # the key of what is kept
+    """The operators that exist: read (4 ms) where the number of modules has changed, for an import brings more."""
+    import torch
 
-    def __init__(self) -> None:
-        self._modules = 0
-        self._names: FrozenSet[str] = frozenset()
-
-    def now(self) -> FrozenSet[str]:
-        import torch
-
-        if len(sys.modules) != self._modules:
-            self._names = frozenset(torch._C._dispatch_get_all_op_names())
-            self._modules = len(sys.modules)
-        return self._names
+    return frozenset(torch._C._dispatch_get_all_op_names())
 
 
 def _keep_materialised_operators() -> None:

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from caniexport.model.bundlehash import hash_bundle
 from caniexport.model.status import Exporter
@@ -18,15 +18,6 @@ _SMALL = 256
 _DYNAMO_MARKS = ("pkg.torch.onnx", "pkg.torch.export", "pkg.onnxscript", "pkg.torch")
 
 
-class FileFacts(NamedTuple):
-    """Opset of the default domain, IR version, nodes of the main graph, operators with counts."""
-
-    opset: Optional[int]
-    ir_version: int
-    node_count: int
-    ops: str
-
-
 def parse_model(content: bytes) -> Any:
     """The ``onnx.ModelProto`` of a serialised model."""
     import onnx
@@ -34,12 +25,12 @@ def parse_model(content: bytes) -> Any:
     return onnx.load_model_from_string(content)
 
 
-def read_facts(model: Any) -> FileFacts:
-    """Read back what the exporter really wrote."""
+def read_facts(model: Any) -> Dict[str, Any]:
+    """Columns of a row that say what the exporter really wrote; the nodes are those of the main graph."""
     opset = next((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), None)
     counts = Counter(_name_operator(node) for node in _walk_nodes(model))
     ops = " ".join(name if count == 1 else "{}*{}".format(name, count) for name, count in sorted(counts.items()))
-    return FileFacts(opset, model.ir_version, len(model.graph.node), ops)
+    return {"opset_effective": opset, "ir_version": model.ir_version, "node_count": len(model.graph.node), "ops": ops}
 
 
 def find_inputs(model: Any) -> List[Any]:

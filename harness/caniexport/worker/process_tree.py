@@ -1,8 +1,8 @@
 """The processes that a process has started: which they are, the memory that they hold, and ending them.
 
 A case may fork, start programs, and let them begin sessions of their own. On Linux whatever it leaves is found: an
-orphan goes to the nearest process that has called :func:`adopt_orphans`, and a mark in the environment tells whose it
-was where that process died too. Elsewhere the group of a process is all that is known of it.
+orphan goes to the nearest process that has called :func:`adopt_orphans`. Elsewhere the group of a process is all that
+is known of it.
 """
 
 from __future__ import annotations
@@ -86,22 +86,6 @@ def kill_group(pid: int) -> None:
         kill(pid, signal.SIGKILL)
     except OSError:
         pass  # nothing is left of it
-
-
-def kill_marked(name: str, value: str) -> None:
-    """End every process of this user that was started with an environment variable of this value."""
-    mark = "{}={}".format(name, value).encode("ascii")
-    try:
-        everyone = [int(pid) for pid in os.listdir("/proc") if pid.isdigit()]
-    except OSError:
-        return  # no /proc: the group was all
-    for pid in everyone:
-        try:
-            with open("/proc/{}/environ".format(pid), "rb") as file:
-                if mark in file.read().split(b"\0"):
-                    os.kill(pid, signal.SIGKILL)
-        except OSError:
-            continue  # another user's, or it ended meanwhile
 
 
 class Memory:

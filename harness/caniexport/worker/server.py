@@ -146,7 +146,7 @@ def main() -> int:
         except BaseException as error:  # torch may fail to import in any way, also by SystemExit
             server.say(json.dumps({"error": "{}: {}".format(type(error).__name__, error)}).encode("utf-8"))
             return 1
-        if arguments.no_fork or count_threads() != 1:
+        if count_threads() != 1:
             os.dup2(results, 1)
             os.execv(sys.executable, [sys.executable, "-m", "caniexport.worker.server", _COLD, *sys.argv[1:]])
     server.say(b'{"ready": true}')
@@ -159,7 +159,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", action="append", required=True)
     parser.add_argument("--bundles", default="")
-    for name in ("--dynamo", "--bare", "--no-fork", _COLD):
+    for name in ("--dynamo", "--bare", _COLD):
         parser.add_argument(name, action="store_true")
     return parser.parse_args()
 

@@ -1,7 +1,7 @@
 """Start servers that measure cells, measure doubtful cells again, and replace servers that are lost.
 
 The supervisor lives in the pytest process and never imports torch. :meth:`Supervisor.run` yields exactly one outcome
-for each cell, whatever a cell does to its process.
+for each cell, whatever a cell does to its process, also where torch does not import.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from caniexport.model.plan import Cell
 from caniexport.model.status import Checker, Stage, Status
 from caniexport.worker.failures import Outcome, describe_code, failed_outcome, is_kill
 from caniexport.worker.isolate import Limits
-from caniexport.worker.process_tree import kill_group, kill_marked
+from caniexport.worker.process_tree import kill_group
 
 #: statuses that the machine may cause: a row has one only after two attempts with it
 _DOUBTFUL = frozenset(item.value for item in (Status.TIMEOUT, Status.OOM, Status.CRASH, Status.INVALID))
-#: environment variable that marks every process that a server or a case has started
-_MARK = "CANIEXPORT_PROCESSES"
 #: seconds that a server may be silent about a child beyond its deadline
 _SILENT_SECONDS = 5.0
 _KEPT_ERRORS, _READ = 2000, 1 << 16
@@ -39,7 +37,6 @@ class ServerSettings(NamedTuple):
     bundles: Optional[Path]
     dynamo: bool
     limits: Limits = Limits()
-    fork: bool = True
     bare: bool = False
 
 
@@ -57,6 +54,7 @@ class Supervisor:
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._server: Optional[_ServerProcess] = None
+        self._failed: Optional[ServerFailed] = None
 
     def __enter__(self) -> Supervisor:
         return self
@@ -70,23 +68,29 @@ class Supervisor:
             self._server.close()
             self._server = None
 
-    def run(self, cells: Sequence[Cell], together: bool = False) -> Iterator[Outcome]:
+    def run(self, cells: Sequence[Cell], together: bool) -> Iterator[Outcome]:
         """Yield one outcome a cell, in order. Doubtful ones are measured again, with doubled limits.
 
         ``together`` lets one process measure several cells in turn; when it ends early, a new one takes the rest.
-        Raises :class:`ServerFailed`.
         """
         left = list(cells)
-        while left:
-            doubtful: List[Outcome] = []
-            for outcome in self._attempt(left if together else left[:1], self._settings.limits, not together):
-                # the process is already at the next cell: a second attempt waits for its end
-                if doubtful or outcome.row["status"] in _DOUBTFUL:
-                    doubtful.append(outcome)
-                else:
-                    yield self._confirm(left.pop(0), outcome)
-            for outcome in doubtful:
-                yield self._confirm(left.pop(0), outcome)
+        try:
+            while left:
+                doubtful: List[Outcome] = []
+                for outcome in self._attempt(left if together else left[:1], self._settings.limits, not together):
+                    # the process is already at the next cell: a second attempt waits for its end
+                    if doubtful or outcome.row["status"] in _DOUBTFUL:
+                        doubtful.append(outcome)
+                    else:
+                        yield self._confirm(left.pop(0), outcome)
+                for outcome in doubtful:
+                    yield self._confirm(left[0], outcome)
+                    del left[0]
+        except ServerFailed as error:
+            self._failed = error
+            described = describe(Stage.IMPORT.value, "ImportError", str(error))
+            for _ in left:
+                yield failed_outcome(Stage.IMPORT, error.status, described, runtime="onnxruntime", attempts=1)
 
     def _confirm(self, cell: Cell, outcome: Outcome) -> Outcome:
         """Return the outcome, or the last one of the attempts until a doubtful status comes twice."""
@@ -109,7 +113,9 @@ class Supervisor:
         return Outcome(row, dict(crashed.messages, **outcome.messages))
 
     def _attempt(self, cells: Sequence[Cell], limits: Limits, is_apart: bool, checks: bool = True) -> Iterator[Outcome]:
-        """Yield outcomes of the first of these cells, at least one."""
+        """Yield outcomes of the first of these cells, at least one. Raises :class:`ServerFailed`."""
+        if self._failed is not None:
+            raise self._failed
         if self._server is None or not self._server.serves:
             self.close()
             try:
@@ -129,11 +135,10 @@ class _ServerProcess:
             command += ["--cases", str(path)]
         if settings.bundles is not None:
             command += ["--bundles", str(settings.bundles)]
-        flags = {"--dynamo": settings.dynamo, "--bare": settings.bare, "--no-fork": not settings.fork}
+        flags = {"--dynamo": settings.dynamo, "--bare": settings.bare}
         command += [name for name, is_set in flags.items() if is_set]
         self.serves = True
         self._begun = b""
-        self._mark = os.urandom(8).hex()
         self._warm_seconds = settings.limits.start_seconds
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
@@ -141,7 +146,7 @@ class _ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=dict(_make_variables(), **{_MARK: self._mark}),
+            env=_make_variables(),
             start_new_session=True,
         )
         try:
@@ -154,8 +159,6 @@ class _ServerProcess:
         """Kill the server and its group, and close the pipes."""
         kill_group(self._process.pid)
         self._process.wait()
-        # a process that a case has started in its own session outlives the server
-        kill_marked(_MARK, self._mark)
         for file in (self._process.stdin, self._process.stdout, self._errors):
             try:
                 if file is not None:

@@ -15,9 +15,11 @@ import sys
 import warnings
 from typing import Any, Iterator, Optional, Set
 
-from caniexport.model import runtimes
+from caniexport.model.case import PLAIN, Case, Variant
+from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter
-from caniexport.worker import compare, exporters, onnx_file
+from caniexport.model.tensors import f32
+from caniexport.worker.cell import measure_cell
 from caniexport.worker.keeping import keep_constant_results
 from caniexport.worker.sharing import replace_dynamo_steps
 
@@ -33,7 +35,7 @@ def import_before_torch() -> None:
 
 
 def warm(dynamo: bool, bare: bool = False) -> None:
-    """Import torch and export one addition through each exporter, quietly.
+    """Import torch and measure one addition with each exporter, quietly.
 
     ``bare`` keeps nothing between exports: the models are then those of torch alone.
     """
@@ -41,18 +43,17 @@ def warm(dynamo: bool, bare: bool = False) -> None:
     import torch
 
     torch.set_num_threads(1)
-    with _silence():
-        stop_tqdm_monitor()
-        if not bare:
-            keep_constant_results()
-            replace_dynamo_steps()
-        # every opset once: 1.12 fills its registry of symbolics at the first export of each
-        for opset in _TORCHSCRIPT_OPSETS:
-            _export_addition(Exporter.TRACE.value, opset)
-        if dynamo:
-            prepare_opset(Exporter.DYNAMO.value, None)
+    stop_tqdm_monitor()
+    if not bare:
+        keep_constant_results()
+        replace_dynamo_steps()
+    # every opset once: 1.12 fills its registry of symbolics at the first export of each
+    for opset in _TORCHSCRIPT_OPSETS:
+        _measure_addition(Exporter.TRACE.value, opset)
+    if dynamo:
+        prepare_opset(Exporter.DYNAMO.value, None)
+        with _silence():
             _capture_strictly()
-        _run_all_stages()
 
 
 def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
@@ -63,8 +64,7 @@ def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
     if exporter != Exporter.DYNAMO.value or opset in _prepared:
         return False
     _prepared.add(opset)
-    with _silence():
-        _export_addition(exporter, opset)
+    _measure_addition(exporter, opset)
     return True
 
 
@@ -85,50 +85,33 @@ def count_threads() -> int:
         return 1
 
 
+class _Addition(Case):
+    """An addition: the first export, check, session and comparison of a process build what every later one uses."""
+
+    inputs = ((f32(2),), (f32(2),))
+
+    def forward(self, x: Any) -> Any:
+        return x + 1
+
+
+def _measure_addition(exporter: str, opset: Optional[int]) -> None:
+    """Measure it. A release whose exporter cannot even do this says so in its cells."""
+    variant = Variant(_Addition, PLAIN, None)
+    # a variant that prepares its module leaves no step for others to share
+    variant.prepare = lambda module, _: module
+    cell = Cell("addition", PLAIN, exporter, opset, "", "cpu")
+    with _silence():
+        measure_cell(cell, {PLAIN: variant}, lambda _: None, None)
+
+
 def _capture_strictly() -> None:
     """The exporter's second strategy, tried where its first fails, and what dynamo does to ``torch.jit`` at first."""
     import torch
 
     with contextlib.suppress(Exception):  # before 2.1 there is none
-        torch.export.export(_make_addition(), (torch.zeros(2),), strict=True)
+        torch.export.export(torch.nn.Identity(), (torch.zeros(2),), strict=True)
     with contextlib.suppress(Exception):
         torch._dynamo.eval_frame.TorchPatcher.patch()
-
-
-def _run_all_stages() -> None:
-    """All stages once: the first checker, session and comparison of a process build what every later one uses."""
-    import numpy as np
-    import onnx
-
-    # what fails here fails in the cells too
-    with contextlib.suppress(Exception):
-        content = _export_addition(Exporter.TRACE.value, 9)
-        onnx.checker.check_model(onnx_file.parse_model(content))
-        session = runtimes.load(content, "cpu", {})
-        found = session.run({session.input_names[0]: np.zeros(2, dtype="float32")})
-        compare.compare([np.ones(2, dtype="float32")], found, None, None, "onnxruntime")
-
-
-def _make_addition() -> Any:
-    import torch
-
-    class Addition(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
-        def forward(self, x: Any) -> Any:
-            return x + 1
-
-    return Addition()
-
-
-def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
-    import torch
-
-    request = exporters.ExportRequest(
-        _make_addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2)
-    )
-    # a release whose exporter cannot even do this says so in its cells
-    with contextlib.suppress(Exception):
-        return exporters.export(request)
-    return b""
 
 
 @contextlib.contextmanager
