@@ -67,7 +67,7 @@ def run(words, folder):
 
 
 def test_the_modules_left_out_are_those_that_are_large():
-    assert {"altair", "numpy", "pandas", "pyarrow", "streamlit", "tox"} <= set(optional_modules())
+    assert {"altair", "numpy", "pandas", "streamlit", "tox"} <= set(optional_modules())
 
 
 @pytest.mark.published

@@ -188,19 +188,18 @@ def test_a_torch_that_lies_beside_the_runtime_is_no_release_that_was_measured(ho
     run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", site)
     assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
 
-    environments = Dataset.open(None, home.local).environments()
-    mine = environments[environments["release"] == "onnxruntime==9.9.9"].iloc[0]
+    (mine,) = Dataset.open(None, home.local).records("environments", {"release": ["onnxruntime==9.9.9"]})
     assert json.loads(mine["packages"])["torch"] == "2.11.0"
-    assert mine[["torch", "torch_build"]].isna().all()
+    assert (mine["torch"], mine["torch_build"]) == (None, None)
 
 
 def test_bringing_the_same_rows_in_again_changes_nothing(merged, tmp_path):
     home, _ = merged
-    before = Dataset.open(None, home.local).runs()
+    before = Dataset.open(None, home.local).records("runs")
 
     assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
 
-    assert Dataset.open(None, home.local).runs().equals(before)
+    assert Dataset.open(None, home.local).records("runs") == before
 
 
 def test_why_shows_the_runtimes_side_by_side(merged):
@@ -212,9 +211,9 @@ def test_why_shows_the_runtimes_side_by_side(merged):
 
 def test_a_run_with_session_options_answers_for_the_variant_that_asks_for_them(merged):
     home, _ = merged
-    runs = Dataset.open(None, home.local).runs([name_of("relu")])
+    runs = Dataset.open(None, home.local).records("runs", {"bundle": [name_of("relu")]})
 
-    assert sorted(runs["session"].fillna("")) == ["", '{"graph_optimization_level": 0}']
+    assert sorted(row["session"] or "" for row in runs) == ["", '{"graph_optimization_level": 0}']
     rows = told("table", "--by", "runtime", "--case", "cross-no-symbolic/plainly", "--torch", "all")["tables"][0][
         "rows"
     ]
@@ -228,11 +227,11 @@ def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(me
 
     assert "runs/onnxruntime-cpu.parquet" in said["written"]
     published = Dataset.open(home.published, None)
-    runs = published.runs()
+    runs = published.records("runs")
     assert said["promoted"]["runs/onnxruntime-cpu.parquet"] == len(runs)
-    wrong = runs[runs["status"] == "mismatch"].iloc[0]
+    wrong = next(row for row in runs if row["status"] == "mismatch")
     assert "values differ" in (published.message(wrong["message_id"]) or "")
-    assert set(runs["env_id"]) <= set(published.environments()["env_id"])
+    assert {row["env_id"] for row in runs} <= {row["env_id"] for row in published.records("environments")}
     assert json.loads(call("publish", "--json").stdout)["written"] == []
 
 

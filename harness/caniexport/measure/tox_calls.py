@@ -14,7 +14,7 @@ from caniexport import home as homes
 from caniexport.machine import calls
 from caniexport.measure.progress import RowCount, write_plan
 from caniexport.model.releases import Release
-from caniexport.store.writer import do_on_disk
+from caniexport.store.writer import disk_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,8 @@ def _run_tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[],
     line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *job.folders]
     # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
     folder = local / "scratch" / job.environment
-    do_on_disk(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     places = {"CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
     release = write_release(job.release, job.log.with_suffix(".py")) if isinstance(job.release, Release) else {}
     variables = {**_find_user_variables(), **job.variables, **release, **places}
@@ -92,7 +93,8 @@ def make_shared_environment(job: CellsJob) -> None:
     Where it cannot be made, the call of tox that measures says why.
     """
     folder = job.options.home.environments
-    do_on_disk(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / f"{job.environment}.lock"):
         make_environment(job.options.home, job.environment, job.log, job.release)
 
