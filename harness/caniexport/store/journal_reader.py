@@ -80,7 +80,9 @@ def _use(line: bytes, found: Entries, where: str) -> None:
         notes = _read_line(line, found)
         found.problems += [f"{where}: {note}" for note in notes]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        found.problems.append(f"{where} cannot be read ({error!r}); the other lines are used")
+        found.problems.append(
+            f"{where} cannot be read ({str(error) or type(error).__name__}); the other lines are used"
+        )
     except StoreError as error:
         found.problems.append(f"{where} is not used ({error}); the other lines are")
 
