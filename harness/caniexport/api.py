@@ -89,7 +89,7 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
     """
     pandas = import_pandas("cells()")
     taken = select(dataset, read_filters("cells", filters))
-    where = {name: tuple(values) for name, values in taken.where.items()}
+    where: dict[str, tuple[Any, ...]] = {name: tuple(values) for name, values in taken.where.items()}
     if taken.statuses:
         where["status"] = tuple(status.value for status in taken.statuses)
     frame = dataset.cells(**where)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caniexport.bundles.pack import COLUMNS, PackedBundle, find_bundles, pack_bundles
 from caniexport.machine import interpreters
@@ -63,7 +63,7 @@ def select_bundles(
 
     Canaries come along whatever the cases; so does the default call, which names no opset, whatever the opsets.
     """
-    where = {
+    where: dict[str, Sequence[Any]] = {
         **({"torch": torch} if torch else {}),
         **({"exporter": exporters} if exporters else {}),
         **({"opset": (*opsets, None)} if opsets else {}),

@@ -33,8 +33,8 @@ def case_rows(corpus: Mapping[str, LoadedCase], records: Mapping[str, Sequence[s
             "sources": list(cls.sources),
             "needs_torch": cls.needs_torch if issubclass(cls, Case) else "",
         }
-        variants = item.environment_variants if item.is_environment else item.variants
-        for name, variant in variants.items():
+        variants: Mapping[str, Variant | EnvironmentFix | None] = item.variants
+        for name, variant in (variants or item.environment_variants).items():
             source = {"code": parsed[item.text].code(cls.__name__, name), "case_hash": item.case_hash(name)}
             rows.append({**case, **_words(variant), "variant": name, **source})
     return rows

@@ -73,7 +73,7 @@ class Query:
         compete     rows of files that stand alone compete as well: they may have several rows for such a key
         superseded  the rows of all that have these values compete, also those that another row is taken before
         """
-        alone = set() if compete else self._alone
+        alone: set[str] = set() if compete else self._alone
         values = [] if stored or self._table not in WITH_FILES else [f"{sql.STATUS} AS status"]
         if "bundle" in columns(self._table):
             values.append(f"left(bundle, {BUNDLE_DIGITS}) AS bundle")
@@ -85,9 +85,8 @@ class Query:
             return text
         # a filter on the key holds for every row of a thing or for none, and is applied before they are compared
         early = {name for name in key or KEYS[self._table] if self._table != "cells" or name in which_row.CELL}
-        first, late = {}, {}
-        for name, wanted in (where or {}).items():
-            (first if superseded or name in early else late)[name] = wanted
+        first = {name: wanted for name, wanted in (where or {}).items() if superseded or name in early}
+        late = {name: wanted for name, wanted in (where or {}).items() if name not in first}
         competing = rows.format(self._union(others, self._fresh), sql.condition(first))
         taken = f"SELECT * FROM ({which_row.choose_rows(competing, self._table, key)}) WHERE {sql.condition(late)}"
         return f"{text} UNION ALL BY NAME ({taken})"

@@ -24,7 +24,8 @@ class CaseSource(CaseFile):
 
     def code(self, class_name: str, variant: str) -> str:
         """Source of one variant, not indented: helpers of the file first, then its members."""
-        members, names = self.members(class_name), (variant,)
+        members = self.members(class_name)
+        names: tuple[str, ...] = (variant,)
         if variant == PLAIN:
             names = _PLAIN_MEMBERS if "forward" in members else _ENVIRONMENT_MEMBERS
         shown = [members[name] for name in names if name in members]

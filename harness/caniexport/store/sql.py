@@ -77,7 +77,7 @@ def fetch_frame(query: str) -> pd.DataFrame:
     importlib.import_module("duckdb")  # frames are made by its Python layer
     cursor = connection().cursor()
     try:
-        return cursor.execute(query).df()  # type: ignore[no-any-return]  # duckdb has no types
+        return cursor.execute(query).df()
     finally:
         cursor.close()
 

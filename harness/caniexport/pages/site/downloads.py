@@ -70,7 +70,7 @@ def _tables(kept: Kept) -> Iterable[tuple[str, str]]:
     # whole hashes of files are a half of the table, and so are minutes, which a run's id has, and further digits
     shorter = f"left(bundle, {_BUNDLE}) AS bundle, date_trunc('hour', measured_at) AS measured_at, {rounded}"
     cells = f"SELECT * REPLACE ({shorter}) FROM ({kept.relation('cells', stored=True)})"
-    environments = f"SELECT *, gate <> 'good' AS quarantined FROM ({kept.relation('environments')})"
+    environments = f"SELECT *, coalesce(gate <> 'good', false) AS quarantined FROM ({kept.relation('environments')})"
     for name, rows, more in (
         ("cells", cells, ("origin",)),
         ("messages", kept.relation("messages"), ()),
