@@ -80,16 +80,3 @@ def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
     compact(local)
 
     assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
-
-
-def test_a_file_of_runs_that_breaks_after_it_was_opened_is_named_and_the_others_answer(tmp_path):
-    write_runs(tmp_path, [run()])
-    path = tmp_path / "runs" / "onnxruntime-cpu.parquet"
-    writer.write_rows(tmp_path / "runs" / "tract-cpu.parquet", "runs", [run(runtime="tract")])
-    dataset = Dataset.open(tmp_path, None)
-    assert len(statuses(dataset)) == 2
-    path.write_bytes(path.read_bytes()[:200])
-
-    assert len(statuses(dataset)) == 1
-    assert any(str(path) in problem for problem in dataset.problems)
-    assert len(statuses(Dataset.open(tmp_path, None))) == 1

@@ -19,7 +19,7 @@ from caniexport.home import PROFILES
 from caniexport.model import plan, releases
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.rows import BUNDLE_DIGITS
-from caniexport.model.status import MEASURED, FixKind
+from caniexport.model.status import FixKind
 from caniexport.store import files, sql, which_row, writer
 from caniexport.store.gates import GOOD
 from caniexport.store.schema import columns
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _ONE_EACH = {"cells": which_row.KEYS["cells"], "runs": which_row.PUBLISHED_REPLAY}
 #: the lines of a file are numbered from a multiple of this on, those of local files after all others
 _LINES = 1 << 32
-_MEASURED = ", ".join(sorted(sql.literal(status.value) for status in MEASURED))
 #: why a row is not of the corpus as it is: its variants, their code, the cells that a measurement today would plan
 _OUTDATED = {
     "cells": """CASE WHEN v.variant IS NULL THEN 'the corpus no longer has the variant'
@@ -181,7 +180,7 @@ class Staging:
         thing, own = ('"case"', "torch IS NULL OR ") if table == "cells" else ("bundle", "")
         good = f"(env_id, run_id) IN (SELECT env_id, run_id FROM local_environments WHERE gate = {sql.literal(GOOD)})"
         return (
-            f"SELECT *, status IN ({_MEASURED}) AND {thing} IS NOT NULL AS is_measured, "
+            f"SELECT *, {which_row.HAS_MEASURED} AND {thing} IS NOT NULL AS is_measured, "
             f"coalesce({own}{good}, false) AS is_good FROM ({_relation(table, paths)})"
         )
 

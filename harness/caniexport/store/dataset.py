@@ -119,10 +119,6 @@ class Dataset:
         others = [problem for other in self._siblings.values() if other is not self for problem in other._problems]
         return tuple(dict.fromkeys([*self._problems, *others]))
 
-    def fingerprint(self) -> str:
-        """Changes when the files of the dataset do; looks at their names, sizes and times only."""
-        return fingerprint(self.folder("published"), self.folder("local"))
-
     def cells(self, columns: Sequence[str] | None = None, **where: Sequence[Any]) -> pd.DataFrame:
         """One row per identity with these values by column: the columns of ``CELLS`` (or those asked for), ``origin``.
 
