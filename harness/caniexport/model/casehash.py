@@ -32,7 +32,7 @@ _KNOWN_AS = {
 }
 
 
-class CaseFile:
+class CaseText:
     """The definitions of one case file, from its source text alone (nothing is imported)."""
 
     def __init__(self, source: str) -> None:
@@ -61,7 +61,7 @@ class CaseFile:
         return seen
 
 
-class FileHashes(CaseFile):
+class FileHashes(CaseText):
     """Hashes of the variants of one case file."""
 
     def variant(self, class_name: str, variant: str) -> str:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 
 from caniexport.model.case import PLAIN
-from caniexport.model.casehash import CaseFile, bound_names
+from caniexport.model.casehash import CaseText, bound_names
 
 #: members of a case that are shown for its failing form, in this order
 _PLAIN_MEMBERS = ("setup", "forward")
@@ -15,7 +15,7 @@ _PLAIN_MEMBERS = ("setup", "forward")
 _ENVIRONMENT_MEMBERS = ("python", "packages", "code")
 
 
-class CaseSource(CaseFile):
+class CaseSource(CaseText):
     """The text of one case file, cut into the pieces that are shown."""
 
     def __init__(self, text: str) -> None:
