@@ -89,7 +89,7 @@ def test_differences_come_first_and_an_operator_is_asked_for_by_any_name(local):
 def test_a_file_that_cannot_be_read_takes_no_other_with_it(local):
     (local / "declared" / "torch-2.0.1.json").write_text('{"release": "2.0.1"')
 
-    assert set(Dataset.open(None, local).declared()["release"]) == {"1.12.1", "2.8.0"}
+    assert {row["release"] for row in Dataset.open(None, local).records("declared")} == {"1.12.1", "2.8.0"}
 
 
 def test_tables_are_read_again_only_where_the_packages_have_changed(tmp_path, monkeypatch):

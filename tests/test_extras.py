@@ -73,7 +73,7 @@ def replies(tmp_path_factory):
 
 
 def test_the_modules_left_out_are_those_that_are_large():
-    assert {"altair", "numpy", "pandas", "pyarrow", "streamlit", "tox"} <= set(optional_modules())
+    assert {"altair", "numpy", "pandas", "streamlit", "tox"} <= set(optional_modules())
 
 
 @pytest.mark.published

@@ -55,7 +55,7 @@ def test_the_name_of_a_bundle_is_that_of_the_measuring_code(tmp_path):
     values = [[numpy.ones(2, numpy.float32)]]
     name = onnx_file.write_bundle(onnx_file.Bundle(MODEL, values, values), tmp_path / "bundles")
 
-    assert graphs.read_graph(graphs.locate_bundle(tmp_path, name), name) == parse_model(MODEL)
+    assert parse_model(graphs.read_model(graphs.locate_bundle(tmp_path, name), name)) == parse_model(MODEL)
 
 
 def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path):

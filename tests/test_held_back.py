@@ -243,19 +243,3 @@ def test_a_cell_that_comes_out_differently_each_time_is_unstable_and_has_the_wor
     assert (row["status"], row["unstable"], row["apart"]) == ("fail", ["fail", "pass"], True)
     assert publish(home)["held"] == {}
     assert runner.by_name(home.rows("results"))["planted", "plain", "default", None]["unstable"] == ["fail", "pass"]
-
-
-def test_every_run_keeps_its_own_verdict_when_another_of_its_environment_is_published(home):
-    plant(home, WORKS)
-    measure(home)
-    publish(home)
-    plant(home, WORKS + "\n    second = fix('export-option', 'the same once more', dynamic={'x': {0: 'batch'}})\n")
-    measure(home)
-    publish(home)
-
-    have = {(row["env_id"], row["run_id"]) for row in home.rows("results")}
-    kept = {(row["env_id"], row["run_id"]): row for row in home.table_rows("results", "environments")}
-    assert len(have) == 2
-    assert set(kept) == have
-    assert {row["gate"] for row in kept.values()} == {"good"}
-    assert all(row["rows"] == row["planned"] and len(row["codes"]) == 1 for row in kept.values())

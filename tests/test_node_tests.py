@@ -179,7 +179,7 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
         runs = [environment(env_id="e", run_id="r")]
         writer.write_rows(tmp_path / side / "environments.parquet", "environments", runs)
     publish(tmp_path / "local", tmp_path / "published", {})
-    found = Dataset.open(tmp_path / "published", None).runs().to_dict("records")
+    found = Dataset.open(tmp_path / "published", None).records("runs")
 
     tests = [(item["bundle"], item["status"]) for item in found if item["corpus"] == node_tests.CORPUS]
     assert tests == [("b", "mismatch")]

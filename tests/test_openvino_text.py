@@ -78,11 +78,11 @@ def test_the_reason_of_a_long_text_is_read_before_the_text_is_cut():
 
 
 def test_no_published_row_of_openvino_says_only_where_it_was_noticed(results):
-    runs = results.runs(columns=["runtime", "provider", "signature"])
-    mine = runs[(runs["runtime"] == "openvino") | (runs["provider"] == "openvino")]
+    found = results.run_groups(("runtime", "provider", "signature"), {"n": "count(*)"})
+    mine = [(signature, count) for runtime, provider, signature, count in found if "openvino" in (runtime, provider)]
 
-    assert len(mine) > 3000
-    assert mine[mine["signature"].str.contains("Exception from", na=False)]["signature"].unique().tolist() == []
+    assert sum(count for _, count in mine) > 3000
+    assert [signature for signature, _ in mine if "Exception from" in (signature or "")] == []
 
 
 def test_an_input_that_openvino_leaves_out_is_not_fed_to_its_neighbour():

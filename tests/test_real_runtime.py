@@ -61,7 +61,7 @@ def test_what_a_release_takes_is_measured(dataset):
 
 
 def test_refusals_of_a_real_release_are_told_apart(dataset):
-    rows = {(row["case"], row["variant"]): row for row in dataset.runs().to_dict("records")}
+    rows = {(row["case"], row["variant"]): row for row in dataset.records("runs")}
 
     def cause(case, variant):
         row = rows[case, variant]

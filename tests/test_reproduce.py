@@ -21,9 +21,9 @@ from mini import runner
 from caniexport.cli import main
 from caniexport.model import corpus, plan, releases
 from caniexport.model.case import Case
+from caniexport.model.casehash import bound_names
 from caniexport.reproduce import source
 from caniexport.reproduce.write import ShownCell, write_script
-from caniexport.store.sources import bound_names
 from caniexport.worker import compare
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -164,10 +164,9 @@ def test_rows_that_come_back_are_judged_answered_and_published(home, tmp_path):
     assert reports[0]["statuses"]["mismatch"] == 1
 
     # a torch that lies beside the runtime is no release that was measured
-    environments = Dataset.open(None, home.local).environments()
-    mine = environments[environments["release"] == "onnxruntime==9.9.9"].iloc[0]
+    (mine,) = Dataset.open(None, home.local).records("environments", {"release": ["onnxruntime==9.9.9"]})
     assert json.loads(mine["packages"])["torch"] == "2.11.0"
-    assert mine[["torch", "torch_build"]].isna().all()
+    assert (mine["torch"], mine["torch_build"]) == (None, None)
 
     # the ceilings: the stand-in takes every opset and IR version, and its bundles are three
     (row,) = told("table", "--by", "runtime")["tables"][0]["rows"]
@@ -180,24 +179,24 @@ def test_rows_that_come_back_are_judged_answered_and_published(home, tmp_path):
     assert list(by_runtime("")[0])[-2:] == ["onnxruntime 9.9.9", "onnxruntime 1.19.2"]
     assert {row["onnxruntime 9.9.9"]["word"] for row in by_runtime("/rewrite", "--torch", "2.15.0")} == {"mismatch"}
     # a run with session options answers for the variant that asks for them
-    runs = Dataset.open(None, home.local).runs()
-    mine = runs[runs["bundle"] == name_of("relu")]
-    assert sorted(mine["session"].fillna("")) == ["", '{"graph_optimization_level": 0}']
+    runs = Dataset.open(None, home.local).records("runs")
+    mine = [row["session"] or "" for row in runs if row["bundle"] == name_of("relu")]
+    assert sorted(mine) == ["", '{"graph_optimization_level": 0}']
     plainly = by_runtime("/plainly", "--torch", "all")
     assert [list(row.values())[-2:] for row in plainly] == [[{"works": 1, "measured": 1}] * 2]
 
     # again: nothing changes
     assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
-    assert Dataset.open(None, home.local).runs().equals(runs)
+    assert Dataset.open(None, home.local).records("runs") == runs
 
     said = json.loads(call("publish", "--json").stdout)
     assert "runs/onnxruntime-cpu.parquet" in said["written"]
     published = Dataset.open(home.published, None)
-    runs = published.runs()
+    runs = published.records("runs")
     assert said["promoted"]["runs/onnxruntime-cpu.parquet"] == len(runs)
-    wrong = runs[runs["status"] == "mismatch"].iloc[0]
+    wrong = next(row for row in runs if row["status"] == "mismatch")
     assert "values differ" in (published.message(wrong["message_id"]) or "")
-    assert set(runs["env_id"]) <= set(published.environments()["env_id"])
+    assert {row["env_id"] for row in runs} <= {row["env_id"] for row in published.records("environments")}
     assert json.loads(call("publish", "--json").stdout)["written"] == []
 
 

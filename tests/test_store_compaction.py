@@ -11,22 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
-from store_rows import TEXT, cell, environment, identities, write_journal
+from store_rows import TEXT, cell, environment, identities, write_cells, write_journal
 
 from caniexport.model.errors import DiskFull
 from caniexport.model.journal import Journal
-from caniexport.store import Dataset, compact, writer
+from caniexport.store import Dataset, compact
 from caniexport.store.compaction import dataset_lock
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def write_cells(dataset, rows):
-    by_file = {}
-    for row in rows:
-        by_file.setdefault(writer.cells_file(row["torch"], row["provider"]), []).append(row)
-    for name, some in by_file.items():
-        writer.write_rows(dataset / "cells" / name, "cells", some)
 
 
 def test_compaction_moves_finished_journals_into_parquet_and_changes_no_answer(tmp_path):
@@ -47,7 +39,7 @@ def test_compaction_moves_finished_journals_into_parquet_and_changes_no_answer(t
     after = Dataset.open(None, tmp_path)
     assert identities(after.cells()) == before
     assert after.message("m") == TEXT
-    assert len(after.environments()) == 1
+    assert len(after.records("environments")) == 1
 
 
 def test_rows_without_a_torch_go_into_the_file_of_environment_cases(tmp_path):
@@ -56,8 +48,8 @@ def test_rows_without_a_torch_go_into_the_file_of_environment_cases(tmp_path):
 
     assert (tmp_path / "cells" / "environment-cases.parquet").is_file()
     dataset = Dataset.open(None, tmp_path)
-    assert dataset.cells(case="old-numpy")["torch"].tolist() == [None]
-    assert dataset.cells(torch="1.10.2").empty
+    assert dataset.select(("torch", "case")) == [(None, "old-numpy")]
+    assert dataset.select(("case",), {"torch": ["1.10.2"]}) == []
 
 
 def test_compacting_again_gives_the_same_bytes(tmp_path):
@@ -210,7 +202,7 @@ def test_two_writers_and_two_compactions_at_once_lose_no_row(tmp_path):
 def test_a_compaction_waits_for_another_process_that_rewrites_the_dataset(tmp_path):
     journal = write_journal(tmp_path, [cell()])
     code = "import sys; from pathlib import Path; from caniexport.store import compact, compaction\n"
-    code += "import pandas, pyarrow.parquet; print('ready', flush=True); print(compact(Path(sys.argv[1])).journals)"
+    code += "import duckdb; print('ready', flush=True); print(compact(Path(sys.argv[1])).journals)"
     with dataset_lock(tmp_path):
         other = subprocess.Popen(
             [sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -229,7 +221,7 @@ def test_a_compaction_waits_for_another_process_that_rewrites_the_dataset(tmp_pa
 KILLED = """
 import itertools, os, shutil, signal, sys
 from pathlib import Path
-import duckdb, pandas, pyarrow.parquet
+import duckdb
 from caniexport.store import compact, sql
 
 point, start, dataset = 0, Path(sys.argv[1]), Path(sys.argv[2])

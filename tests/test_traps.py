@@ -24,8 +24,8 @@ def test_two_identical_runs_on_two_days_are_two_entries(tmp_path):
     again = {**environment(TORCH), "run_id": "run-tomorrow", "measured_at": "2026-11-21T10:00:00Z"}
     append(tmp_path, environments=[again])
 
-    found = Dataset.open(None, tmp_path).environments()
-    assert sorted(found["run_id"]) == [f"run-{TORCH}", "run-tomorrow"]
+    found = Dataset.open(None, tmp_path).records("environments")
+    assert sorted(row["run_id"] for row in found) == [f"run-{TORCH}", "run-tomorrow"]
 
 
 def test_a_case_that_is_expected_to_crash_and_passes_is_reported(tmp_path):

@@ -1,4 +1,4 @@
-"""Runs of further runtimes by SQL: the same rows speak as in the frames."""
+"""Runs of further runtimes: which of several rows speaks."""
 
 from __future__ import annotations
 
@@ -42,12 +42,7 @@ def statuses(dataset, bundles=(B1, B2)):
     return sorted(dataset.replays(bundles, ("bundle", "runtime_version", "status")))
 
 
-def of_frame(dataset, bundles=(B1, B2)):
-    frame = dataset.runs(bundles, columns=["bundle", "runtime_version", "status"])
-    return sorted(frame.itertuples(index=False, name=None))
-
-
-def test_of_runs_of_one_file_the_local_then_the_newest_speaks_as_in_the_frames(tmp_path):
+def test_of_runs_of_one_file_the_local_then_the_newest_speaks(tmp_path):
     published, local = tmp_path / "results", tmp_path / "local"
     write_runs(published, [run(), run(bundle=B2, status="fail"), run(bundle=B3)])
     journal_runs(local, [run(status="mismatch", measured_at="2025-01-01T00:00:00Z")], [environment()])
@@ -55,7 +50,6 @@ def test_of_runs_of_one_file_the_local_then_the_newest_speaks_as_in_the_frames(t
     journal_runs(local, [run(runtime_version="1.31.1"), run(runtime_version="1.31.1", status="crash")])
     dataset = Dataset.open(published, local)
 
-    assert statuses(dataset) == of_frame(dataset)
     assert statuses(dataset) == [
         (B1, "1.23.2", "mismatch", "local"),
         (B1, "1.31.1", "crash", "local"),
@@ -69,7 +63,6 @@ def test_a_run_that_measured_nothing_does_not_hide_an_older_one_that_did(tmp_pat
 
     assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
     compact(local)
-    assert statuses(Dataset.open(None, local)) == of_frame(Dataset.open(None, local))
     assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
 
 
@@ -78,7 +71,7 @@ def test_of_runs_in_several_environments_one_is_taken(tmp_path):
     dataset = Dataset.open(tmp_path, None)
 
     assert statuses(dataset) == [(B1, "1.23.2", "fail", "published")]
-    assert len(dataset.runs()) == 2
+    assert dataset.run_groups(("env_id",), {}) == [("env-1",), ("env-2",)]
 
 
 def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
@@ -87,16 +80,3 @@ def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
     compact(local)
 
     assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
-
-
-def test_a_file_of_runs_that_breaks_after_it_was_opened_is_named_and_the_others_answer(tmp_path):
-    write_runs(tmp_path, [run()])
-    path = tmp_path / "runs" / "onnxruntime-cpu.parquet"
-    writer.write_rows(tmp_path / "runs" / "tract-cpu.parquet", "runs", [run(runtime="tract")])
-    dataset = Dataset.open(tmp_path, None)
-    assert len(statuses(dataset)) == 2
-    path.write_bytes(path.read_bytes()[:200])
-
-    assert len(statuses(dataset)) == 1
-    assert any(str(path) in problem for problem in dataset.problems)
-    assert len(statuses(Dataset.open(tmp_path, None))) == 1

@@ -88,8 +88,10 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
     """
     pandas = import_pandas("cells()")
     taken = select(dataset, read_filters("cells", filters))
-    where = {name: tuple(values) for name, values in taken.where.items()}
-    frame = dataset.cells(**where, status=tuple(status.value for status in taken.statuses) or None)
+    where: dict[str, tuple[Any, ...]] = {name: tuple(values) for name, values in taken.where.items()}
+    if taken.statuses:
+        where["status"] = tuple(status.value for status in taken.statuses)
+    frame = dataset.cells(**where)
     variants = pandas.MultiIndex.from_frame(frame[["case", "variant"]])
     found: pd.DataFrame = frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
     return found

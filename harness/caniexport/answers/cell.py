@@ -168,7 +168,7 @@ def find_most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, i
     """Return the cell to look at first of those with these values, and their number: at the opset of a call
     that names none, one that does not work if any, on the newest release, by the exporter of its default call.
     """
-    condition, values = sql.condition({**where, "profile": (dataset.profile,)})
+    condition = sql.condition({**where, "profile": (dataset.profile,)})
     views = Views.of(dataset)
     views.include(dataset.profile)
     query = f"""(SELECT c.*, version.n, release.exporter AS usual,
@@ -178,6 +178,6 @@ def find_most_telling(dataset: Dataset, where: sql.Where) -> tuple[Row | None, i
                 = (c.profile, c.torch, c.exporter, c.opset)) WHERE {condition}
         ORDER BY NOT bare, status = 'unsupported', coalesce(works(status), true), n DESC, exporter <> usual,
             list_position(['torchscript-trace', 'dynamo', 'torchscript-script'], exporter), opset DESC LIMIT 1"""
-    found = read_rows(views, query, values)
-    ((count,),) = views.fetch(f"SELECT count(*) FROM cells WHERE {condition}", values)
+    found = read_rows(views, query)
+    ((count,),) = views.fetch(f"SELECT count(*) FROM cells WHERE {condition}")
     return (found[0] if found else None), count

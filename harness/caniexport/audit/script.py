@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Tuple
 
 import torch
 
-from caniexport.model.case import Case, variants
+from caniexport.model.case import Case
 from caniexport.model.tensors import make_values
 from caniexport.reproduce import plain
 
@@ -77,7 +77,7 @@ def find(path: str, name: str, variant: str) -> Tuple[Any, Any]:
     for item in vars(made).values():
         ours = isinstance(item, type) and issubclass(item, Case) and item.__module__ == own
         if ours and not item.__name__.startswith("_") and item.case_id() == name:
-            return item, variants(item)[variant]
+            return item, item.own_variants()[variant]
     raise LookupError(name)
 
 

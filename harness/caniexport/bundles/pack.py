@@ -21,8 +21,6 @@ from caniexport.runner.contents import Contents, read_contents
 from caniexport.store import writer
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from caniexport.model.corpus import LoadedCase
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -63,22 +61,20 @@ class PackedBundle:
     cells: tuple[str, ...]
 
 
-def find_bundles(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[PackedBundle]:
-    """The distinct bundles of a frame of cells (:data:`COLUMNS`), in reading order; rows without one are left out.
+def find_bundles(rows: Iterable[tuple[Any, ...]], corpus: Mapping[str, LoadedCase]) -> list[PackedBundle]:
+    """The distinct bundles of rows of cells (:data:`COLUMNS`), in reading order; rows without one are left out.
 
     A bundle with other session options is another entry: the same file, run another way.
     """
-    import pandas as pd
-
-    frame = frame[frame["bundle"].notna() & frame["case"].isin(list(corpus))]
-    order = {torch: place for place, torch in enumerate(versions.ordered(frame["torch"].unique()))}
-    frame = frame.assign(_release=frame["torch"].map(order))
-    frame = frame.sort_values(["case", "variant", "_release", "exporter", "opset"], kind="stable")
+    there = [row for row in rows if row[0] is not None and row[3] in corpus]
+    order = {torch: place for place, torch in enumerate(versions.ordered({row[1] for row in there}))}
+    # the default call, which names no opset, comes last
+    there.sort(key=lambda row: (*row[3:5], order[row[1]], row[5], row[6] is None, row[6] or 0))
     # a case makes its variants anew each time it is asked for them: once for each case, not for each of its cells
-    variants = {case: corpus[case].variants for case in frame["case"].unique()}
+    variants = {case: corpus[case].variants for case in {row[3] for row in there}}
     found: dict[str, ArchiveEntry] = {}
     cells: dict[str, list[str]] = {}
-    for bundle, torch, kind, case, variant, exporter, opset in frame[list(COLUMNS)].itertuples(index=False, name=None):
+    for bundle, torch, kind, case, variant, exporter, opset in there:
         declared = variants[case].get(variant)
         if declared is None:
             continue
@@ -86,7 +82,7 @@ def find_bundles(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[
         if key not in found:
             options = dict(declared.session)
             found[key] = ArchiveEntry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, options)
-        number = "default" if pd.isna(opset) else int(opset)
+        number = "default" if opset is None else opset
         cells.setdefault(key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
     return [PackedBundle(entry, tuple(cells[key])) for key, entry in found.items()]
 

@@ -12,7 +12,7 @@ _OF_COMMAND = {
 _MACHINES = ("dask", "distributed")
 #: what of an extra is imported first
 _OF_MODULE = {
-    **dict.fromkeys(("numpy", "pandas", "pyarrow"), "frames"),
+    **dict.fromkeys(("numpy", "pandas"), "frames"),
     **dict.fromkeys(("filelock", "tox", "tox_uv", "uv"), "measure"),
     **dict.fromkeys(("altair", "jinja2", "markupsafe", "pagefind_bin", "pygments", "vl_convert"), "site"),
     "streamlit": "dashboard",

@@ -53,39 +53,29 @@ class Sample(NamedTuple):
 
 def draw_sample(cells: Sequence[Cell], count: int, seed: str) -> Sample:
     """About ``count`` cells drawn at random, the same for the same seed, in the order of the plan."""
-    draw, count = random.Random(seed), min(count, len(cells))
-    together = _neighbours(cells, count // 2, draw)
-    others = [cell for cell in cells if cell.key not in together]
-    alone = _single(others, count - len(together), draw)
-    return Sample([cell for cell in cells if cell.key in alone], [cell for cell in cells if cell.key in together])
-
-
-def _neighbours(cells: Sequence[Cell], count: int, draw: random.Random) -> set[str]:
-    """Keys of whole cases with one exporter each, until they are ``count`` cells."""
+    draw = random.Random(seed)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.case, cell.exporter), []).append(cell)
+    count = min(count, len(cells))
+    together = _take(draw.sample(list(groups.values()), len(groups)), count // 2, _DYNAMO_TOGETHER)
+    others = [[cell] for cell in cells if cell.key not in together]
+    alone = _take(draw.sample(others, len(others)), count - len(together), _DYNAMO)
+    return Sample([cell for cell in cells if cell.key in alone], [cell for cell in cells if cell.key in together])
+
+
+def _take(groups: Iterable[Sequence[Cell]], count: int, dynamo: int) -> set[str]:
+    """Keys of groups in their order until they are ``count`` cells, about ``dynamo`` of them with this exporter."""
     found: set[str] = set()
-    dynamo = _DYNAMO_TOGETHER
-    for (_, exporter), group in draw.sample(list(groups.items()), len(groups)):
+    for group in groups:
         if len(found) >= count:
             break
-        if exporter == Exporter.DYNAMO:
+        if group[0].exporter == Exporter.DYNAMO:
             if dynamo <= 0:
                 continue
             dynamo -= len(group)
         found |= {cell.key for cell in group}
     return found
-
-
-def _single(cells: Sequence[Cell], count: int, draw: random.Random) -> set[str]:
-    """Keys of ``count`` cells, few of them with dynamo where there are others."""
-    if len(cells) <= count:
-        return {cell.key for cell in cells}
-    shuffled = draw.sample(list(cells), len(cells))
-    quick = [cell for cell in shuffled if cell.exporter != Exporter.DYNAMO]
-    slow = [cell for cell in shuffled if cell.exporter == Exporter.DYNAMO][: max(0, min(_DYNAMO, count))]
-    return {cell.key for cell in [*slow, *quick[: max(0, count - len(slow))]]}
 
 
 def find_differing(first: Iterable[Row], second: Iterable[Row]) -> tuple[int, list[str]]:

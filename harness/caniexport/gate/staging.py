@@ -19,11 +19,9 @@ from caniexport.home import PROFILES
 from caniexport.model import plan, releases
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.rows import BUNDLE_DIGITS
-from caniexport.model.status import MEASURED, FixKind
+from caniexport.model.status import FixKind
 from caniexport.store import files, sql, which_row, writer
-from caniexport.store.catalogue import measured_variants
 from caniexport.store.gates import GOOD
-from caniexport.store.parts import WITH_FILES
 from caniexport.store.schema import columns
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 _ONE_EACH = {"cells": which_row.KEYS["cells"], "runs": which_row.PUBLISHED_REPLAY}
 #: the lines of a file are numbered from a multiple of this on, those of local files after all others
 _LINES = 1 << 32
-_MEASURED = ", ".join(sorted(sql.literal(status.value) for status in MEASURED))
 #: why a row is not of the corpus as it is: its variants, their code, the cells that a measurement today would plan
 _OUTDATED = {
     "cells": """CASE WHEN v.variant IS NULL THEN 'the corpus no longer has the variant'
@@ -127,9 +124,9 @@ class Staging:
         marked = " UNION ".join(
             f"SELECT file FROM every_{table} r JOIN marks m USING (line) WHERE "
             "(r.stage, r.status, r.signature, r.unstable) IS DISTINCT FROM (m.stage, m.status, m.signature, m.unstable)"
-            for table in WITH_FILES
+            for table in writer.WITH_FILES
         )
-        known = " UNION ALL ".join(f"SELECT file FROM every_{table} WHERE NOT is_local" for table in WITH_FILES)
+        known = " UNION ALL ".join(f"SELECT file FROM every_{table} WHERE NOT is_local" for table in writer.WITH_FILES)
         taken = (
             "SELECT file, bool_or(is_new) AS has_new, count(*) AS rows FROM chosen WHERE outdated IS NULL GROUP BY file"
         )
@@ -183,7 +180,7 @@ class Staging:
         thing, own = ('"case"', "torch IS NULL OR ") if table == "cells" else ("bundle", "")
         good = f"(env_id, run_id) IN (SELECT env_id, run_id FROM local_environments WHERE gate = {sql.literal(GOOD)})"
         return (
-            f"SELECT *, status IN ({_MEASURED}) AND {thing} IS NOT NULL AS is_measured, "
+            f"SELECT *, {which_row.HAS_MEASURED} AND {thing} IS NOT NULL AS is_measured, "
             f"coalesce({own}{good}, false) AS is_good FROM ({_relation(table, paths)})"
         )
 
@@ -220,7 +217,7 @@ class Staging:
         execute(f"CREATE VIEW local_environments AS {self.one_each('environments', {local})}")
         for table in ("environments", "messages"):
             execute(f"CREATE TABLE {table} AS {self.one_each(table)}")
-        for table in WITH_FILES:
+        for table in writer.WITH_FILES:
             execute(f"CREATE VIEW every_{table} AS {self._rows(table, self.names)}")
         execute(f"CREATE VIEW other_runs AS {_relation('runs', runs)}")
         execute(f"CREATE VIEW cells_elsewhere AS {_relation('cells', sorted(cells))}")
@@ -309,8 +306,10 @@ def _relation(table: str, paths: Collection[Path]) -> str:
 def _variants(corpus: Mapping[str, LoadedCase]) -> list[tuple[str, str, str, bool, bool]]:
     """Each variant, the hash of its code, whether its session has options of its own, whether it has dynamic axes."""
     found = []
-    for case, name in sorted(measured_variants(corpus)):
-        variant = corpus[case].variants.get(name)
-        asks = variant is not None and variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION
-        found.append((case, name, corpus[case].case_hash(name), asks, variant is not None and bool(variant.dynamic)))
+    for case, item in sorted(corpus.items()):
+        variants = item.variants
+        for name in item.variant_names:
+            variant = variants.get(name)
+            asks = variant is not None and variant.kind == FixKind.RUNTIME_OPTION
+            found.append((case, name, item.case_hash(name), asks, variant is not None and bool(variant.dynamic)))
     return found

@@ -19,7 +19,7 @@ from caniexport.model import plan, releases
 from caniexport.model.errors import CaniexportError
 from caniexport.model.journal import Journal
 from caniexport.store import Dataset, compact
-from caniexport.store.gates import GOOD, Gates
+from caniexport.store.gates import GOOD, is_quarantined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,12 +55,11 @@ def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None)
     for folder in folders:
         source = Dataset.open(None, folder)
         environments = {(row["env_id"], row["run_id"]): row for row in source.records("environments")}
-        refused = Gates(environments.values()).is_quarantined
         found: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
         for table in ("cells", "runs"):
             for row in source.records(table):
                 run = row["env_id"], row["run_id"]
-                if run in environments and not refused(*run):
+                if run in environments and not is_quarantined(environments[run]["gate"]):
                     found[table, row["env_id"]].append(row)
         problems += [*source.problems, *([] if found else [f"{folder}: no rows of a run in it"])]
         for (table, env_id), rows in found.items():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caniexport.bundles.pack import COLUMNS, PackedBundle, find_bundles, pack_bundles
 from caniexport.machine import interpreters
@@ -16,6 +16,7 @@ from caniexport.measure.job import ReplaysJob, RunReport
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import settle
 from caniexport.measure.tox_calls import read_failure, run_job
+from caniexport.model.canaries import CANARY
 from caniexport.runner.archive import Archive
 from caniexport.store import Dataset
 from caniexport.worker.process_tree import die_with_parent
@@ -62,16 +63,15 @@ def select_bundles(
 
     Canaries come along whatever the cases; so does the default call, which names no opset, whatever the opsets.
     """
-    frame = dataset.cells(
-        torch=torch or None,
-        exporter=exporters or None,
-        opset=(*opsets, None) if opsets else None,
-        columns=COLUMNS,
-    )
+    where: dict[str, Sequence[Any]] = {
+        **({"torch": torch} if torch else {}),
+        **({"exporter": exporters} if exporters else {}),
+        **({"opset": (*opsets, None)} if opsets else {}),
+    }
+    rows = dataset.select(COLUMNS, where, runtimes=True)
     if cases:
-        names = frame["case"] + "/" + frame["variant"]
-        frame = frame[frame["case"].isin(list(cases)) | names.isin(list(cases)) | (frame["corpus"] == "canary")]
-    return find_bundles(frame, home.read_cases())
+        rows = [row for row in rows if {row[3], f"{row[3]}/{row[4]}"} & {*cases} or row[2] == CANARY]
+    return find_bundles(rows, home.read_cases())
 
 
 def _pack(options: ReplayOptions, say: Callable[[str], None]) -> Path:

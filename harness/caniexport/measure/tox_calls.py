@@ -13,7 +13,7 @@ from caniexport.home import DOCUMENTED
 from caniexport.machine import calls
 from caniexport.measure.progress import RowCount, write_plan
 from caniexport.model.releases import Release
-from caniexport.store.writer import do_on_disk
+from caniexport.store.writer import disk_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +68,8 @@ def _run_tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[],
     line = [*_make_command(home, job.environment), "--", *job.arguments, *arguments, *folders]
     # tox empties its folders when it starts, whoever is in them, and an environment may be measured in twice at a time
     folder = local / "scratch" / job.environment
-    do_on_disk(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     places = {"CANIEXPORT_LOCAL": str(local), "CANIEXPORT_FOLDER": str(folder)}
     places |= {"UV_CACHE_DIR": str(job.downloads)} if job.options.rolling else {}
     release = write_release(job.release, job.log.with_suffix(".py")) if isinstance(job.release, Release) else {}

@@ -279,11 +279,6 @@ class Variant:
         return dict(self.export() if callable(self.export) else self.export)
 
 
-def variants(case: Type[Case]) -> Dict[str, Variant]:
-    """The variants of a case by name, the failing form first, in the order of the source."""
-    return case.own_variants()
-
-
 def collect_attributes(case: type) -> Dict[str, Any]:
     """Class attributes with those inherited, base classes first."""
     merged: Dict[str, Any] = {}
@@ -307,7 +302,7 @@ def check_case(case: Type[Case]) -> None:
             raise CorpusError(
                 "case {}: {} is {!r}; it takes a number of at least 0, or None".format(name, limit, value)
             )
-    for variant in variants(case).values():
+    for variant in case.own_variants().values():
         if variant.input_sets < 2:
             raise CorpusError(
                 "case {}/{}: {} input set(s); at least two that differ are needed, because agreement on the "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from typing import Any, Dict, Iterable, List, Set
+from typing import Any, Dict, Iterable, List
 
 #: class attributes that say where a case comes from, not what is measured
 DESCRIPTIVE = frozenset({"id", "corpus", "sources", "aten_ops", "onnx_ops", "same_graph_as", "__doc__"})
@@ -32,57 +32,51 @@ _KNOWN_AS = {
 }
 
 
-class FileHashes:
-    """Hashes of the variants of one case file, from its source text alone (nothing is imported)."""
+class CaseText:
+    """The definitions of one case file, from its source text alone (nothing is imported)."""
 
     def __init__(self, source: str) -> None:
-        self._names: Dict[str, ast.AST] = {}
-        for node in ast.parse(source).body:
-            for name in _find_bound_names(node):
-                self._names[name] = node
+        self._top: Dict[str, ast.stmt] = {name: node for node in ast.parse(source).body for name in bound_names(node)}
+
+    def members(self, class_name: str) -> Dict[str, ast.stmt]:
+        """Members of a class by name, those of base classes in this file first."""
+        node = self._top[class_name]
+        found: Dict[str, ast.stmt] = {}
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            if isinstance(base, ast.Name) and isinstance(self._top.get(base.id), ast.ClassDef):
+                found.update(self.members(base.id))
+        for item in node.body if isinstance(node, ast.ClassDef) else ():
+            found.update(dict.fromkeys(bound_names(item), item))
+        return found
+
+    def reach(self, nodes: Iterable[ast.AST]) -> Dict[str, ast.stmt]:
+        """Top-level definitions of this file that ``nodes`` use, directly or through each other, by name."""
+        todo: List[ast.AST] = list(nodes)
+        seen: Dict[str, ast.stmt] = {}
+        while todo:
+            for node in ast.walk(todo.pop()):
+                if isinstance(node, ast.Name) and node.id in self._top and node.id not in seen:
+                    seen[node.id] = self._top[node.id]
+                    todo.append(self._top[node.id])
+        return seen
+
+
+class FileHashes(CaseText):
+    """Hashes of the variants of one case file."""
 
     def variant(self, class_name: str, variant: str) -> str:
         """Sixteen hex digits for one variant of one class; ``variant`` is ``plain`` or a fix's attribute name."""
-        body = self._members(class_name)
+        body = self.members(class_name)
         fixes = {name for name, node in body.items() if _is_fix(node)}
         parts = [name for name in body if name not in fixes and name not in DESCRIPTIVE]
         if variant in fixes:
             parts.append(variant)
         nodes = [body[name] for name in sorted(parts)]
-        text = [self._text(node) for node in nodes]
-        reached = self._reach(nodes)
-        text += [name + "=" + self._text(self._names[name]) for name in sorted(reached)]
+        text = [canonical(node) for node in nodes]
+        text += [name + "=" + canonical(node) for name, node in sorted(self.reach(nodes).items())]
         text.append("variant:" + (variant if variant in fixes else "plain"))
         digest = hashlib.sha256("\n".join(text).encode("utf-8")).hexdigest()[:16]
         return _KNOWN_AS.get(digest, digest)
-
-    def _members(self, class_name: str) -> Dict[str, ast.AST]:
-        """Class members by name, those of base classes in this file first."""
-        node = self._names[class_name]
-        assert isinstance(node, ast.ClassDef)
-        members: Dict[str, ast.AST] = {}
-        for base in node.bases:
-            if isinstance(base, ast.Name) and isinstance(self._names.get(base.id), ast.ClassDef):
-                members.update(self._members(base.id))
-        for item in node.body:
-            for name in _find_bound_names(item):
-                members[name] = item
-        return members
-
-    def _reach(self, nodes: Iterable[ast.AST]) -> Set[str]:
-        """Module-level names of this file that ``nodes`` use, directly or through each other."""
-        todo: List[ast.AST] = list(nodes)
-        seen: Set[str] = set()
-        while todo:
-            for node in ast.walk(todo.pop()):
-                if isinstance(node, ast.Name) and node.id in self._names and node.id not in seen:
-                    seen.add(node.id)
-                    todo.append(self._names[node.id])
-        return seen
-
-    @staticmethod
-    def _text(node: ast.AST) -> str:
-        return canonical(node)
 
 
 def canonical(node: Any) -> str:
@@ -145,7 +139,8 @@ def _is_fix(node: ast.AST) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _FIX_CALLS
 
 
-def _find_bound_names(node: ast.AST) -> List[str]:
+def bound_names(node: ast.AST) -> List[str]:
+    """Names that a statement binds: a definition's or an assignment's."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, ast.Assign):

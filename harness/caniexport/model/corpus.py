@@ -40,7 +40,7 @@ class LoadedCase:
     @property
     def variants(self) -> Dict[str, model.Variant]:
         """Variants by name; empty for an environment case, whose variants are in :attr:`environment_variants`."""
-        return {} if issubclass(self.cls, model.EnvironmentCase) else model.variants(self.cls)
+        return {} if issubclass(self.cls, model.EnvironmentCase) else self.cls.own_variants()
 
     @property
     def environment_variants(self) -> Dict[str, Optional[model.EnvironmentFix]]:

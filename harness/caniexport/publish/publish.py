@@ -251,7 +251,8 @@ class _Publication:
             for name, made in self._new:
                 path = self._published / name
                 if made is None:
-                    writer.do_on_disk(path, path.unlink)
+                    with writer.disk_errors(path):
+                        path.unlink()
                 else:
                     writer.replace_file(path, made.read_bytes())
 

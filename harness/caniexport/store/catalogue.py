@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caniexport.model.case import PLAIN, Case, EnvironmentFix, Variant
+from caniexport.model.case import PLAIN, Case, EnvironmentFix, Fix, Variant
 from caniexport.model.corpus import LoadedCase
 from caniexport.store.sources import CaseSource
 
@@ -20,63 +20,34 @@ def case_rows(corpus: Mapping[str, LoadedCase], records: Mapping[str, Sequence[s
     for item in corpus.values():
         if item.text not in parsed:
             parsed[item.text] = CaseSource(item.text)
-        case = _case(item, records[item.id])
-        rows += [
-            {**case, **words, "variant": name, **_measured(item, name, parsed[item.text])}
-            for name, words in _variants(item)
-        ]
+        cls = item.cls
+        case = {
+            "case": item.id,
+            "corpus": cls.corpus,
+            "title": cls.title(),
+            "description": cls.description(),
+            "theme": item.theme,
+            "records": list(records[item.id]),
+            "aten_ops": list(cls.aten_ops),
+            "onnx_ops": list(cls.onnx_ops),
+            "sources": list(cls.sources),
+            "needs_torch": cls.needs_torch if issubclass(cls, Case) else "",
+        }
+        variants: Mapping[str, Variant | EnvironmentFix | None] = item.variants
+        for name, variant in (variants or item.environment_variants).items():
+            source = {"code": parsed[item.text].code(cls.__name__, name), "case_hash": item.case_hash(name)}
+            rows.append({**case, **_words(variant), "variant": name, **source})
     return rows
 
 
-def measured_variants(corpus: Mapping[str, LoadedCase]) -> set[tuple[str, str]]:
-    """(case, variant) of everything that the corpus can leave rows of."""
-    return {(item.id, name) for item in corpus.values() for name, _ in _variants(item)}
-
-
-def _case(item: LoadedCase, records: Sequence[str]) -> dict[str, Any]:
-    cls = item.cls
-    return {
-        "case": item.id,
-        "corpus": cls.corpus,
-        "title": cls.title(),
-        "description": cls.description(),
-        "theme": item.theme,
-        "records": list(records),
-        "aten_ops": list(cls.aten_ops),
-        "onnx_ops": list(cls.onnx_ops),
-        "sources": list(cls.sources),
-        "needs_torch": cls.needs_torch if issubclass(cls, Case) else "",
-    }
-
-
-def _measured(item: LoadedCase, variant: str, file: CaseSource) -> dict[str, Any]:
-    return {"code": file.code(item.cls.__name__, variant), "case_hash": item.case_hash(variant)}
-
-
-def _variants(item: LoadedCase) -> Iterable[tuple[str, dict[str, Any]]]:
-    if item.is_environment:
-        return [(name, _environment_words(fix)) for name, fix in item.environment_variants.items()]
-    return [(name, _words(variant)) for name, variant in item.variants.items()]
-
-
-def _words(variant: Variant) -> dict[str, Any]:
+def _words(variant: Variant | EnvironmentFix | None) -> dict[str, Any]:
     """What differs from the case's own words; a version upgrade names the releases that have it."""
-    fix = variant.fix
+    fix = variant.fix if isinstance(variant, Variant) else variant
     words = {
-        "kind": variant.kind,
-        "note": variant.note,
-        "caution": bool(fix and fix.caution),
+        "kind": variant.kind if variant else PLAIN,
+        "note": variant.note if variant else "",
+        "caution": isinstance(fix, Fix) and fix.caution,
         "documented": fix.documented if fix else True,
-        "changes_values": variant.changes_values,
+        "changes_values": isinstance(variant, Variant) and variant.changes_values,
     }
-    return {**words, "needs_torch": fix.torch} if fix and fix.torch else words
-
-
-def _environment_words(fix: EnvironmentFix | None) -> dict[str, Any]:
-    return {
-        "kind": fix.kind if fix else PLAIN,
-        "note": fix.note if fix else "",
-        "caution": False,
-        "documented": fix.documented if fix else True,
-        "changes_values": False,
-    }
+    return {**words, "needs_torch": fix.torch} if isinstance(fix, Fix) and fix.torch else words

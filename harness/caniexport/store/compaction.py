@@ -18,8 +18,7 @@ from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import files, sql, writer
 from caniexport.store.gates import GOOD
 from caniexport.store.journal_reader import Entries, journals, read_journal
-from caniexport.store.parts import WITH_FILES
-from caniexport.store.which_row import choose_rows
+from caniexport.store.which_row import KEYS, choose_rows
 
 #: seconds that a compaction waits for another one
 PATIENCE = 300.0
@@ -52,14 +51,13 @@ def compact(local: Path) -> CompactReport:
         finished = {path: read_journal(path) for path in journals(local) if held.enter_context(claim(path))}
         if not finished:
             return CompactReport()
-        written, problems = _merge(local, list(finished.values()))
+        every = Entries()
+        for entries in finished.values():
+            every.add(entries)
+        written, problems = _merge(local, every)
         _remove(local, finished)
-    return CompactReport(
-        len(finished),
-        sum(len(entries.cells) + len(entries.runs) for entries in finished.values()),
-        tuple(written),
-        (*problems, *(problem for entries in finished.values() for problem in entries.problems)),
-    )
+    rows = len(every.cells) + len(every.runs)
+    return CompactReport(len(finished), rows, tuple(written), (*problems, *every.problems))
 
 
 @contextmanager
@@ -67,20 +65,18 @@ def dataset_lock(local: Path) -> Iterator[None]:
     """Hold the dataset's lock: one process at a time rewrites its files. A killed holder releases it."""
     from filelock import FileLock, Timeout
 
-    writer.do_on_disk(local, lambda: local.mkdir(parents=True, exist_ok=True))
+    with writer.disk_errors(local):
+        local.mkdir(parents=True, exist_ok=True)
     lock = FileLock(local / ".lock")
     try:
-        writer.do_on_disk(local / ".lock", lambda: _acquire(lock))
+        with writer.disk_errors(local / ".lock"):
+            lock.acquire(timeout=PATIENCE)
     except Timeout:
         raise StoreError(f"{local} has been in use by another process for {PATIENCE:.0f} s; try again later") from None
     try:
         yield
     finally:
         lock.release()
-
-
-def _acquire(lock: Any) -> None:
-    lock.acquire(timeout=PATIENCE)
 
 
 @contextmanager
@@ -92,7 +88,9 @@ def claim(path: Path) -> Iterator[bool]:
         yield False
         return
     with file:
-        yield _lock(file) and not _just_made(path)
+        status = path.stat()
+        is_new = status.st_size == 0 and time.time() - status.st_mtime < _YOUNG
+        yield _lock(file) and not is_new
 
 
 def _lock(file: IO[bytes]) -> bool:
@@ -107,64 +105,39 @@ def _lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _just_made(path: Path) -> bool:
-    status = path.stat()
-    return status.st_size == 0 and time.time() - status.st_mtime < _YOUNG
-
-
-def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]:
+def _merge(local: Path, every: Entries) -> tuple[list[Path], list[str]]:
     """Write messages and environments first, so that no cell is ever without them."""
     written: list[Path] = []
     problems: list[str] = []
     with closing(sql.open_bounded()) as database:
-        for path, table, rows in _targets(finished):
-            whole = [local / path] if _is_whole(local / path, problems) else []
-            sql.insert(database, "journalled", table, rows)
-            if writer.copy_rows(database, _newest(local, table, whole), local / path, table):
-                written.append(local / path)
+        for table, rows in every.tables.items():
+            by_file: dict[str, list[dict[str, Any]]] = {}
+            for row in rows:
+                by_file.setdefault(writer.file_name(table, row), []).append(row)
+            environments = [local / "environments.parquet"] if table in writer.WITH_FILES else []
+            judged = [path for path in environments if _is_whole(path, problems)]
+            for name, mine in sorted(by_file.items()):
+                path = local / table / name if table in writer.WITH_FILES else local / name
+                whole = [path] if _is_whole(path, problems) else []
+                sql.insert(database, "journalled", table, mine)
+                if writer.copy_rows(database, _newest(table, whole, judged), path, table):
+                    written.append(path)
     return written, problems
 
 
-def _targets(finished: list[Entries]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-    """The files that journals have rows for, with the table and the rows of each."""
-    every = Entries()
-    for entries in finished:
-        every.add(entries)
-    if every.messages:
-        yield (
-            "messages.parquet",
-            "messages",
-            [{"message_id": key, "text": text} for key, text in every.messages.items()],
-        )
-    if every.environments:
-        yield "environments.parquet", "environments", every.environments
-    by_file: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for table, found in (("cells", every.cells), ("runs", every.runs)):
-        for row in found:
-            by_file.setdefault((table, writer.file_name(table, row)), []).append(row)
-    for (table, name), rows in sorted(by_file.items()):
-        yield f"{table}/{name}", table, rows
-
-
-def _newest(local: Path, table: str, paths: list[Path]) -> str:
+def _newest(table: str, paths: list[Path], environments: list[Path]) -> str:
     """One row per identity, one more where a run in quarantine has it too: it must not cost the good one."""
-    parts = [f"SELECT *, -1::BIGINT AS line FROM ({sql.empty(table)}) WHERE false"]
+    parts = [f"SELECT *, -1::BIGINT AS line FROM ({sql.empty(table)})"]
     if paths:
         parts.append(f"SELECT * EXCLUDE filename RENAME (file_row_number AS line) FROM {sql.files(paths)}")
     parts.append(f"SELECT * REPLACE (line + {sql.AFTER_FILES} AS line) FROM journalled")
-    short = f" REPLACE (left(bundle, {BUNDLE_DIGITS}) AS bundle)" if table in WITH_FILES else ""
+    short = f" REPLACE (left(bundle, {BUNDLE_DIGITS}) AS bundle)" if table in writer.WITH_FILES else ""
     rows = f"SELECT *{short}, 'local' AS origin FROM ({' UNION ALL BY NAME '.join(parts)})"
-    environments = local / "environments.parquet"
-    try:
-        if table not in WITH_FILES or not environments.is_file():
-            return choose_rows(rows, table)
-        files.read_to_end(environments)
-    except files.DamagedFileError:  # readers report it; which runs were good is no longer known
+    if not environments:
         return choose_rows(rows, table)
-    bad = f"(SELECT env_id, run_id FROM {sql.files([environments])} WHERE gate <> '{GOOD}')"
-    return " UNION ALL ".join(
-        choose_rows(f"FROM ({rows}) {join} JOIN {bad} USING (env_id, run_id)", table) for join in ("ANTI", "SEMI")
-    )
+    bad = f"(SELECT env_id, run_id FROM {sql.files(environments)} WHERE gate <> '{GOOD}')"
+    apart = f"SELECT *, coalesce((env_id, run_id) IN {bad}, false) AS is_bad FROM ({rows})"
+    return choose_rows(apart, table, (*KEYS[table], "is_bad"))
 
 
 def _is_whole(path: Path, problems: list[str]) -> bool:
@@ -184,7 +157,8 @@ def _remove(local: Path, finished: dict[Path, Entries]) -> None:
         if entries.problems:
             _put_aside(path)
         else:
-            writer.do_on_disk(path, path.unlink)
+            with writer.disk_errors(path):
+                path.unlink()
     writer.sync_folder(local / "journal")
 
 
@@ -193,10 +167,7 @@ def _put_aside(path: Path) -> Path:
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.{number}{files.DAMAGED}")
-    writer.do_on_disk(path, lambda: _rename(path, aside))
+    with writer.disk_errors(path):
+        path.rename(aside)
+        writer.sync_folder(path.parent)
     return aside
-
-
-def _rename(path: Path, aside: Path) -> None:
-    path.rename(aside)
-    writer.sync_folder(path.parent)

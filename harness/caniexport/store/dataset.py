@@ -1,56 +1,54 @@
 """The dataset as its readers see it: published and local rows together, one per identity.
 
 Opening reads the journals and the footers of the parquet files; each question then reads the files and columns that
-it needs. :meth:`Dataset.select`, :meth:`Dataset.grouped` and :meth:`Dataset.records` answer with plain values through
-DuckDB, in milliseconds; the others give pandas frames. Nothing that cannot be read is dropped silently: it is named in
-:attr:`Dataset.problems`.
+it needs, through DuckDB. Nothing that cannot be read is dropped silently: it is named in :attr:`Dataset.problems`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from caniexport import names
 from caniexport.home import NEWEST, PROFILES, holds_dataset
-from caniexport.model.errors import StoreError
 from caniexport.store import files, sql, summary
-from caniexport.store.cells_query import CellsQuery
 from caniexport.store.declared import read_declared
-from caniexport.store.frames import rows_frame, to_frame
-from caniexport.store.gates import Gates, Quarantined
+from caniexport.store.gates import is_quarantined
 from caniexport.store.journal_reader import Entries, read_journals
-from caniexport.store.parts import Part, find_parts
-from caniexport.store.query import Query
+from caniexport.store.query import ORDER, Query
 from caniexport.store.schema import columns as columns_of
-from caniexport.store.summary import WrittenSummary
-from caniexport.store.which_row import REPLAY
+from caniexport.store.which_row import CELL, REPLAY
+from caniexport.store.writer import WITH_FILES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: a filter's value: one, several of which any will do, or ``None`` for all
-Asked = str | int | Iterable[Any] | None
-
+#: columns by which cells are counted in the written summary, in its column ``cells``
+COUNTED_BY = (
+    *("torch", "exporter", "opset", "provider", "runtime", "runtime_version"),
+    *("stage", "status", "exporter_effective", "opset_effective", "origin"),
+)
 _ORIGINS = ("published", "local")
+
+Found = TypeVar("Found")
 
 
 class Dataset:
-    """Frames of a published and a local dataset. Make it with :meth:`open`."""
+    """A published and a local dataset. Make it with :meth:`open`."""
 
     def __init__(self, folders: dict[str, Path], journals: Entries) -> None:
         self._folders = folders
         self._problems = list(journals.problems)
-        self._texts = journals.messages
-        self._journalled = {"cells": journals.cells, "runs": journals.runs, "environments": journals.environments}
+        self._journalled = journals.tables
         for folder in folders.values():
             self._problems += files.find_put_aside(folder)
-        self._parts: dict[str, list[Part]] = {}
-        self._records: dict[str, Query] = {}
-        self._parts_of("cells")
+        self._queries: dict[str, Query] = {}
+        self._query("cells")
+        #: the summaries that answers were read from; ``None`` where none is used (rows are still in journals)
+        self._summaries: set[Path] | None = None if journals.cells or journals.runs else set()
         #: what readers of this dataset keep in memory, by their own names
         self.cache: dict[str, Any] = {}
         self._siblings: dict[str, Dataset] = {}
@@ -115,57 +113,24 @@ class Dataset:
             return self._around
         return {origin: folder / PROFILES / profile for origin, folder in self._around.items()}
 
-    def _parts_of(self, table: str) -> list[Part]:
-        """The parts of a table, found when they are first asked for."""
-        if table not in self._parts:
-            self._parts[table] = find_parts(table, self._folders, self._fresh(table), self._problems)
-        return self._parts[table]
-
     @property
     def problems(self) -> tuple[str, ...]:
         """One sentence for every file or line that cannot be used, as far as the questions so far have read."""
         others = [problem for other in self._siblings.values() if other is not self for problem in other._problems]
         return tuple(dict.fromkeys([*self._problems, *others]))
 
-    def fingerprint(self) -> str:
-        """Changes when the files of the dataset do; looks at their names, sizes and times only."""
-        return fingerprint(self.folder("published"), self.folder("local"))
+    def cells(self, columns: Sequence[str] | None = None, **where: Sequence[Any]) -> pd.DataFrame:
+        """One row per identity with these values by column: the columns of ``CELLS`` (or those asked for), ``origin``.
 
-    def cells(
-        self,
-        case: Asked = None,
-        variant: Asked = None,
-        torch: Asked = None,
-        exporter: Asked = None,
-        opset: Asked = None,
-        provider: Asked = None,
-        status: Asked = None,
-        corpus: Asked = None,
-        *,
-        columns: Sequence[str] | None = None,
-    ) -> pd.DataFrame:
-        """One row per identity that passes the filters: the columns of ``CELLS`` (or those asked for) and ``origin``.
-
-        A filter takes one value or several; ``None`` among several opsets is the release's default. Which row is taken
-        where several have one identity: see :mod:`caniexport.store.which_row`; those of quarantined runs are
-        left out.
+        ``None`` among several opsets is the release's default. Which row is taken where several have one identity:
+        see :mod:`caniexport.store.which_row`; those of quarantined runs are left out.
         """
-        asked = (case, variant, torch, exporter, opset, provider, status, corpus)
-        where = {name: _values(value) for name, value in zip(_FILTERS, asked, strict=True) if value is not None}
-        return self._frame("cells", columns, where)
-
-    def runs(self, bundles: Iterable[str] | None = None, *, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """Bundles run by further runtimes: the columns of ``RUNS`` (or those asked for) and ``origin``.
-
-        One row per bundle, session options, runtime, version, provider, device and environment; ``bundles`` takes
-        only these. Rows of quarantined runs are left out.
-        """
-        return self._frame("runs", columns, {} if bundles is None else {"bundle": frozenset(bundles)})
-
-    def _frame(self, table: str, columns: Sequence[str] | None, where: sql.Where) -> pd.DataFrame:
-        wanted = _known(table, columns)
-        query = Query(table, self._parts_of(table), self._quarantined, self._problems, stored=True)
-        return to_frame(query.arrow(wanted, where))
+        listed = list_columns((*(columns or columns_of("cells")), "origin"))
+        return self._attempt(
+            lambda: sql.fetch_frame(
+                f"SELECT {listed} FROM ({self._select('cells', where, stored=True)}) ORDER BY {ORDER['cells']}"
+            )
+        )
 
     def replays(self, bundles: Iterable[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """How these bundles ended on each release of a runtime, with and without options of its session.
@@ -173,13 +138,16 @@ class Dataset:
         One row for each of these, as plain values: these ``columns`` of ``RUNS``, then the origin. ``measured_at`` is
         in microseconds UTC. Rows of quarantined runs are left out.
         """
-        return self._replays.rows((*columns, "origin"), {"bundle": tuple(bundles)}, REPLAY)
+        return self._rows("runs", (*columns, "origin"), {"bundle": tuple(bundles)}, REPLAY, compete=True)
 
     def run_groups(
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
     ) -> list[tuple[Any, ...]]:
-        """For each group of the rows of :meth:`runs`: its columns ``by``, then the measures (SQL over ``RUNS``)."""
-        return self._replays.grouped(by, measures, where or {})
+        """For each group of bundles run by further runtimes: its columns ``by``, then the measures (SQL over ``RUNS``).
+
+        There is one row per bundle, session options, runtime, version, provider, device and environment.
+        """
+        return self._grouped(by, measures, lambda: self._select("runs", where))
 
     def select(
         self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
@@ -190,121 +158,150 @@ class Dataset:
         on several versions of a runtime the local, then the newest row is used, unless ``runtimes`` asks for all.
         ``measured_at`` is in microseconds UTC. Rows of quarantined runs are left out.
         """
-        return self._cells.cells(wanted, where or {}, runtimes=runtimes)
+        return self._rows("cells", wanted, where or {}, () if runtimes else CELL, compete=not runtimes)
 
     def grouped(
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``)."""
-        return self._cells.grouped_cells(by, measures, where or {})
+        return self._grouped(by, measures, lambda: self._select("cells", where, CELL, compete=True))
 
     def counted(self, by: Sequence[str], measures: Mapping[str, str]) -> list[tuple[Any, ...]]:
-        """The same about all cells, at once: measures over :data:`~caniexport.store.cells_query.COUNTED_BY` and the
-        number of ``cells``, in which a cell counts once for each version of a runtime that it was measured on.
+        """The same about all cells, at once: measures over :data:`COUNTED_BY` and the number of ``cells``, in which a
+        cell counts once for each version of a runtime that it was measured on.
         """
-        return self._cells.counted(by, measures)
+        return self._grouped(by, measures, self.places)
 
     def distinct(self, by: Sequence[str], where: sql.Where | None = None) -> list[tuple[Any, ...]]:
         """Return each combination of values of columns of cells, on whatever version of a runtime."""
-        return self._cells.distinct(by, where or {})
+
+        def query() -> str:
+            rows = f"SELECT DISTINCT {list_columns(by)} FROM ({self._select('cells', where)}) ORDER BY ALL"
+            return rows if where else f"FROM {self._written(rows)}"
+
+        return self._attempt(lambda: sql.fetch(query()))
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of any table as dictionaries, a local one before a published one, those of quarantined runs too."""
-        if table not in self._records:
-            self._records[table] = Query(table, self._parts_of(table), None, self._problems, stored=True)
-        return self._records[table].records(where or {})
+        wanted = columns_of(table)
+        listed = ", ".join(map(sql.select_column, wanted))
 
-    def relation(self, table: str) -> str:
-        """The rows of a table as SQL, one per identity; of cells one for each, on whatever version of a runtime."""
-        if table == "cells":
-            return self._cells.relation()
-        if table == "runs":
-            return self._replays.select_rows({})[0]
-        return Query(table, self._parts_of(table), None, self._problems).select_rows({})[0]
+        def query() -> str:
+            rows = self._query(table).select_rows(where, stored=True, superseded=True)
+            return f"SELECT {listed} FROM ({rows}) ORDER BY line, filename"
+
+        found = [dict(zip(wanted, row, strict=True)) for row in self._attempt(lambda: sql.fetch(query()))]
+        for row in found:
+            if row.get("measured_at") is not None:
+                row["measured_at"] = sql.moment(row["measured_at"])
+        return found
+
+    def relation(self, table: str, *, stored: bool = False) -> str:
+        """The rows of a table as SQL, one per identity; of cells one for each, on whatever version of a runtime.
+
+        Cells files that hold all rows of theirs alone are taken to have one row for each. With the status as it is
+        ``stored``, of cells too one per identity.
+        """
+        return self._select(table, key=CELL if table == "cells" and not stored else (), stored=stored)
 
     def places(self) -> str:
-        """The number of cells by the columns of :data:`~caniexport.store.cells_query.COUNTED_BY`, as SQL."""
-        return self._cells.counted_relation()
+        """The number of cells by :data:`COUNTED_BY`, as SQL."""
+        columns, rows = list_columns(COUNTED_BY), self._select("cells")
+        counted = f'SELECT {columns}, count(*) AS cells FROM ({rows}) WHERE "case" IS NOT NULL GROUP BY {columns}'
+        return f"SELECT * FROM {self._written(f'{counted} ORDER BY ALL')}"
 
     def leave_out_damaged(self) -> bool:
-        """Leave out the files of cells and replays that cannot be read to their end; whether there was one."""
-        return any([self._cells.leave_out_damaged(), self._replays.leave_out_damaged()])
+        """Leave out the files that cannot be read to their end; whether there was one."""
+        summaries, self._summaries = self._summaries, None
+        for path in summaries or ():
+            path.unlink(missing_ok=True)
+        return any([bool(summaries), *(query.leave_out_damaged() for query in list(self._queries.values()))])
 
-    def _fresh(self, table: str) -> Iterable[dict[str, Any]]:
-        """Rows of a table that are in no parquet file yet."""
-        if table in self._journalled:
-            return self._journalled[table]
-        local = self._folders.get("local")
-        return read_declared(local, self._problems) if table == "declared" and local is not None else ()
+    def _query(self, table: str) -> Query:
+        """The rows of a table, whose files are found when they are first asked for."""
+        if table not in self._queries:
+            local = self._folders.get("local")
+            fresh: Iterable[dict[str, Any]] = self._journalled.get(table, ())
+            if table == "declared" and local is not None:
+                fresh = read_declared(local, self._problems)
+            self._queries[table] = Query(table, self._folders, fresh, self._problems)
+        return self._queries[table]
+
+    def _select(self, table: str, where: sql.Where | None = None, key: Sequence[str] = (), **how: bool) -> str:
+        """The rows of a table that are no quarantined run's, as :meth:`Query.select_rows` gives them."""
+        return self._query(table).select_rows(where, key, self._good if table in WITH_FILES else "true", **how)
+
+    def _attempt(self, fetch: Callable[[], Found]) -> Found:
+        """Ask once; where a file turns out to be damaged, without it again."""
+        try:
+            return fetch()
+        except sql.error_class() as error:
+            if not self.leave_out_damaged():
+                raise sql.explain_failure(error) from error
+            return self._attempt(fetch)
+
+    def _rows(
+        self, table: str, wanted: Sequence[str], where: sql.Where, key: Sequence[str], *, compete: bool
+    ) -> list[tuple[Any, ...]]:
+        listed = ", ".join(map(sql.select_column, wanted))
+        return self._attempt(
+            lambda: sql.fetch(
+                f"SELECT {listed} FROM ({self._select(table, where, key, compete=compete)}) ORDER BY {ORDER[table]}"
+            )
+        )
+
+    def _grouped(
+        self, by: Sequence[str], measures: Mapping[str, str], rows: Callable[[], str]
+    ) -> list[tuple[Any, ...]]:
+        """For each group of rows its columns ``by``, then the measures; sorted by the columns."""
+        columns = list_columns(by)
+        asked = ", ".join([columns, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
+        return self._attempt(lambda: sql.fetch(f"SELECT {asked} FROM ({rows()}) GROUP BY {columns} ORDER BY {columns}"))
+
+    def _written(self, query: str) -> str:
+        """The rows of a query about all cells, which are kept; where no row is ahead of the clock, which would be
+        another one tomorrow.
+        """
+        cells = self._query("cells")
+        if self._summaries is not None:
+            ahead = f"SELECT count(*) FROM ({cells.everything()}) WHERE measured_at > now()"
+            path = summary.keep(query, cells.paths, lambda: sql.fetch(ahead) == [(0,)])
+            if path is not None:
+                self._summaries.add(path)
+                return f"read_parquet({sql.literal(str(path))})"
+        return f"({query})"
 
     def quarantined_environments(self) -> list[dict[str, Any]]:
         """The environments whose run is quarantined: its rows are left out."""
-        rows = self.records("environments")
-        gates = Gates(rows)
-        return [row for row in rows if gates.is_quarantined(row["env_id"], row["run_id"])]
+        return [row for row in self.records("environments") if is_quarantined(row["gate"])]
 
     def count_quarantined_rows(self) -> int:
         """How many rows are left out because their run is quarantined."""
-        return self._cells.count_quarantined_rows()
+        query = f"SELECT count(*) FROM ({self._query('cells').everything()}) WHERE NOT {self._good}"
+        ((count,),) = self._attempt(lambda: sql.fetch(query))
+        return int(count)
 
     @cached_property
-    def _quarantined(self) -> Quarantined | None:
-        """Whether a run's rows may not be used; ``None`` where all may."""
-        gates = Gates(self.records("environments"))
-        return gates.is_quarantined if gates.has_quarantined else None
-
-    @cached_property
-    def _cells(self) -> CellsQuery:
-        """Where rows are in journals yet, no summary is written."""
-        settled = not (self._journalled["cells"] or self._journalled["runs"])
-        paths = [path for part in self._parts_of("cells") for path in part.paths.values()]
-        written = WrittenSummary(paths, summary.cache_folder() if settled else None)
-        return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, written)
-
-    @cached_property
-    def _replays(self) -> Query:
-        return Query("runs", self._parts_of("runs"), self._quarantined, self._problems)
-
-    def environments(self) -> pd.DataFrame:
-        """One row per environment and run: the columns of ``ENVIRONMENTS``, ``origin``, and whether ``quarantined``."""
-        frame = self._records_frame("environments")
-        known = {(row["env_id"], row["run_id"]): row for row in self.environment_records()}
-        rows = [known[key] for key in zip(frame["env_id"], frame["run_id"], strict=True)]
-        return frame.assign(**{name: [row[name] for row in rows] for name in ("origin", "quarantined")})
+    def _good(self) -> str:
+        """The condition on a row of a run that is not quarantined."""
+        bad = [sql.listed((row["env_id"], row["run_id"])) for row in self.quarantined_environments()]
+        return f"((env_id, run_id) IN ({', '.join(bad)})) IS NOT TRUE" if bad else "true"
 
     def environment_records(self) -> list[dict[str, Any]]:
-        """The rows of :meth:`environments` as plain values, times as text."""
-        rows = self.records("environments")
-        folders = {origin: folder for origin, folder in self._folders.items() if origin == "published"}
-        parts = find_parts("environments", folders, (), self._problems)
-        published = Query("environments", parts, None, self._problems).records({})
+        """One row per environment and run as plain values, times as text: the columns of ``ENVIRONMENTS``, ``origin``,
+        and whether ``quarantined``.
+        """
+        published = Dataset.open(self.folder("published"), None).records("environments")
         known = {(row["env_id"], row["run_id"]) for row in published}
-        gates = Gates(rows)
         return [
             {
                 **row,
                 "measured_at": row["measured_at"].isoformat() if row["measured_at"] else None,
                 "origin": "published" if (row["env_id"], row["run_id"]) in known else "local",
-                "quarantined": gates.is_quarantined(row["env_id"], row["run_id"]),
+                "quarantined": is_quarantined(row["gate"]),
             }
-            for row in rows
+            for row in self.records("environments")
         ]
-
-    def cases(self) -> pd.DataFrame:
-        """One row per case and variant, a local one before a published one."""
-        return self._records_frame("cases")
-
-    def claims(self) -> pd.DataFrame:
-        """One row per claim as it was adjudicated when the dataset was written; local before published."""
-        return self._records_frame("claims")
-
-    def declared(self) -> pd.DataFrame:
-        """One row per release, table and operator: what torch's and onnx's own tables say; local before published."""
-        return self._records_frame("declared")
-
-    def _records_frame(self, table: str) -> pd.DataFrame:
-        """The rows of :meth:`records` as a frame, in the order of the table's file."""
-        return rows_frame(table, self.records(table))
 
     def message(self, message_id: str) -> str | None:
         """The text of an error or warning; ``None`` where the dataset does not have it."""
@@ -313,13 +310,13 @@ class Dataset:
     def messages(self, ids: Iterable[str | None]) -> dict[str, str]:
         """The texts of these ids, as far as the dataset has them."""
         wanted = {item for item in ids if isinstance(item, str)}
-        found = {item: self._texts[item] for item in wanted & self._texts.keys()}
-        missing = wanted - found.keys()
-        rows = self.records("messages", {"message_id": missing}) if missing else []
-        return {**{row["message_id"]: row["text"] for row in rows}, **found}
+        rows = self.records("messages", {"message_id": wanted}) if wanted else []
+        return {row["message_id"]: row["text"] for row in rows}
 
 
-_FILTERS = ("case", "variant", "torch", "exporter", "opset", "provider", "status", "corpus")
+def list_columns(wanted: Sequence[str]) -> str:
+    """Columns as SQL lists them."""
+    return ", ".join(map(sql.name, wanted))
 
 
 def fingerprint(published: Path | None, local: Path | None, *, journals: bool = True) -> str:
@@ -340,17 +337,3 @@ def fingerprint(published: Path | None, local: Path | None, *, journals: bool = 
                     continue
                 digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:16]
-
-
-def _values(asked: Any) -> frozenset[Any]:
-    if isinstance(asked, str | int):
-        return frozenset({asked})
-    return frozenset(asked)
-
-
-def _known(table: str, asked: Sequence[str] | None) -> list[str]:
-    every = columns_of(table)
-    unknown = [name for name in asked or () if name not in every]
-    if unknown:
-        raise StoreError(f"{table} have no column {', '.join(unknown)}")
-    return list(every if asked is None else asked)

@@ -68,7 +68,8 @@ def update_manifest(folder: Path) -> Iterator[None]:
     """
     for fault in find_faults(folder):
         raise StoreError(fault)
-    writer.do_on_disk(folder, lambda: (folder / NAME).unlink(missing_ok=True))
+    with writer.disk_errors(folder):
+        (folder / NAME).unlink(missing_ok=True)
     yield
     lines = [_line(name, path) + "\n" for name, path in listed_files(folder).items()]
     writer.replace_file(folder / NAME, "".join(lines).encode())

@@ -26,15 +26,11 @@ def locate_bundle(local: Path, bundle: str) -> Path:
     return local / "bundles" / bundle[:2] / f"{bundle}.zip"
 
 
-def read_graph(path: Path, bundle: str) -> Graph | None:
-    """The graph of a bundle's file; ``None`` where it is too large to draw.
+def read_model(path: Path, bundle: str) -> bytes:
+    """The model in a bundle's file.
 
     Raises :class:`StoreError` where the bundle cannot be read, or its content is not what it is named by.
     """
-    return parse_model(_model(path, bundle))
-
-
-def _model(path: Path, bundle: str) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             files = [(item.filename, archive.read(item)) for item in archive.infolist()]
@@ -58,16 +54,15 @@ def read_new_graphs(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, 
         path = locate_bundle(local, bundle)
         if not path.is_file():
             continue
-        graph = None
         try:
-            model = _model(path, bundle)
+            model = read_model(path, bundle)
         except StoreError as error:
             problems.append(str(error))
             continue
         with contextlib.suppress(StoreError):
             graph = parse_model(model)
-        if graph is not None:
-            rows.append({"bundle": bundle, "nodes": len(graph.nodes), "graph": graph.to_json()})
+            if graph is not None:
+                rows.append({"bundle": bundle, "nodes": len(graph.nodes), "graph": graph.to_json()})
     return rows, problems
 
 
@@ -79,7 +74,7 @@ def find_graph(dataset: Dataset, local: Path | None, bundle: str | None) -> Grap
     if not bundle or not _NAME.fullmatch(bundle):
         return None
     if local is not None and locate_bundle(local, bundle).is_file():
-        return read_graph(locate_bundle(local, bundle), bundle)
+        return parse_model(read_model(locate_bundle(local, bundle), bundle))
     rows = dataset.records("graphs", {"bundle": (bundle,)})
     return Graph.from_json(rows[0]["graph"]) if rows else None
 

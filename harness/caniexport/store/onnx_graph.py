@@ -7,10 +7,10 @@ input = 11, output = 12, value_info = 13), so that answering questions needs no 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from caniexport.model.errors import StoreError
+from caniexport.runner import wire
 
 #: graphs with more nodes than these are not drawn
 MOST_NODES = 40
@@ -18,9 +18,8 @@ _TYPES = {
     **{1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 8: "str", 9: "bool", 10: "f16", 11: "f64"},
     **{12: "u32", 13: "u64", 14: "c64", 15: "c128", 16: "bf16"},
 }
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-#: a message by field number: bytes of what is nested or text, numbers of what is a number
-_Fields = dict[int, list[bytes | int]]
+#: a message by field number: wire types and values
+_Fields = dict[int, list[tuple[int, wire.Value]]]
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,11 @@ def parse_model(content: bytes) -> Graph | None:
     Raises :class:`StoreError` where they are no such file.
     """
     try:
-        graph = _fields(_one(_fields(content), 7))
-        nodes = [_fields(item) for item in _nested(graph, 1)]
-        constants = {_text(tensor, 8) for tensor in map(_fields, _nested(graph, 5))}
-        written = [node for node in nodes if not _is_constant(node)]
-        constants |= {_string(name) for node in nodes if _is_constant(node) for name in _nested(node, 2)}
+        graph = wire.group_fields(_one(wire.group_fields(content), 7))
+        nodes = [wire.group_fields(item) for item in _nested(graph, 1)]
+        constants = {_text(tensor, 8) for tensor in map(wire.group_fields, _nested(graph, 5))}
+        written = [node for node in nodes if _text(node, 4) != "Constant"]
+        constants |= {_string(name) for node in nodes if _text(node, 4) == "Constant" for name in _nested(node, 2)}
         if len(written) > MOST_NODES:
             return None
         values = [named_type(item) for number in (11, 13, 12) for item in _nested(graph, number)]
@@ -80,7 +79,7 @@ def parse_model(content: bytes) -> Graph | None:
             tuple(name for name, _ in map(named_type, _nested(graph, 12))),
             {name: kind for name, kind in values if kind and name not in constants},
         )
-    except (IndexError, UnicodeDecodeError, ValueError) as error:
+    except ValueError as error:
         raise StoreError(f"not an ONNX file: {error}") from error
 
 
@@ -93,72 +92,26 @@ def _node(node: _Fields, constants: set[str]) -> Node:
     return Node(name, read, outputs, sum(item in constants for item in inputs))
 
 
-def _is_constant(node: _Fields) -> bool:
-    return _text(node, 4) == "Constant"
-
-
 def named_type(content: bytes) -> tuple[str, str]:
     """Name and type of a ValueInfoProto; the type is empty where it is none that a picture names."""
-    value = _fields(content)
-    kind = _fields(_one(_fields(_one(value, 2)), 1))
-    number = kind.get(1, [0])[0]
+    value = wire.group_fields(content)
+    kind = wire.group_fields(_one(wire.group_fields(_one(value, 2)), 1))
+    number = kind.get(1, [(0, 0)])[0][1]
     if not isinstance(number, int) or number not in _TYPES:
         return _text(value, 1), ""
     if 2 not in kind:
         return _text(value, 1), _TYPES[number]
-    sizes = [_size(_fields(item)) for item in _nested(_fields(_one(kind, 2)), 1)]
+    sizes = [_size(wire.group_fields(item)) for item in _nested(wire.group_fields(_one(kind, 2)), 1)]
     return _text(value, 1), f"{_TYPES[number]}[{','.join(sizes)}]"
 
 
 def _size(dimension: _Fields) -> str:
-    value = dimension.get(1, [None])[0]
+    value = dimension.get(1, [(0, b"")])[0][1]
     return str(value) if isinstance(value, int) else _text(dimension, 2) or "?"
 
 
-def _fields(content: bytes) -> _Fields:
-    found: _Fields = {}
-    for number, value in _read(content):
-        found.setdefault(number, []).append(value)
-    return found
-
-
-def _read(content: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """The fields of a message in the order of its bytes."""
-    at = 0
-    while at < len(content):
-        key, at = _varint(content, at)
-        kind = key & 7
-        if kind == _VARINT:
-            value, at = _varint(content, at)
-            yield key >> 3, value
-            continue
-        if kind == _BYTES:
-            size, at = _varint(content, at)
-        elif kind in (_FIXED64, _FIXED32):
-            size = 8 if kind == _FIXED64 else 4
-        else:
-            raise ValueError(f"wire type {kind}")
-        if at + size > len(content):
-            raise ValueError("the file ends within a field")
-        yield key >> 3, content[at : at + size]
-        at += size
-
-
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = content[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number without an end")
-
-
 def _nested(fields: _Fields, number: int) -> list[bytes]:
-    return [item for item in fields.get(number, ()) if isinstance(item, bytes)]
+    return [item for _, item in fields.get(number, ()) if isinstance(item, bytes)]
 
 
 def _one(fields: _Fields, number: int) -> bytes:

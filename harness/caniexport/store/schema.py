@@ -5,10 +5,10 @@ Every file carries the contract's version under :data:`VERSION_KEY`; a file with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from caniexport.model.errors import SchemaMismatch, StoreError
@@ -81,17 +81,11 @@ def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
         "float64": _number,
         "bool": _truth,
         "timestamp": _time,
-        "list<string>": lambda value: [text(item) for item in _sequence(value)],
+        "list<string>": lambda value: [text(item) for item in value],
     }
-    found = {
-        column.name: _word(_WORDS[column.name]) if column.name in _WORDS else kinds[column.type]
-        for column in TABLES[table]
-    }
-    return found | {"bundle": _bundle} if "bundle" in found else found
-
-
-def _bundle(value: Any) -> str:
-    return text(value)[:BUNDLE_DIGITS]
+    found = {column.name: kinds[column.type] for column in TABLES[table]}
+    found |= {name: partial(_word, known) for name, known in _WORDS.items() if name in found}
+    return found | {"bundle": lambda value: text(value)[:BUNDLE_DIGITS]} if "bundle" in found else found
 
 
 def text(value: Any) -> str:
@@ -103,14 +97,11 @@ def text(value: Any) -> str:
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _word(known: frozenset[str]) -> Callable[[Any], str]:
-    def convert(value: Any) -> str:
-        word = text(value)
-        if word not in known:
-            raise ValueError
-        return word
-
-    return convert
+def _word(known: frozenset[str], value: Any) -> str:
+    word = text(value)
+    if word not in known:
+        raise ValueError
+    return word
 
 
 def _integer(value: Any, bits: int) -> int:
@@ -139,9 +130,3 @@ def _time(value: Any) -> datetime:
     if not isinstance(time, datetime):
         raise TypeError
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-
-
-def _sequence(value: Any) -> Iterable[Any]:
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        raise TypeError
-    return value  # type: ignore[no-any-return]  # any iterable will do

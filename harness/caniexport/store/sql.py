@@ -19,13 +19,10 @@ from caniexport.model.rows import TABLES
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
+    import pandas as pd
 
 #: a filter's values by column; ``None`` among them takes null
 Where = Mapping[str, Collection[Any]]
-
-#: so many values of a filter that they are given as a list: each placeholder is parsed by itself
-_MANY = 64
 
 #: above the numbers of the lines of a file: rows of journals are later ones
 AFTER_FILES = 1 << 41
@@ -75,12 +72,12 @@ def fetch(query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         cursor.close()
 
 
-def fetch_arrow(query: str, values: Sequence[Any] = ()) -> pa.Table:
-    """The rows of a query as arrow. Raises ``duckdb.Error`` where a file cannot be read."""
-    importlib.import_module("duckdb")  # arrow is made by its Python layer
+def fetch_frame(query: str) -> pd.DataFrame:
+    """The rows of a query as a pandas frame. Raises ``duckdb.Error`` where a file cannot be read."""
+    importlib.import_module("duckdb")  # frames are made by its Python layer
     cursor = connection().cursor()
     try:
-        return cursor.sql(query, params=list(values)).to_arrow_table()
+        return cursor.execute(query).df()
     finally:
         cursor.close()
 
@@ -131,19 +128,6 @@ def insert(cursor: duckdb.DuckDBPyConnection, into: str, table: str, rows: Seque
     cursor.execute(f"CREATE OR REPLACE TABLE {into} AS SELECT {listed}, {lines}", values)
 
 
-def exclude_runs(runs: Iterable[tuple[str | None, str | None]]) -> str:
-    """A clause that leaves out the rows of these (environment, run); empty where there are none."""
-    bad = [
-        f"(env_id IS NOT DISTINCT FROM {_value(env)} AND run_id IS NOT DISTINCT FROM {_value(run)})"
-        for env, run in runs
-    ]
-    return f" AND NOT ({' OR '.join(bad)})" if bad else ""
-
-
-def _value(text: str | None) -> str:
-    return "NULL" if text is None else literal(text)
-
-
 def select_column(column: str) -> str:
     """A column as a query gives it: times in microseconds, for a time as DuckDB gives it needs another package."""
     return "epoch_us(measured_at) AS measured_at" if column == "measured_at" else name(column)
@@ -164,21 +148,14 @@ def name(column: str) -> str:
     return f'"{column}"'
 
 
-def condition(where: Where) -> tuple[str, list[Any]]:
-    """The filters as a condition and its values."""
-    parts, values = ["true"], []
+def condition(where: Where) -> str:
+    """The filters as a condition."""
+    parts = ["true"]
     for column, wanted in where.items():
-        given = sorted(value for value in wanted if value is not None)
-        clauses = []
-        if len(given) > _MANY:
-            values.append(given)
-            clauses = [f"{name(column)} IN (SELECT unnest(?))"]
-        elif given:
-            values += given
-            clauses = [f"{name(column)} IN ({', '.join('?' * len(given))})"]
-        clauses += [f"{name(column)} IS NULL"] if None in wanted else []
-        parts.append(f"({' OR '.join(clauses)})" if clauses else "false")
-    return " AND ".join(parts), values
+        given = listed(sorted(value for value in wanted if value is not None))
+        null = f" OR {name(column)} IS NULL" if None in wanted else ""
+        parts.append(f"({name(column)} IN {given}{null})")
+    return " AND ".join(parts)
 
 
 def moment(microseconds: int) -> datetime:

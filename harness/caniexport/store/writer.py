@@ -23,6 +23,8 @@ from caniexport.store.which_row import KEYS
 if TYPE_CHECKING:
     import duckdb
 
+#: tables of which a dataset has several files
+WITH_FILES = ("cells", "runs")
 #: the order of rows in a file: what is asked for together lies together
 ORDER: dict[str, tuple[str, ...]] = {
     **KEYS,
@@ -49,10 +51,10 @@ def runs_file(runtime: str | None, provider: str | None) -> str:
 
 
 def file_name(table: str, row: Mapping[str, Any]) -> str:
-    """Name of the file that holds a row of cells or replays."""
+    """Name of the file that holds a row."""
     if table == "cells":
         return cells_file(row["torch"], row["provider"])
-    return runs_file(row["runtime"], row["provider"])
+    return runs_file(row["runtime"], row["provider"]) if table == "runs" else f"{table}.parquet"
 
 
 def _name(text: str) -> str:
@@ -103,7 +105,7 @@ def _replace(path: Path, put: Callable[[Path], object]) -> bool:
     """Let ``put`` write another file, and put it in the place of ``path``; false where it is the same."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
     try:
-        with _disk_errors(path):
+        with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             put(temporary)
             if path.is_file() and filecmp.cmp(path, temporary, shallow=False):
@@ -119,7 +121,7 @@ def _replace(path: Path, put: Callable[[Path], object]) -> bool:
 
 
 @contextlib.contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
     """An error of the disk becomes one of ours."""
     try:
         yield
@@ -127,12 +129,6 @@ def _disk_errors(path: Path) -> Iterator[None]:
         if error.errno in _FULL:
             raise DiskFull(f"no space left to write {path}; everything written before is intact") from error
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def do_on_disk(path: Path, act: Callable[[], None]) -> None:
-    """Do ``act``; an error of the disk becomes one of ours."""
-    with _disk_errors(path):
-        act()
 
 
 def remove_leftovers(folder: Path) -> None:

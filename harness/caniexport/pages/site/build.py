@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
+from typing import Any
 
 from pagefind_bin import get_executable
 
@@ -180,7 +181,7 @@ class _Copy:
         else:
             self._kept.add_problems(future.result())
 
-    def _assets(self, packing: ThreadPoolExecutor) -> list[Future[None]]:
+    def _assets(self, packing: ThreadPoolExecutor) -> list[Future[Any]]:
         for name in ("style.css", "plain.css", "icon.svg", "search.js", "tables.js"):
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)

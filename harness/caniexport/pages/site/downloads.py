@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.scope import Scope
@@ -16,10 +16,9 @@ from caniexport.answers.table import answer_table
 from caniexport.answers.workaround import read_standings
 from caniexport.pages.kept import Kept
 from caniexport.render.plain import as_csv, rows_as_csv
+from caniexport.store import sql, writer
+from caniexport.store.dataset import list_columns
 from caniexport.store.schema import columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: what the file of the table has: every case, every form, every exporter
 _EVERYTHING = Filters(variants=("*",), exporters=("*",))
@@ -39,13 +38,17 @@ WHAT = {
 }
 
 
-def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
+def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[Any]]:
     """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
     folder.mkdir(parents=True, exist_ok=True)
     found = answer_table(kept, _EVERYTHING)
     _compressed(folder / "table.csv.gz", as_csv(replace(found, tables=found.tables[:1])))
     _compressed(folder / "workarounds.csv.gz", rows_as_csv(_fixes(kept)))
-    return [beside.submit(_parquet, folder / f"{name}.parquet", rows) for name, rows in _tables(kept)]
+    options = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 19"
+    return [
+        beside.submit(sql.fetch, f"COPY ({query}) TO {sql.literal(f'{folder / name}.parquet')} ({options})")
+        for name, query in _tables(kept)
+    ]
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
@@ -57,31 +60,23 @@ def _fixes(kept: Kept) -> list[dict[str, Any]]:
 
 
 def _compressed(path: Path, text: str) -> None:
-    """A text in gzip, which spreadsheets and pandas read as CSV; the same text gives the same bytes."""
+    """A text in gzip, which spreadsheets read as CSV; the same text gives the same bytes."""
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
-    import pyarrow as pa
-
-    frame = kept.cells(columns=list(columns("cells")))
-    # whole hashes of files are a half of the table
-    frame["bundle"] = frame["bundle"].str[:_BUNDLE]
-    # so are minutes, which a run's id has, and digits of what it took that no second measurement has
-    frame["measured_at"] = frame["measured_at"].dt.floor("h")
-    for name in ("seconds_export", "seconds_load", "seconds_run"):
-        frame[name] = frame[name].round(2)
-    # neighbours that are alike are packed best, here and in the other tables
-    frame = frame.sort_values(["case", "variant", "exporter", "opset", "torch"], kind="stable")
-    yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
-    texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
-    known = sorted(texts.items(), key=lambda item: item[::-1])
-    yield "messages", pa.table({"message_id": [name for name, _ in known], "text": [text for _, text in known]})
-    for name, rows in (("environments", kept.environments()), ("cases", kept.cases()), ("claims", kept.claims())):
-        yield name, pa.Table.from_pandas(rows, preserve_index=False)
-
-
-def _parquet(path: Path, rows: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd", compression_level=19)
+def _tables(kept: Kept) -> Iterable[tuple[str, str]]:
+    """The tables as SQL; neighbours that are alike are packed best."""
+    rounded = ", ".join(f"round({name}, 2) AS {name}" for name in ("seconds_export", "seconds_load", "seconds_run"))
+    # whole hashes of files are a half of the table, and so are minutes, which a run's id has, and further digits
+    shorter = f"left(bundle, {_BUNDLE}) AS bundle, date_trunc('hour', measured_at) AS measured_at, {rounded}"
+    cells = f"SELECT * REPLACE ({shorter}) FROM ({kept.relation('cells', stored=True)})"
+    environments = f"SELECT *, coalesce(gate <> 'good', false) AS quarantined FROM ({kept.relation('environments')})"
+    for name, rows, more in (
+        ("cells", cells, ("origin",)),
+        ("messages", kept.relation("messages"), ()),
+        ("environments", environments, ("origin", "quarantined")),
+        ("cases", kept.relation("cases"), ()),
+        ("claims", kept.relation("claims"), ()),
+    ):
+        order = "text" if name == "messages" else list_columns(writer.ORDER[name])
+        yield name, f"SELECT {list_columns((*columns(name), *more))} FROM ({rows}) ORDER BY {order}"
