@@ -21,8 +21,7 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.pages import site
 from caniexport.pages.kept import Kept
-from caniexport.pages.site.build import write_index
-from caniexport.pages.site.writer import PageWriter
+from caniexport.pages.site.build import _begin, _write_part, write_index
 
 pytestmark = MARKS
 #: operators, as people write them, with the case or operator of which a page must be among the first
@@ -93,17 +92,15 @@ def copy(folder):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The address of a part of the copy of the published dataset: a tenth of its cases, and those looked for."""
+    """The address of the pages looked for in a copy of the published dataset, among a few others."""
     folder, kept = tmp_path_factory.mktemp("published"), Kept.open(homes.find().published, None)
     every = kept.inventory.documented
-    named = {name.rpartition("::")[2].rpartition(".")[2].casefold() for name in OPERATORS}
-    wanted = [
-        item for item in every if item.case in ERRORS.values() or any(name in item.title.casefold() for name in named)
-    ]
-    writer = PageWriter(kept, folder, "", lambda: None)
-    writer.write_page("index.html", "search", {})
-    writer.write_cases({item.case: None for item in (*wanted, *every[::10])})
-    writer.write_operators({op: None for item in wanted for op in item.ops})
+    named = [name.rpartition("::")[2].rpartition(".")[2].casefold() for name in OPERATORS]
+    called = {next(item.case for item in every if name in item.title.casefold()) for name in named}
+    _begin(kept, folder)
+    _write_part(("pages", ("search",)))
+    _write_part(("cases", tuple({*called, *ERRORS.values(), *(item.case for item in every[::25])})))
+    _write_part(("operators", tuple(op for op in kept.inventory.ops if any(name in op.casefold() for name in named))))
     shutil.copyfile(Path(site.__file__).with_name("search.js"), folder / "search.js")
     write_index(folder)
     with served(folder) as address:
@@ -214,6 +211,16 @@ def test_operators_and_errors_find_their_pages_in_a_copy_of_the_published_datase
         assert any(address.endswith(f"/case/{case}.html") for address in addresses[:10]), (text, addresses[:10])
     page = front(f"?q={quote('flurbzzz')}", published)
     page.get_by_text("No page has these words").wait_for()
+
+
+def test_every_outcome_of_a_case_is_read_from_its_file_when_it_is_unfolded(front, copy):
+    page = front()
+    page.goto(f"{copy}/case/cross-no-symbolic.html")
+    page.get_by_text("rows: every outcome").click()
+    page.get_by_role("cell", name=CROSS.format("9")[:40]).first.wait_for()
+
+    heads = page.locator("details[data-table='every outcome'] thead td").all_inner_texts()
+    assert heads == ["variant", "call", "torch", "opset", "outcome", "stage", "error"]
 
 
 def test_the_code_of_a_fix_is_copied_as_it_stands(chromium, copy):

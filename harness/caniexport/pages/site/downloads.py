@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable
-from concurrent.futures import Executor, Future
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -39,13 +38,17 @@ WHAT = {
 }
 
 
-def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
-    """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
+def write(kept: Kept, folder: Path) -> None:
+    """Write every file of :data:`WHAT` into ``folder``."""
+    import pyarrow.parquet as pq
+
     folder.mkdir(parents=True, exist_ok=True)
     found = answer_table(kept, _EVERYTHING)
     _compressed(folder / "table.csv.gz", as_csv(replace(found, tables=found.tables[:1])))
     _compressed(folder / "workarounds.csv.gz", rows_as_csv(_fixes(kept)))
-    return [beside.submit(_parquet, folder / f"{name}.parquet", rows) for name, rows in _tables(kept)]
+    for name, rows in _tables(kept):
+        path = folder / f"{name}.parquet"
+        pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd", compression_level=19)
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
@@ -79,9 +82,3 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
     yield "messages", pa.table({"message_id": [name for name, _ in known], "text": [text for _, text in known]})
     for name, rows in (("environments", kept.environments()), ("cases", kept.cases()), ("claims", kept.claims())):
         yield name, pa.Table.from_pandas(rows, preserve_index=False)
-
-
-def _parquet(path: Path, rows: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd", compression_level=19)

@@ -37,6 +37,8 @@ from caniexport.reproduce.find import find_reproduction
 from caniexport.store.views import Views
 
 _EXPORTERS = [member.value for member in Exporter]
+#: long tables, which the static copy has in the file of the case alone
+_APART = ("every outcome", "the same files on other runtimes")
 _MEASURED = """SELECT DISTINCT variant, exporter, opset FROM cells
     WHERE "case" = $1 AND profile = $2 AND exporter IS NOT NULL"""
 
@@ -115,7 +117,9 @@ def page(form: Form, kept: Kept) -> Page:
     tables = [
         replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
     ]
-    given["answer"] = render_answer(replace(answer, tables=(*tables, *([packages] if packages.rows else []))))
+    given["apart"] = [table for table in tables if form.whole and table.title in _APART and table.rows]
+    tables = [table for table in (*tables, packages) if table not in given["apart"]]
+    given["answer"] = render_answer(replace(answer, tables=tuple(tables)))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []

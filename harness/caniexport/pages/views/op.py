@@ -37,14 +37,13 @@ def page(form: Form, kept: Kept) -> Page:
         return _list(form, kept, samples, torch)
     form.choose_setting(kept.inventory)
     body, files = render_answer(found), make_files("op", found)
-    if operator_key(name) in operator_keys(kept.inventory.ops):
+    # the static copy has them on the pages of the cases alone: its pages of operators would be twice as large
+    if operator_key(name) in operator_keys(kept.inventory.ops) and not form.whole:
         asked = replace(form.mine.filters(), ops=(name,))
         table = kept.answer(ask, asked, By.TORCH, TableLines.CASES, form.mine.one("runtime"))
         files += make_files("op-cases", table)
         body += render_answer(replace(table, tables=table.tables[:1]), "Cases by torch release")
-        # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
-        if not form.whole:
-            body += render_answer(workarounds.ask(form, kept, find_scope(Views.of(kept), ops=(name,))), "Workarounds")
+        body += render_answer(workarounds.ask(form, kept, find_scope(Views.of(kept), ops=(name,))), "Workarounds")
     others = [other for other in kept.answer(names_of_one).get(name, ()) if other != name]
     lead = f"{_LEAD} Also called {', '.join(others)}." if others else _LEAD
     return form.page(name, lead, body, back=True, folds=True, files=files)
