@@ -223,20 +223,6 @@ def test_every_outcome_of_a_case_is_read_from_its_file_when_it_is_unfolded(front
     assert heads == ["variant", "call", "torch", "opset", "outcome", "stage", "error"]
 
 
-def test_the_code_of_a_fix_is_copied_as_it_stands(chromium, copy):
-    context = chromium.new_context()
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    page.goto(f"{copy}/case/cross-no-symbolic.html")
-    page.get_by_text("rows: code").click()
-    block = page.locator(".code").first
-    block.get_by_role("button", name="Copy").click()
-    block.get_by_role("button", name="Copied").wait_for()
-
-    assert page.evaluate("navigator.clipboard.readText()") == block.locator("pre").inner_text()
-    context.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chromium, copy, scheme):
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
@@ -250,12 +236,4 @@ def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chrom
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, file
             assert barriers(page) == [], (file, width)
-    context.close()
-
-
-def test_the_matrix_of_the_copy_says_how_many_columns_lie_out_of_its_window(chromium, copy):
-    context = chromium.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(f"{copy}/matrix.html")
-    assert page.locator(".matrix thead th.case small").inner_text().endswith("more →")
     context.close()
