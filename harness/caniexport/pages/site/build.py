@@ -109,7 +109,7 @@ def _write(kept: Kept, folder: Path, say: Callable[[str], None]) -> tuple[int, i
     """Write everything; return how many cases and operators have a page."""
     cases = [entry.case for entry in kept.inventory.documented]
     ops = sorted(kept.answer(names_of_one))
-    parts = [
+    parts: list[tuple[str, tuple[str, ...]]] = [
         ("tables", ()),
         *_parts("pages", list(PAGES)),
         *_parts("upgrades", ["-".join(asked.values()) for asked in upgrade.starts(kept)]),
@@ -120,6 +120,7 @@ def _write(kept: Kept, folder: Path, say: Callable[[str], None]) -> tuple[int, i
     ]
     pages, written = sum(len(names) for _, names in parts), 0
     say(f"writing the tables as files, then {pages} pages")
+    done: Iterator[tuple[str, ...]]
     with ExitStack() as stack:
         if pages < _FEW:
             _begin(kept, folder)
