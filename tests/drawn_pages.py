@@ -64,5 +64,5 @@ def words(app):
 def cells(app, case, css="matrix"):
     """(class, text, address) of every cell of the row blocks whose links name the case."""
     table = next(part for part in markup(app).split("<table") if re.search(rf'class="{css}( chosen)?"', part))
-    found = re.findall(r'<td class="([^"]*)"><a [^>]*?href="([^"]*)"[^>]*>(.*?)</a>', table)
+    found = re.findall(r'<td class="([^"]*)"[^>]*><a [^>]*?href="([^"]*)"[^>]*>(.*?)</a>', table)
     return [(kind, html.unescape(text), html.unescape(link)) for kind, link, text in found if f"case={case}&" in link]

@@ -87,15 +87,6 @@ def test_what_is_not_there_is_answered_with_links_to_what_is_meant(visit, path, 
     page.wait_for_url(f"**{near}")
 
 
-def test_a_long_text_that_is_pasted_into_a_search_is_looked_for_or_said_to_be_too_long(visit):
-    page = visit("/claims")
-    page.get_by_label("Search", exact=True).fill("of this name is nothing " * 130)
-    page.get_by_label("Search", exact=True).press("Enter")
-
-    page.get_by_text("the text in «Search» is too long").wait_for()
-    page.get_by_text("No claim passes these filters").wait_for()
-
-
 def test_filters_that_are_unfolded_on_a_phone_stay_open_from_choice_to_choice(visit):
     page = visit("/workarounds?q=cross", 390)
     page.set_viewport_size({"width": 390, "height": 844})

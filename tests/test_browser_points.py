@@ -34,7 +34,7 @@ def test_a_legend_has_the_signs_of_its_page_and_no_cell_contradicts_itself(visit
     cells = page.locator(".matrix td[class]").evaluate_all(
         "nodes => nodes.map(node => [node.className, node.innerText])"
     )
-    hints = page.locator(".matrix td a").evaluate_all("links => links.map(link => link.title).join()")
+    hints = page.locator(".matrix td").evaluate_all("cells => cells.map(cell => cell.title).join()")
 
     assert {kind for kind, _ in cells} == set(shown)
     # a release that refuses an opset and works at another says so where it is pointed at

@@ -50,11 +50,3 @@ def test_the_cell_that_is_looked_at_does_not_change_the_setting(visit):
     drawn(page)
     page.get_by_role("link", name="Workarounds").first.click()
     page.wait_for_url("**/workarounds?torch=1.10..2.0&exporter=trace")
-
-
-def test_what_nobody_knows_of_an_address_is_named_on_the_page(visit):
-    page = visit("/matrix?torch=3..4&exporter=dinamo&runtime=ortt&torhc=2.8")
-
-    said = " ".join(page.locator(".stAlert").all_inner_texts())
-    for unknown in ("no torch release within 3..4", "'dinamo'", "'ortt'", "'torhc'"):
-        assert unknown in said

@@ -21,8 +21,7 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.pages import site
 from caniexport.pages.kept import Kept
-from caniexport.pages.site.build import write_index
-from caniexport.pages.site.writer import PageWriter
+from caniexport.pages.site.build import _begin, _write_part, write_index
 
 pytestmark = MARKS
 #: operators, as people write them, with the case or operator of which a page must be among the first
@@ -93,17 +92,15 @@ def copy(folder):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The address of a part of the copy of the published dataset: a tenth of its cases, and those looked for."""
+    """The address of the pages looked for in a copy of the published dataset, among a few others."""
     folder, kept = tmp_path_factory.mktemp("published"), Kept.open(homes.find().published, None)
     every = kept.inventory.documented
-    named = {name.rpartition("::")[2].rpartition(".")[2].casefold() for name in OPERATORS}
-    wanted = [
-        item for item in every if item.case in ERRORS.values() or any(name in item.title.casefold() for name in named)
-    ]
-    writer = PageWriter(kept, folder, "", lambda: None)
-    writer.write_page("index.html", "search", {})
-    writer.write_cases({item.case: None for item in (*wanted, *every[::10])})
-    writer.write_operators({op: None for item in wanted for op in item.ops})
+    named = [name.rpartition("::")[2].rpartition(".")[2].casefold() for name in OPERATORS]
+    called = {next(item.case for item in every if name in item.title.casefold()) for name in named}
+    _begin(kept, folder)
+    _write_part(("pages", ("search",)))
+    _write_part(("cases", tuple({*called, *ERRORS.values(), *(item.case for item in every[::25])})))
+    _write_part(("operators", tuple(op for op in kept.inventory.ops if any(name in op.casefold() for name in named))))
     shutil.copyfile(Path(site.__file__).with_name("search.js"), folder / "search.js")
     write_index(folder)
     with served(folder) as address:
@@ -216,18 +213,14 @@ def test_operators_and_errors_find_their_pages_in_a_copy_of_the_published_datase
     page.get_by_text("No page has these words").wait_for()
 
 
-def test_the_code_of_a_fix_is_copied_as_it_stands(chromium, copy):
-    context = chromium.new_context()
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
+def test_every_outcome_of_a_case_is_read_from_its_file_when_it_is_unfolded(front, copy):
+    page = front()
     page.goto(f"{copy}/case/cross-no-symbolic.html")
-    page.get_by_text("rows: code").click()
-    block = page.locator(".code").first
-    block.get_by_role("button", name="Copy").click()
-    block.get_by_role("button", name="Copied").wait_for()
+    page.get_by_text("rows: every outcome").click()
+    page.get_by_role("cell", name=CROSS.format("9")[:40]).first.wait_for()
 
-    assert page.evaluate("navigator.clipboard.readText()") == block.locator("pre").inner_text()
-    context.close()
+    heads = page.locator("details[data-table='every outcome'] thead td").all_inner_texts()
+    assert heads == ["variant", "call", "torch", "opset", "outcome", "stage", "error"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -243,12 +236,4 @@ def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chrom
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, file
             assert barriers(page) == [], (file, width)
-    context.close()
-
-
-def test_the_matrix_of_the_copy_says_how_many_columns_lie_out_of_its_window(chromium, copy):
-    context = chromium.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(f"{copy}/matrix.html")
-    assert page.locator(".matrix thead th.case small").inner_text().endswith("more →")
     context.close()

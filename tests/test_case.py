@@ -160,7 +160,10 @@ def test_why_of_a_case_is_the_answer_of_case():
 @pytest.mark.published
 def test_an_operator_sample_is_a_case(results):
     found = caniexport.case(results, "promotion-sub/int64-float-left")
-    assert found.verdict == "sub int64-float-left: all samples pass since 1.9.1 (dynamo=False, opset 23+), none with dynamo=True."
+    assert (
+        found.verdict
+        == "sub int64-float-left: all samples pass since 1.9.1 (dynamo=False, opset 23+), none with dynamo=True."
+    )
     assert found.more == "caniexport measure --corpus operators --release 2.15.0 --case promotion-sub/int64-float-left"
     with pytest.raises(UnknownName, match="op-cross"):
         caniexport.case(results, "op-cros")

@@ -15,7 +15,6 @@ from drawn_pages import APP, app_of, cells, markup, words
 from packaging.requirements import Requirement
 
 from caniexport.home import VARIABLE
-from caniexport.pages.evidence import nearest
 
 
 def test_the_app_itself_draws_the_search_first(pages_home, monkeypatch):
@@ -64,12 +63,6 @@ def test_a_search_that_finds_nothing_names_the_nearest(draw):
 
     assert "Nothing measured has these words" in said
     assert "aten::cross" in said
-
-
-def test_each_exporter_has_its_answer_in_one_line_on_the_case_page(draw):
-    said = re.sub(r"\s+", " ", words(draw("case", case="cross-no-symbolic")))
-
-    assert "Works at torch 2.15.0, since 2.0.1 (dynamo=False, opset 9+)" in said
 
 
 def test_an_operator_has_a_page_with_its_cases(draw):
@@ -191,20 +184,6 @@ def test_the_front_page_and_the_list_of_cases_say_which_are_not_measured(tmp_pat
     assert re.findall(r"<li><a [^>]*>([^<]*)</a> <span class=\"badge s-not-run", markup(listed)) == [
         "a case that one release alone has measured"
     ]
-
-
-@pytest.mark.parametrize(
-    ("torch", "opset", "expected"),
-    [
-        ("2.5.1", 13, ("2.5.1", 17)),  # another opset of the same release before any other release
-        ("2.6.0", 17, ("2.9.1", 17)),  # the next release before those that came earlier
-        ("2.10.0", 17, ("2.9.1", 17)),  # the last one where there is no later
-    ],
-)
-def test_a_file_without_a_picture_leads_to_the_nearest_one_that_has_it(torch, opset, expected):
-    places = [("1.13.1", 16), ("2.5.1", 17), ("2.5.1", 20), ("2.9.1", 17)]
-    assert nearest({"torch": torch, "opset": opset}, places) == expected
-    assert nearest({"torch": torch, "opset": opset}, []) is None
 
 
 def test_streamlit_is_pinned_to_a_range_whose_parts_that_pages_lean_on_are_there():

@@ -37,7 +37,10 @@ def test_an_operator_is_a_strip_over_the_releases_newest_first(results):
     found = caniexport.op(results, "F.grid_sample")
     trace, dynamo = records(found.tables[0])
     assert found.tables[0].title == "float32"
-    assert found.verdict == "grid_sample: all samples pass since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+)."
+    assert (
+        found.verdict
+        == "grid_sample: all samples pass since 2.4.1 (dynamo=False, opset 20+) and 2.6.0 (dynamo=True, 18+)."
+    )
     assert list(trace)[:4] == ["operator", "call", "2.15", "2.14"]
     assert (trace["2.15"]["text"], dynamo["2.15"]["text"]) == ("20+", "18+")
     assert (dynamo["2.5"]["word"], dynamo["2.5"]["text"]) == ("fail", "2/3")

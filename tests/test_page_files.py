@@ -11,7 +11,7 @@ from dashboard_data import build
 
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
-from caniexport.pages.sheet import make_table_file
+from caniexport.render.plain import rows_as_csv
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,6 @@ def test_a_page_without_a_table_has_no_file_and_an_empty_table_has_its_heads(kep
 
 def test_a_text_of_the_dataset_never_becomes_a_formula():
     given = ["=1+1", "+1", "-1", "@x", "\t=1", 'a "b", c\nd', -1, ""]
-    made = list(csv.reader(io.StringIO(make_table_file("x", ["text"], lambda: [[text] for text in given]).content())))
+    made = list(csv.reader(io.StringIO(rows_as_csv([{"text": text} for text in given]))))
 
     assert made == [["text"], ["'=1+1"], ["'+1"], ["'-1"], ["'@x"], ["'\t=1"], ['a "b", c\nd'], ["-1"], [""]]

@@ -120,15 +120,6 @@ def test_a_badge_says_whether_a_case_works(copy):
     assert badge["color"] in {"brightgreen", "red", "lightgrey"}
 
 
-def test_agents_are_told_of_addresses_that_are_there(copy):
-    text = (copy / "llms.txt").read_text(encoding="utf-8")
-
-    assert text.startswith("# caniexport\n\n> ")
-    linked = re.findall(r"\]\(([^)]+)\)", text)
-    assert {"api/v1/index.json", "api/v1/schema.json"} <= set(linked)
-    assert [name for name in linked if name.startswith("api/") and not (copy / name).is_file()] == []
-
-
 @pytest.mark.published
 def test_operators_of_the_published_dataset_have_addresses_of_their_own(results):
     ops = Inventory.of(results).ops

@@ -221,4 +221,4 @@ def test_the_command_python_and_the_page_have_one_table(published, tmp_path, mon
     assert as_json(api.table(Dataset.open(published, None), theme="geometry")) == found
     body = str(page("matrix", {"theme": "geometry"}, Kept.open(published, None)).body)
     assert found["verdict"] in body
-    assert re.findall(r"<td class=\"[^\"]*\"><a[^>]*>([^<]*)</a>", body)[:3] == ["✓ 7+", "✓ 7+", "✓ 7+"]
+    assert re.findall(r"<td class=\"[^\"]*\"[^>]*><a[^>]*>([^<]*)</a>", body)[:3] == ["✓ 7+", "✓ 7+", "✓ 7+"]

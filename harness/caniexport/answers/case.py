@@ -321,7 +321,7 @@ def _outcomes(views: Views, kept: str, newest: str) -> tuple[Table, Table]:
     made = []
     for variant, exporter, stage, status, opsets, releases, text in rows:
         cause = short_cause(text) if text else None
-        if cause is not None and cause != text:
+        if cause is not None:
             messages.setdefault(cause, text)
         torch = Range(" to ".join(dict.fromkeys((releases[0], releases[-1]))), tuple(releases))
         opset = Range(versions.opset_text(opsets), tuple(opsets))

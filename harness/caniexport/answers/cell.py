@@ -114,7 +114,10 @@ def _list_facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequenc
         ("environment", _environment_text(read_packages(dataset, row), row["python"])),
         ("warnings", Message(warnings.strip().partition("\n")[0], warnings) if warnings else None),
         *(("claim", f"{claim.source}: {claim.says} ({claim.word})") for claim in claims),
-        ("workarounds that work", tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds)),
+        (
+            "workarounds that work",
+            tuple(Link(name, "case", {"case": row["case"], "variant": name}) for name in workarounds),
+        ),
         ("reproduce", Code(write_command("reproduce", dataset, row))),
         ("measure again", Code(write_command("measure", dataset, row))),
         ("measured", f"{when} UTC, {'on this machine' if is_local else 'published'}, run {row['run_id']}"),

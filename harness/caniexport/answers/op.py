@@ -138,7 +138,9 @@ def _answer_one(samples: Samples, dataset: Dataset, name: str, until: str) -> An
     about = _case_table(samples, name)
     tables = (
         _release_table(name, first, by_call),
-        _dtype_table(f"other dtypes at torch {newest}", (row for row in here if row in plain and row.dtype != first), shown=8),
+        _dtype_table(
+            f"other dtypes at torch {newest}", (row for row in here if row in plain and row.dtype != first), shown=8
+        ),
         _dtype_table("other forms", (row for row in here if row.form), shown=0),
         _failure_table(samples, name, newest),
         declared_table(dataset, newest, name_keys(name)),

@@ -75,7 +75,9 @@ def answer_upgrade(
     counts = Counter(advice for advice, *_ in advised)
     verdict, outcome = _judge_operators(dataset, scope, left, best, *_choose_verdict(left, best))
     lost = f"{counts[Advice.LOST]} stop working, " if counts[Advice.LOST] else ""
-    summary = f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD]}, {lost}keep {counts[Advice.KEEP]}."
+    summary = (
+        f"Workarounds: remove {counts[Advice.REMOVE]}, add {counts[Advice.ADD]}, {lost}keep {counts[Advice.KEEP]}."
+    )
     lines = [f"From {left.text} to torch {right.torch}.", *notes, *more_notes, *_note_uncovered(scope, samples)]
     narrow = "" if scope.cases is not None else "; --op grid_sample --op lstm narrows to what you use"
     more = f"--all lists every case and workaround{narrow}."

@@ -93,15 +93,21 @@ def source_address(text: str) -> str | None:
 
 
 def upstream(dataset: Dataset, cases: Collection[str] = ()) -> dict[str, tuple[SourceState, ...]]:
-    """Return by case its sources in its own order, each with its state if known. Without ``cases``, of all."""
+    """Return by case its sources in its own order, each with its state if known. Without ``cases``, of all, kept."""
+    if "upstream" in dataset.cache:
+        every: dict[str, tuple[SourceState, ...]] = dataset.cache["upstream"]
+        return {case: every[case] for case in cases or every if case in every}
     known = {row["source"]: row for row in dataset.records("sources")}
     rows = Views.of(dataset).fetch("""SELECT "case", sources FROM variants WHERE variant = 'plain'""")
     wanted = {case: sources or () for case, sources in rows if not cases or case in cases}
     standing = _OriginalStandings(dataset, [case for case, sources in wanted.items() if known.keys() & set(sources)])
-    return {
+    found = {
         case: tuple(_judge_source(case, source, known.get(source), standing) for source in sources)
         for case, sources in wanted.items()
     }
+    if not cases:
+        dataset.cache["upstream"] = found
+    return found
 
 
 def _judge_source(case: str, source: str, row: Mapping[str, Any] | None, standing: _OriginalStandings) -> SourceState:

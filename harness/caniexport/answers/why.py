@@ -255,7 +255,9 @@ def _case_table(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every:
         for item in found
     )
     counted = f"{len(found)} of {every} cases" if every > len(found) else plural(every, "case")
-    return Table(f"{counted} with a similar failure", ("case", "same", f"at torch {point.torch}", "title"), rows, shown=_CASES)
+    return Table(
+        f"{counted} with a similar failure", ("case", "same", f"at torch {point.torch}", "title"), rows, shown=_CASES
+    )
 
 
 def _workaround_link(case: str, fix: HelpingWorkaround, point: Point) -> Link:

@@ -247,7 +247,9 @@ def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int)
         asked = {"case": case, "variant": variant, "torch": torch}
         verdicts = [line[name].verdict if name in line else Workaround.UNKNOWN for name in exporters]
         cells = (Mark(verdict, ADVICE[verdict]) for verdict in verdicts)
-        rows.append((variant + " (changes values)" * first.changes_values, *cells, first.note, Link(case, "case", asked)))
+        rows.append(
+            (variant + " (changes values)" * first.changes_values, *cells, first.note, Link(case, "case", asked))
+        )
     columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
     scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))

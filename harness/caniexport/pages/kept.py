@@ -41,13 +41,7 @@ class Kept(Dataset):
 
     def sources(self, case: str) -> tuple[SourceState, ...]:
         """The sources of a case with what became of them upstream."""
-        if "all sources" in self._kept:
-            return self.all_sources().get(case, ())
         return self.answer(upstream, frozenset({case})).get(case, ())
-
-    def all_sources(self) -> dict[str, tuple[SourceState, ...]]:
-        """By case: its sources with what became of them; read in one pass."""
-        return cast("dict[str, tuple[SourceState, ...]]", self._once("all sources", lambda: upstream(self)))
 
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from caniexport.answers.model_file import ModelFile
 from caniexport.pages import links
@@ -78,20 +77,9 @@ def page(
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=kept.inventory.notes))
     given = search.with_typed_filters(asked) if name == "search" else asked
-    form = read(name, given, kept, whole=whole, file=file)
+    form = Form(given, whole=whole, file=file)
+    form.read_setting(kept.inventory, MINE if name in CELL_PAGES else "")
     with links.with_setting(form.mine.address):
-        found = _VIEWS[name](form, find_dataset(name, form, kept))
+        found = _VIEWS[name](form, kept if name in _OWN else kept.of(form.mine.profile))
     tabs = tuple((tab, title, tab == name) for tab, title in _TABS.items()) if name in _TABS else ()
     return replace(found, tabs=tabs, read_as=None if given is asked else given)
-
-
-def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
-    """What a page reads: the dataset of the reader's packages."""
-    return kept if name in _OWN else kept.of(form.mine.profile)
-
-
-def read(name: str, asked: Mapping[str, str], kept: Kept, **more: Any) -> Form:
-    """The parameters of an address, the reader's setting among them; ``more`` is as :class:`Form` takes it."""
-    form = Form(asked, **more)
-    form.read_setting(kept.inventory, MINE if name in CELL_PAGES else "")
-    return form

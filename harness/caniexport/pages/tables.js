@@ -39,6 +39,21 @@ const narrowed = () => document.querySelectorAll('input.narrow:not([data-seen])'
   input.value = words
   narrow(input)
 })
+// a long table of the copy stands in the file that its fold links to, which is read when somebody opens it
+document.addEventListener('toggle', async ({target: fold}) => {
+  if (!fold.dataset.table || fold.querySelector('table')) return
+  const {answer} = await (await fetch(fold.querySelector('a').href)).json()
+  const {rows} = answer.tables.find(({title}) => title === fold.dataset.table)
+  const box = Object.assign(document.createElement('div'), {className: 'scroll', tabIndex: 0})
+  const table = box.appendChild(Object.assign(document.createElement('table'), {className: 'plain'}))
+  Object.keys(rows[0]).forEach(name => { (table.tHead?.rows[0] ?? table.createTHead().insertRow()).insertCell().textContent = name })
+  const body = table.createTBody()
+  for (const row of rows) {
+    const line = body.insertRow()
+    for (const cell of Object.values(row)) line.insertCell().textContent = [cell ?? ''].flat().map(item => item ?? 'default').join(', ')
+  }
+  fold.append(box)
+}, true)
 // how many columns of a table lie out of its box, in the corner that stays in it
 const beyond = box => {
   const corner = box.querySelector('.matrix thead th.case')

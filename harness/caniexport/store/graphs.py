@@ -77,13 +77,3 @@ def find_graph(dataset: Dataset, local: Path | None, bundle: str | None) -> Grap
         return parse_model(read_model(locate_bundle(local, bundle), bundle))
     rows = dataset.records("graphs", {"bundle": (bundle,)})
     return Graph.from_json(rows[0]["graph"]) if rows else None
-
-
-def find_points_with_graph(dataset: Dataset, case: str, variant: str, exporter: str) -> list[tuple[str, int | None]]:
-    """The releases and opsets at which the file of a variant has a published graph, in no order."""
-    where = {"case": (case,), "variant": (variant,), "exporter": (exporter,)}
-    files = [row for row in dataset.select(("bundle", "torch", "opset"), where) if row[0] is not None]
-    if not files:
-        return []
-    known = {row["bundle"] for row in dataset.records("graphs", {"bundle": tuple({row[0] for row in files})})}
-    return [(torch, opset) for bundle, torch, opset in files if bundle in known]

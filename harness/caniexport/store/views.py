@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -20,7 +21,14 @@ Found = TypeVar("Found")
 #: tables of answers that are kept at once: more than one answer makes
 _NUMBERS = itertools.cycle(range(64))
 #: the views that are held in memory for whoever asks about everything, and what each is sorted by
-_HELD = {"cells": '"case"', "replays": "bundle", "message": "message_id", "samples": "op", "judged": "op"}
+_HELD = {
+    "cells": '"case"',
+    "replays": "bundle",
+    "message": "message_id",
+    "samples": "op",
+    "judged": "op",
+    "variants": '"case"',
+}
 
 
 class Views:
@@ -107,6 +115,21 @@ class Views:
         for view, order in _HELD.items():
             self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE held_{view} AS SELECT * FROM {view} ORDER BY {order}")
             self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM held_{view}")
+        # many small questions: a second thread costs them more than it saves
+        self._cursor.execute("SET threads = 1")
+
+    @contextmanager
+    def narrow(self, cases: Collection[str]) -> Iterator[None]:
+        """Read of the held rows those of these cases alone, within it."""
+        some = f"""CREATE OR REPLACE TEMP TABLE some_cells AS FROM held_cells WHERE "case" IN {sql.listed(cases)};
+            CREATE OR REPLACE TEMP TABLE some_replays AS FROM held_replays SEMI JOIN some_cells USING (bundle);"""
+        view = "CREATE OR REPLACE TEMP VIEW cells AS FROM {0}_cells;"
+        view += "CREATE OR REPLACE TEMP VIEW replays AS FROM {0}_replays"
+        self.fetch(some + view.format("some"))
+        try:
+            yield
+        finally:
+            self.fetch(view.format("held"))
 
     def _make_samples(self) -> None:
         """Operator samples, which are published as their sums and of one profile."""

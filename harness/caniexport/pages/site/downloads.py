@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable
-from concurrent.futures import Executor, Future
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -38,17 +37,15 @@ WHAT = {
 }
 
 
-def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[Any]]:
-    """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
+def write(kept: Kept, folder: Path) -> None:
+    """Write every file of :data:`WHAT` into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     found = answer_table(kept, _EVERYTHING)
     _compressed(folder / "table.csv.gz", as_csv(replace(found, tables=found.tables[:1])))
     _compressed(folder / "workarounds.csv.gz", rows_as_csv(_fixes(kept)))
     options = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 19"
-    return [
-        beside.submit(sql.fetch, f"COPY ({query}) TO {sql.literal(f'{folder / name}.parquet')} ({options})")
-        for name, query in _tables(kept)
-    ]
+    for name, query in _tables(kept):
+        sql.fetch(f"COPY ({query}) TO {sql.literal(f'{folder / name}.parquet')} ({options})")
 
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:

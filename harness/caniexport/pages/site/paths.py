@@ -32,9 +32,9 @@ def release_file(torch: str) -> str:
     return f"torch/{torch}.html"
 
 
-def upgrade_file(torch: str, profile: str = "") -> str:
+def upgrade_file(**asked: str) -> str:
     """The file of what an upgrade from a torch release changes, from the packages of a profile."""
-    return f"upgrade/{'-'.join(filter(None, (torch, profile)))}.html"
+    return f"upgrade/{'-'.join(filter(None, (asked['from'], asked.get('profile'))))}.html"
 
 
 def picture_file(name: str) -> str:
@@ -49,11 +49,13 @@ def addressing(file: str) -> Addressing:
     def address(name: str, asked: Mapping[str, str]) -> str:
         if name == "picture":
             return f"{up}{picture_file(asked['name'])}"
+        if name == "api":
+            return f"{up}api/v1/case/{asked['case']}.json"
         if name == "case" and "case" in asked:
             target = case_file(asked["case"])
             return "#" if target == file else f"{up}{target}"
         if name == "upgrade" and "from" in asked:
-            return up + upgrade_file(asked["from"], asked.get("profile", ""))
+            return up + upgrade_file(**asked)
         if name == "op" and "op" in asked:
             return up + op_file(asked["op"])
         if name == "matrix" and asked.get("by") == "exporter" and "torch" in asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from caniexport.pages import links
@@ -23,8 +23,8 @@ from caniexport.pages.site.paths import (
     upgrade_file,
 )
 from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import upgrade
 from caniexport.pages.views.op import names_of_one
+from caniexport.store.views import Views
 
 #: a picture of numbers in a page
 _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
@@ -36,14 +36,28 @@ _PLAIN_VALUE = re.compile(r'="([\w.:#/?&;%+,~-]*[\w.:#?&;%+,~-])"', re.ASCII)
 
 
 class PageWriter:
-    """Writes pages below a folder; ``stamp`` says what they were copied from, ``written`` is called after each."""
+    """Writes pages below a folder; each says what it was copied from."""
 
-    def __init__(self, kept: Kept, folder: Path, stamp: str, written: Callable[[], None]) -> None:
+    def __init__(self, kept: Kept, folder: Path) -> None:
         self._kept = kept
         self._folder = folder
-        self._stamp = stamp
-        self._written = written
+        known = kept.inventory
+        releases = (
+            f"{len(known.torch)} torch releases, {known.torch[0]} to {known.torch[-1]}" if known.torch else "none"
+        )
+        own = f", {known.local:,} of them measured on one machine and not published" if known.local else ""
+        self._stamp = f"Copied from {known.count():,} measured cells of {releases}{own}."
         self._pictures: Pictures | None = None
+
+    def write(self, kind: str, names: Sequence[str]) -> None:
+        """Write pages of a kind: of these cases, operators, themes, releases, upgrades, or these pages of the app."""
+        if kind == "cases":
+            self._write_cases(names)
+        elif kind == "operators":
+            self._write_operators(names)
+        else:
+            for name in names:
+                self.write_page(*_find_page(kind, name))
 
     def write_page(self, file: str, name: str, asked: Mapping[str, str], below: str = "") -> None:
         """Write what the page ``name`` shows when it is asked that, with ``below`` at its end, and its pictures."""
@@ -65,14 +79,7 @@ class PageWriter:
         # a browser reads the same from a page without what HTML needs none of
         self._write(file, _TAG.sub(lambda tag: _PLAIN_VALUE.sub(r"=\1", tag[0]), _NO_END.sub("", text)))
 
-    def write_upgrades(self, files: Collection[str]) -> None:
-        """Write the pages of upgrades to the newest release that have these files."""
-        for asked in upgrade.starts(self._kept):
-            file = upgrade_file(asked["from"], asked.get("profile", ""))
-            if file in files:
-                self.write_page(file, "upgrade", asked)
-
-    def write_operators(self, ops: Iterable[str]) -> None:
+    def _write_operators(self, ops: Iterable[str]) -> None:
         """The page of each operator, or the file that leads from another name of it to its page."""
         one = self._kept.answer(names_of_one)
         for op in ops:
@@ -85,22 +92,13 @@ class PageWriter:
                 self._write(op_file(op), render("forward.html", **shown))
             api.write_op(self._kept, self._folder, op)
 
-    def write_cases(self, cases: Iterable[str]) -> None:
-        """The page of each case, with the pictures of its graphs."""
+    def _write_cases(self, cases: Collection[str]) -> None:
+        """The page of each case, with the pictures of its graphs; of a dataset whose rows are held."""
         self._pictures = self._pictures or Pictures(self._kept, self._folder)
-        for case in cases:
-            self.write_page(case_file(case), "case", {"case": case}, self._pictures.of(case, "../"))
-            api.write_case(self._kept, self._folder, case)
-
-    def write_releases(self, releases: Iterable[str]) -> None:
-        """The page of each torch release: its matrix of all cases."""
-        for torch in releases:
-            self.write_page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
-
-    def write_themes(self, themes: Iterable[str]) -> None:
-        """The page of each theme: the table of its cases."""
-        for theme in themes:
-            self.write_page(theme_file(theme), "matrix", {"theme": theme})
+        with Views.of(self._kept).narrow(cases):
+            for case in cases:
+                self.write_page(case_file(case), "case", {"case": case}, self._pictures.of(case, "../"))
+                api.write_case(self._kept, self._folder, case)
 
     def _front(self) -> dict[str, object]:
         return {
@@ -122,4 +120,17 @@ class PageWriter:
         path = self._folder / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        self._written()
+
+
+def _find_page(kind: str, name: str) -> tuple[str, str, Mapping[str, str]]:
+    """Return the file of a page, the page of the app that it shows, and what that is asked."""
+    match kind:
+        case "upgrades":
+            asked = dict(zip(("from", "profile"), name.split("-", 1), strict=False))
+            return upgrade_file(**asked), "upgrade", asked
+        case "releases":
+            return release_file(name), "matrix", {"rows": "cases", "by": "exporter", "torch": name}
+        case "themes":
+            return theme_file(name), "matrix", {"theme": name}
+        case _:
+            return "index.html" if name == "search" else f"{name}.html", name, {}

@@ -9,7 +9,7 @@ from caniexport import home as homes
 from caniexport.alerts import expectations, formats, known
 from caniexport.alerts.alert import Alert
 from caniexport.alerts.answer import alerts_answer
-from caniexport.alerts.comparison import Comparison, compare
+from caniexport.alerts.comparison import compare
 from caniexport.alerts.expectations import Expectation
 from caniexport.alerts.releases import compare_releases, select_releases
 from caniexport.answers.answer import Answer
@@ -28,7 +28,8 @@ _EXPORTERS = [member.value for member in Exporter]
 
 def page(form: Form, kept: Kept) -> Page:
     """The alerts that the filters take."""
-    found, (entries, noted) = _releases(kept), _noted()
+    entries, noted = _noted()
+    found = kept.answer(compare_releases, entries, noted)
     text = form.words("q", "Search", "case, workaround, text of the error").casefold().split()
     exporters = form.mine.of("exporter") or _EXPORTERS
     form.choose_setting(kept.inventory, ("torch", "exporter"), _EXPORTERS)
@@ -57,13 +58,9 @@ def _noted() -> tuple[tuple[Expectation, ...], tuple[Alert, ...]]:
     )
 
 
-def _releases(kept: Kept) -> Comparison:
-    return kept.answer(compare_releases, *_noted())
-
-
 def feed(kept: Kept) -> str:
     """The alerts of all releases as a feed, each with the time at which its release was measured."""
-    found = _releases(kept)
+    found = kept.answer(compare_releases, *_noted())
     opened = {step.torch: step.opened for step in found.steps}
     return formats.format_atom(
         ((alert, opened[alert.torch]) for alert in found.alerts), found.measured_at, link="alerts.html"

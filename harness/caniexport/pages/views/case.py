@@ -26,8 +26,8 @@ from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.pages import links
 from caniexport.pages.answered import make_files, render_answer
-from caniexport.pages.evidence import Picture, picture
 from caniexport.pages.form import Form, Page
+from caniexport.pages.graph import Drawing, draw_graph
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE, PROFILE_WORDS
@@ -37,6 +37,8 @@ from caniexport.reproduce.find import find_reproduction
 from caniexport.store.views import Views
 
 _EXPORTERS = [member.value for member in Exporter]
+#: long tables, which the static copy has in the file of the case alone
+_APART = ("every outcome", "the same files on other runtimes")
 _MEASURED = """SELECT DISTINCT variant, exporter, opset FROM cells
     WHERE "case" = $1 AND profile = $2 AND exporter IS NOT NULL"""
 
@@ -81,7 +83,7 @@ class Open:
     """The cell that is open: its evidence, the graph of its file, and its script where that is asked for."""
 
     evidence: Markup
-    picture: Picture
+    picture: Drawing | None
     script: tuple[str, bool] | None
 
 
@@ -115,7 +117,9 @@ def page(form: Form, kept: Kept) -> Page:
     tables = [
         replace(table, title="" if about and table.title == about.title else table.title) for table in answer.tables
     ]
-    given["answer"] = render_answer(replace(answer, tables=(*tables, *([packages] if packages.rows else []))))
+    given["apart"] = [table for table in tables if form.whole and table.title in _APART and table.rows]
+    tables = [table for table in (*tables, packages) if table not in given["apart"]]
+    given["answer"] = render_answer(replace(answer, tables=tuple(tables)))
     described = kept.answer(_described).get(case, {})
     script = given["open"].script if given["open"] else None
     files = [File(f"{links.slug(case)}.py", lambda: script[0])] if script and script[1] else []
@@ -169,10 +173,9 @@ def _chosen(form: Form, kept: Kept, named: NamedCase, exporters: list[str], opse
         return {"grid": grid, "missing": ", ".join(filter(None, parts))}
     where_text = f"torch {row['torch']}, {_call(row)}"
     script = _script(kept, row) if form.text("script") == "1" else None
-    return {
-        "grid": grid,
-        "open": Open(render_answer(answer_evidence(kept, row, where_text)), picture(kept, row), script),
-    }
+    graph = kept.graph(row["bundle"]) if row["bundle"] else None
+    evidence = render_answer(answer_evidence(kept, row, where_text))
+    return {"grid": grid, "open": Open(evidence, draw_graph(graph) if graph else None, script)}
 
 
 def _call(row: Row) -> str:

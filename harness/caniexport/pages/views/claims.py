@@ -12,7 +12,8 @@ from caniexport.pages.answered import render_answer
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.sheet import make_table_file
+from caniexport.pages.sheet import File
+from caniexport.render.plain import rows_as_csv
 
 _TITLE = "What the sources say, and what was measured"
 _LEAD = (
@@ -52,7 +53,7 @@ def page(form: Form, kept: Kept) -> Page:
         Table(f"{name}: {looks.CLAIM[name].meaning}", columns, tuple(map(_cells, mine)), 0 if folds else len(mine))
         for name, mine in shown.items()
     )
-    file = make_table_file("claims", _COLUMNS, lambda: map(_row, every))
+    file = File("claims.csv", lambda: rows_as_csv([*map(_row, every)], _COLUMNS))
     body = render_answer(Answer(verdict, AnswerOutcome.LISTED, tables))
     return form.page(_TITLE, _LEAD, body, folds=True, files=(file,))
 
@@ -77,10 +78,10 @@ def _cells(claim: JudgedClaim) -> tuple[Cell, ...]:
     )
 
 
-def _row(claim: JudgedClaim) -> tuple[object, ...]:
-    """A row as it is kept, in the order of the columns."""
+def _row(claim: JudgedClaim) -> dict[str, str]:
+    """A row as it is kept."""
     cells = (claim.outcome, claim.why_not, claim.says, claim.versions, claim.source, claim.reason)
-    return (*cells, claim.case, claim.variant, *(claim.cells[:1] or ("",)))
+    return dict(zip(_COLUMNS, (*cells, claim.case, claim.variant, *(claim.cells[:1] or ("",))), strict=True))
 
 
 def _has(claim: JudgedClaim, query: str) -> bool:

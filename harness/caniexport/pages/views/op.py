@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from caniexport import names
-from caniexport.answers.answer import Answer
 from caniexport.answers.op import answer_op
 from caniexport.answers.operators import ALL_DTYPES, OperatorFilters
 from caniexport.answers.samples import EXPORTERS, Samples
@@ -33,29 +32,24 @@ def page(form: Form, kept: Kept) -> Page:
     name, samples = form.text("op").strip(), Samples.of(kept)
     torch = form.mine.one("torch")
     torch = torch if torch in samples.releases else ""
-    if not name or (found := _known(kept, name, torch)) is None:
+    try:
+        found = kept.answer(answer_op, name, OperatorFilters(torch=torch)) if name else None
+    except UnknownName:
+        found = None
+    if found is None:
         return _list(form, kept, samples, torch)
     form.choose_setting(kept.inventory)
     body, files = render_answer(found), make_files("op", found)
-    if operator_key(name) in operator_keys(kept.inventory.ops):
+    # the static copy has them on the pages of the cases alone: its pages of operators would be twice as large
+    if operator_key(name) in operator_keys(kept.inventory.ops) and not form.whole:
         asked = replace(form.mine.filters(), ops=(name,))
         table = kept.answer(ask, asked, By.TORCH, TableLines.CASES, form.mine.one("runtime"))
         files += make_files("op-cases", table)
         body += render_answer(replace(table, tables=table.tables[:1]), "Cases by torch release")
-        # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
-        if not form.whole:
-            body += render_answer(workarounds.ask(form, kept, find_scope(Views.of(kept), ops=(name,))), "Workarounds")
+        body += render_answer(workarounds.ask(form, kept, find_scope(Views.of(kept), ops=(name,))), "Workarounds")
     others = [other for other in kept.answer(names_of_one).get(name, ()) if other != name]
     lead = f"{_LEAD} Also called {', '.join(others)}." if others else _LEAD
     return form.page(name, lead, body, back=True, folds=True, files=files)
-
-
-def _known(kept: Kept, name: str, torch: str) -> Answer | None:
-    """What is known of an operator; ``None`` where nothing is."""
-    try:
-        return kept.answer(answer_op, name, OperatorFilters(torch=torch))
-    except UnknownName:
-        return None
 
 
 def _list(form: Form, kept: Kept, samples: Samples, torch: str) -> Page:

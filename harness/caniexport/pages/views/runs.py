@@ -63,7 +63,7 @@ def environments(found: Sequence[Mapping[str, Any]], notes: Iterable[str] = ()) 
         for row in found
         if row["quarantined"]
     )
-    differing = tuple((row["torch"], *_split_change(name)) for row in found for name in row.get("differing") or ())
+    differing = tuple((row["torch"], *line.split(": ", 1)) for row in found for line in row.get("differing") or ())
     passed = sum(row["gate"] == GOOD for row in found)
     counts = {where: sum(row["gate"] is None and row["origin"] == where for row in found) for where in _UNJUDGED}
     unjudged = [f"Not judged: {counts[where]}, {why}." for where, why in _UNJUDGED.items() if counts[where]]
@@ -180,12 +180,6 @@ def _rows(row: Mapping[str, Any]) -> str:
         return ""
     of = f" of {int(row['planned']):,}" if row["planned"] is not None else ""
     return f"{int(row['rows']):,}{of}"
-
-
-def _split_change(line: str) -> tuple[str, str]:
-    """The cell that gave another row, and what was different."""
-    cell, _, changes = line.partition(": ")
-    return cell, changes
 
 
 def _duration(seconds: float) -> str:
