@@ -33,12 +33,14 @@ CONVERTED = "Converting a tensor to a Python"
 
 @dataclass(frozen=True)
 class ModelNotes:
-    """What was noted when the factory was called (:class:`caniexport.check.inside.factory.Made`); empty for case files.
+    """What was noted when the factory was called; empty for case files.
 
-    ``asked`` are the axes that the user named, ``axes`` those that vary.
+    ``sets`` describe the sets of inputs that it accepts, of which the first ``given`` are the user's, ``refused`` those
+    that it does not. ``asked`` are the axes that the user named, ``axes`` those that vary. ``is_rough``: rounding alone
+    moves its outputs by more than the tolerance; ``keeps_state``: a second call on the same inputs gives other values;
+    ``reads_values``: it turns tensor values into Python numbers.
     """
 
-    module: str = ""
     given: int = 0
     sets: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
