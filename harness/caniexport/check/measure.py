@@ -42,8 +42,8 @@ class ModelNotes:
     """
 
     given: int = 0
-    sets: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
+    sets: Sequence[str] = ()
+    refused: Sequence[str] = ()
     axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_rough: bool = False
     keeps_state: bool = False
@@ -95,10 +95,9 @@ def measure_release(
 
 def _read_notes(setup: MeasurementSetup) -> ModelNotes:
     try:
-        found = json.loads(setup.notes.read_text(encoding="utf-8"))
+        return ModelNotes(**json.loads(setup.notes.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return ModelNotes()
-    return ModelNotes(**{**found, "sets": tuple(found["sets"]), "refused": tuple(found["refused"])})
 
 
 class _Measurement:
