@@ -92,7 +92,7 @@ def _find_wrong_values(
     if not is_stopped:
         return ""  # the cell has compared them
     steps = onnx_file.find_quanta(model)
-    lines = []
+    lines: List[str] = []
     for number, inputs, found in runs:
         problem = compare(outputs(inputs), found, *tolerance, "onnxruntime", quanta=steps).problem
         lines += ["input set {}, {}".format(number, line) for line in problem.split("\n") if line]
