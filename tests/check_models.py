@@ -44,11 +44,6 @@ class Rounds(torch.nn.Module):
         return torch.round(x)
 
 
-class Bakes(torch.nn.Module):
-    def forward(self, x):
-        return x * x[0][0].item()
-
-
 class Anything(torch.nn.Module):
     def forward(self, *parts):
         return parts[0] + parts[1]
@@ -72,10 +67,6 @@ def own():
 
 def rounds():
     return Rounds(), (torch.from_numpy(np.array([0.2, 1.3, 2.7], dtype="float32")),)
-
-
-def bakes():
-    return Bakes(), [one, wide]
 
 
 class OtherSelf(torch.nn.Module):

@@ -5,56 +5,44 @@ from __future__ import annotations
 import torch
 
 
-class TopkOfTies(torch.nn.Module):
-    def forward(self, x):
-        return torch.topk(x, 3).indices
+def given(inputs):
+    """Make a factory of a forward: ``inputs()`` are its sets of inputs."""
+
+    def made(forward):
+        module = type(forward.__name__, (torch.nn.Module,), {"forward": forward})
+        return lambda: (module(), inputs())
+
+    return made
 
 
-def topk_of_ties():
-    return TopkOfTies(), (
-        torch.tensor([0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.4, 0.5, 0.05] * 4) + torch.arange(40) / 997,
-    )
+@given(lambda: (torch.tensor([0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.4, 0.5, 0.05] * 4) + torch.arange(40) / 997,))
+def topk_of_ties(self, x):
+    return torch.topk(x, 3).indices
 
 
-class DuplicateIndices(torch.nn.Module):
-    def forward(self, x, index, value):
-        x = x.clone()
-        x.index_put_((index,), value, accumulate=True)
-        return x
+@given(lambda: (torch.zeros(6), torch.tensor([4, 0, 2]), torch.tensor([1.0, 2.0, 3.0])))
+def duplicate_indices(self, x, index, value):
+    x = x.clone()
+    x.index_put_((index,), value, accumulate=True)
+    return x
 
 
-def duplicate_indices():
-    return DuplicateIndices(), (torch.zeros(6), torch.tensor([4, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))
+@given(lambda: (torch.rand(1, 3, 8, 8),))
+def baked_size(self, x):
+    height = int(x.shape[2])
+    return x * torch.full((height,), 1.0 / height).sum() * height
 
 
-class BakedSize(torch.nn.Module):
-    def forward(self, x):
-        height = int(x.shape[2])
-        return x * torch.full((height,), 1.0 / height).sum() * height
+@given(lambda: (torch.rand(2, 3), 2))
+def python_number(self, x, power):
+    return x * 2 if power > 2 else x - 1
 
 
-def baked_size():
-    return BakedSize(), (torch.rand(1, 3, 8, 8),)
-
-
-class PythonNumber(torch.nn.Module):
-    def forward(self, x, power):
-        return x * 2 if power > 2 else x - 1
-
-
-def python_number():
-    return PythonNumber(), (torch.rand(2, 3), 2)
-
-
-class DataDependentBranch(torch.nn.Module):
-    def forward(self, x):
-        if x.sum() > 0:
-            return x * 2
-        return x - 1
-
-
-def data_dependent_branch():
-    return DataDependentBranch(), (torch.rand(2, 3) + 0.5,)
+@given(lambda: (torch.rand(2, 3) + 0.5,))
+def data_dependent_branch(self, x):
+    if x.sum() > 0:
+        return x * 2
+    return x - 1
 
 
 class TwiceTheSame(torch.nn.Module):
@@ -67,52 +55,32 @@ def one_tensor_twice():
     return TwiceTheSame(), (x, x)
 
 
-class BakedCount(torch.nn.Module):
-    def forward(self, x, counts):
-        total = int(counts.sum())
-        return torch.repeat_interleave(x, counts, output_size=total).cumsum(0)[-1] / total
+@given(lambda: (torch.rand(3), torch.tensor([1, 2, 3])))
+def baked_count(self, x, counts):
+    total = int(counts.sum())
+    return torch.repeat_interleave(x, counts, output_size=total).cumsum(0)[-1] / total
 
 
-def baked_count():
-    return BakedCount(), (torch.rand(3), torch.tensor([1, 2, 3]))
+@given(lambda: (torch.rand(6), torch.tensor([True, False, True, True, False, False])))
+def baked_nonzero(self, x, mask):
+    return x.sum() / len(torch.nonzero(mask))
 
 
-class BakedNonzero(torch.nn.Module):
-    def forward(self, x, mask):
-        return x.sum() / len(torch.nonzero(mask))
+@given(lambda: (torch.rand(6), torch.tensor([4, 0, 2])))
+def negative_indices(self, x, index):
+    if (index < 0).any():
+        index = -index
+    return x[index]
 
 
-def baked_nonzero():
-    return BakedNonzero(), (torch.rand(6), torch.tensor([True, False, True, True, False, False]))
+@given(lambda: (torch.tensor([9, 6, 3, 1]),))
+def integer_division(self, x):
+    return x // 4
 
 
-class NegativeIndices(torch.nn.Module):
-    def forward(self, x, index):
-        if (index < 0).any():
-            index = -index
-        return x[index]
-
-
-def negative_indices():
-    return NegativeIndices(), (torch.rand(6), torch.tensor([4, 0, 2]))
-
-
-class IntegerDivision(torch.nn.Module):
-    def forward(self, x):
-        return x // 4
-
-
-def integer_division():
-    return IntegerDivision(), (torch.tensor([9, 6, 3, 1]),)
-
-
-class QuotientOfTwo(torch.nn.Module):
-    def forward(self, x, y):
-        return x // y
-
-
-def quotient_of_two():
-    return QuotientOfTwo(), (torch.tensor([7, 3, 5, 9]), torch.tensor([2, 2, 3, 4]))
+@given(lambda: (torch.tensor([7, 3, 5, 9]), torch.tensor([2, 2, 3, 4])))
+def quotient_of_two(self, x, y):
+    return x // y
 
 
 class CountsCalls(torch.nn.Module):
@@ -143,134 +111,76 @@ def half_layers():
     return HalfLayers(), (torch.rand(2, 8),)
 
 
-class BranchBesideScales(torch.nn.Module):
-    def forward(self, x, scales):
-        return x * scales[0] if x.sum() > 0 else x - scales[1]
+@given(lambda: (torch.rand(2, 3) + 0.5, torch.tensor([8.0, 16.0])))
+def branch_beside_scales(self, x, scales):
+    return x * scales[0] if x.sum() > 0 else x - scales[1]
 
 
-def branch_beside_scales():
-    return BranchBesideScales(), (torch.rand(2, 3) + 0.5, torch.tensor([8.0, 16.0]))
+@given(lambda: ({"b": torch.rand(3), "a": torch.rand(3)}, torch.rand(3)))
+def dictionary_and_scale(self, batch, scale):
+    return batch["b"] * 2 + batch["a"] * scale
 
 
-class DictionaryAndScale(torch.nn.Module):
-    def forward(self, batch, scale):
-        return batch["b"] * 2 + batch["a"] * scale
+@given(lambda: (torch.rand(2, 8), torch.tensor(0)))
+def branch_on_item(self, x, task):
+    return x.sum(1) if task.item() == 1 else x.mean(1)
 
 
-def dictionary_and_scale():
-    return DictionaryAndScale(), ({"b": torch.rand(3), "a": torch.rand(3)}, torch.rand(3))
+@given(lambda: (torch.rand(2, 3), torch.tensor([5])))
+def threshold_of_integer(self, x, n):
+    return x * 2 if int(n[0]) > 300 else x + 1
 
 
-class BranchOnItem(torch.nn.Module):
-    def forward(self, x, task):
-        return x.sum(1) if task.item() == 1 else x.mean(1)
+@given(lambda: (torch.rand(2, 3),))
+def rare_branch(self, x):
+    if x.abs().max() > 100:
+        x = x / x.abs().max()
+    return torch.tanh(x)
 
 
-def branch_on_item():
-    return BranchOnItem(), (torch.rand(2, 8), torch.tensor(0))
+@given(lambda: (torch.rand(8, 3),))
+def threshold_of_size(self, x):
+    if x.shape[0] > 512:
+        x = x * 0.5
+    return torch.tanh(x)
 
 
-class ThresholdOfInteger(torch.nn.Module):
-    def forward(self, x, n):
-        return x * 2 if int(n[0]) > 300 else x + 1
+@given(lambda: [(torch.rand(2, 6),), (torch.rand(3, 9),)])
+def loop_over_time(self, x):
+    state = torch.zeros(x.shape[0])
+    states = []
+    for step in range(x.shape[1]):
+        state = torch.tanh(state + x[:, step])
+        states.append(state)
+    return torch.stack(states, 1)
 
 
-def threshold_of_integer():
-    return ThresholdOfInteger(), (torch.rand(2, 3), torch.tensor([5]))
+@given(lambda: (torch.rand(2, 3), torch.tensor([1, 2, 3])))
+def unused_input(self, x, unused):
+    return x * 2
 
 
-class RareBranch(torch.nn.Module):
-    def forward(self, x):
-        if x.abs().max() > 100:
-            x = x / x.abs().max()
-        return torch.tanh(x)
+@given(lambda: (torch.rand(2, 3) + 0.1,))
+def loop_until_large(self, x):
+    while x.sum() < 50:
+        x = x * 2
+    return x
 
 
-def rare_branch():
-    return RareBranch(), (torch.rand(2, 3),)
+@given(lambda: (torch.rand(4, 5),))
+def dropped_at_random(self, x):
+    return x * 2, torch.nn.functional.dropout(x, 0.5, training=True) + torch.randn_like(x)
 
 
-class ThresholdOfSize(torch.nn.Module):
-    def forward(self, x):
-        if x.shape[0] > 512:
-            x = x * 0.5
-        return torch.tanh(x)
+@given(lambda: (torch.rand(2, 5),))
+def branch_on_size(self, x):
+    return x * 2 if x.shape[1] > 100_000 else x * 3
 
 
-def threshold_of_size():
-    return ThresholdOfSize(), (torch.rand(8, 3),)
-
-
-class LoopOverTime(torch.nn.Module):
-    def forward(self, x):
-        state = torch.zeros(x.shape[0])
-        states = []
-        for step in range(x.shape[1]):
-            state = torch.tanh(state + x[:, step])
-            states.append(state)
-        return torch.stack(states, 1)
-
-
-def loop_over_time():
-    return LoopOverTime(), [(torch.rand(2, 6),), (torch.rand(3, 9),)]
-
-
-class UnusedInput(torch.nn.Module):
-    def forward(self, x, unused):
-        return x * 2
-
-
-def unused_input():
-    return UnusedInput(), (torch.rand(2, 3), torch.tensor([1, 2, 3]))
-
-
-class LoopUntilLarge(torch.nn.Module):
-    def forward(self, x):
-        while x.sum() < 50:
-            x = x * 2
-        return x
-
-
-def loop_until_large():
-    return LoopUntilLarge(), (torch.rand(2, 3) + 0.1,)
-
-
-class DroppedAtRandom(torch.nn.Module):
-    def forward(self, x):
-        return x * 2, torch.nn.functional.dropout(x, 0.5, training=True) + torch.randn_like(x)
-
-
-def dropped_at_random():
-    return DroppedAtRandom(), (torch.rand(4, 5),)
-
-
-class BranchOnSize(torch.nn.Module):
-    def forward(self, x):
-        return x * 2 if x.shape[1] > 100_000 else x * 3
-
-
-def branch_on_size():
-    return BranchOnSize(), (torch.rand(2, 5),)
-
-
-class FarFromOthers(torch.nn.Module):
-    def forward(self, x, scores):
-        x = x[scores > 0.5]
-        return x[~((x[:, None] - x[None]).prod(-1) > 0.3).any(0)]
-
-
-def far_from_others():
-    return FarFromOthers(), (torch.rand(4, 4), torch.tensor([0.9, 0.1, 0.7, 0.6]))
-
-
-class Forces(torch.nn.Module):
-    def forward(self, x):
-        x = x.detach().requires_grad_()
-        return torch.autograd.grad((x**3).sum(), x)[0]
-
-
-def forces():
-    return Forces(), (torch.rand(2, 3),)
+@given(lambda: (torch.rand(2, 3),))
+def forces(self, x):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad((x**3).sum(), x)[0]
 
 
 def lazily_made():

@@ -148,7 +148,7 @@ def found_in(run):
         ("branch_beside_scales", TRACE, "values with the opposite sign"),
         ("one_tensor_twice", DYNAMO, "other values of the same range"),
         ("baked_count", TRACE, "other values of the same range"),
-        ("baked_nonzero", TRACE, "flags that are all set (mask)"),
+        ("baked_nonzero", TRACE, "ones throughout (mask)"),
         ("negative_indices", TRACE, "negative integers (index)"),
         ("integer_division", TRACE, "negative integers"),
         ("quotient_of_two", TRACE, "integers of which every other one is negative"),

@@ -81,13 +81,11 @@ class ModelStanding:
     ``equal`` are variants with the same graph and their status there; ``touches`` and ``may_touch`` known failures
     whose pattern is in the model.
     ``compared`` counts the graphs that were measured at both points; ``may_be_wrong`` are cases that give wrong values
-    for some inputs at both, and whose operators on values are in the model. ``measured`` is the status of the model
-    itself there, where it was measured, and ``why`` what stops it; ``refused`` is why the runtime there loads no file
-    that is written there, empty where it does. ``unseen`` are operators of the model that none of the graphs compared
-    has, and of which operator samples are not measured to pass. ``failing`` counts the graphs compared that
-    fail there. ``written_by`` is the exporter that wrote the model's file where the target has another one, which reads
-    what no file has: the program, gradients, numbers that are read off tensors. ``inside`` are the measured cases that
-    join operators on values as the model does.
+    for some inputs at both, and whose operators on values are in the model. ``refused`` is why the runtime there loads
+    no file that is written there, empty where it does. ``unseen`` are operators of the model that none of the graphs
+    compared has, and of which operator samples are not measured to pass. ``written_by`` is the exporter that wrote the
+    model's file where the target has another one, which reads what no file has: the program, gradients, numbers that
+    are read off tensors.
     """
 
     word: TouchVerdict
@@ -96,23 +94,19 @@ class ModelStanding:
     may_touch: tuple[Touch, ...]
     compared: int
     may_be_wrong: tuple[Touch, ...]
-    measured: Status | None = None
-    why: str = ""
     unseen: tuple[str, ...] = ()
-    failing: int = 0
     written_by: str = ""
     refused: str = ""
-    inside: tuple[str, ...] = ()
 
     @property
     def is_seen(self) -> bool:
-        """Whether the model was measured, or its file has all that is known to matter at the target."""
-        return self.measured is not None or not (self.unseen or self.written_by)
+        """Whether its file has all that is known to matter at the target."""
+        return not (self.unseen or self.written_by)
 
     @property
     def text(self) -> str:
         """The verdict for people."""
-        if self.measured is None and self.word in (TouchVerdict.WORKS, TouchVerdict.FAILS):
+        if self.word in (TouchVerdict.WORKS, TouchVerdict.FAILS):
             text = f"a case with the same graph {'works' if self.word is TouchVerdict.WORKS else 'fails'}"
         else:
             text = self.word.value
@@ -147,34 +141,28 @@ class TouchJudge:
         failing = {case for (case, _), status in measured.items() if not is_working(status)}
         calls = find_failing_by_call(self._known.views, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
-        if refused := self._find_refusal(target):
-            standing = ModelStanding(TouchVerdict.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
-            return replace(standing, failing=sum(not is_working(status) for status in measured.values()))
+        refused = self._find_refusal(target)
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
-        if measured and not equal and not any(map(is_working, measured.values())):
-            return ModelStanding(TouchVerdict.NOTHING_WORKS, {}, (), (), len(measured), (), failing=len(measured))
+        if refused or (measured and not equal and not any(map(is_working, measured.values()))):
+            return ModelStanding(TouchVerdict.NOTHING_WORKS, {}, (), (), len(measured), (), refused=refused)
         found = [self._judge_touch(key, of_models) for key in self._inside if is_working(of_models.get(key)) is False]
         touches = _rank_touches(touch for touch in found if touch.share >= _TOUCHES)
         may = _rank_touches(touch for touch in found if _MAY <= touch.share < _TOUCHES)
-        inside = self._find_joined(measured)
         return ModelStanding(
-            _choose_verdict(list(equal.values()), touches, may, len(measured), len(inside)),
+            _choose_verdict(list(equal.values()), touches, may, len(measured), self._count_joined(measured)),
             {f"{case}/{variant}": status for (case, variant), status in equal.items()},
             touches,
             may,
             len(measured),
             self._find_wrong(target),
             unseen=self._find_unseen(measured, target),
-            failing=sum(not is_working(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
-            inside=inside,
         )
 
-    def _find_joined(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-        """The measured cases whose graphs lie in the model and join operators on values: one alone is no evidence."""
+    def _count_joined(self, measured: Iterable[tuple[str, str]]) -> int:
+        """Count the measured cases whose graphs lie in the model and join operators on values."""
         parts = _read_patterns(self._known, self._source, make_value_pattern)
-        known = {*measured}
-        return tuple(sorted({key[0] for key in self._inside if key in known and _is_telling(parts[key])}))
+        return len({key[0] for key in {*measured}.intersection(self._inside) if _is_telling(parts[key])})
 
     def _find_refusal(self, target: Point) -> str:
         """Return why the runtime of a target loads no file that is written there."""

@@ -17,13 +17,12 @@ from caniexport.answers.point import Point, Points, call_text
 from caniexport.answers.samples import Samples, opset_range
 from caniexport.corpus.verdicts import is_working
 from caniexport.match.causes import find_cause
-from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, match_error
-from caniexport.match.parse import read_error
+from caniexport.match.errors import SURE, ErrorIndex, ErrorMatch, Lead, Likeness, match_error
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter, Stage, Status
 from caniexport.names import plural
 from caniexport.operators import operator_key, operator_keys
-from caniexport.store import Dataset, sql
+from caniexport.store import Dataset
 
 #: the error of torch.export for a size or branch that depends on data
 _GUARD = re.compile(r"GuardOnDataDependentSymNode|data-dependent expression")
@@ -35,6 +34,8 @@ _CALLED = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _MEASURE = "caniexport check FILE.py:FACTORY measures the model itself with releases and exporters."
 #: lines on the first screen: of cases, workarounds and code
 _CASES, _WORKAROUNDS, _CODE_LINES = 4, 3, 14
+#: cases that are named, besides those with the same error
+_MOST_CASES = 12
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ def answer_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answe
     ends = tuple(_list_outcomes(points, match, first, point, fixes))
     # an error of several cases does not select a workaround
     many = sum(item.is_alike for item in found)
-    is_answered = first.lead.shares in SURE or many == 1
+    same = [item for item in found if item.lead.shares is Likeness.ERROR]
+    is_answered = many == 1 or (first.lead.shares in SURE and (match.evidence.is_of_exporter or len(same) < 2))
     verdict, outcome = _choose_verdict(match, first, point, fixes, ends)
     by_default = asked.get("exporter", Exporter.DEFAULT.value) == Exporter.DEFAULT.value
     is_guard = _GUARD.search(text) and by_default and point.own[0] == Exporter.DYNAMO.value
@@ -114,7 +116,9 @@ def answer_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Answe
             Table(f"code of {fix.variant}", ("code",), ((Code(code_to_copy(fix.code).strip()),),), shown=_CODE_LINES)
             for fix in shown
         ),
-        _case_table(index, found, point, match.cases),
+        _case_table(
+            index, [*found[:_MOST_CASES], *(item for item in found[_MOST_CASES:] if item in same)], point, len(found)
+        ),
     )
     if not first.fails and operator:
         notes += _note_samples(dataset, operator)
@@ -144,24 +148,19 @@ def _choose_point(points: Points, match: ErrorMatch, text: str, asked: Mapping[s
 
 def find_leads_at(dataset: Dataset, points: Points, match: ErrorMatch, point: Point) -> list[LeadAt]:
     """Return the leads at a point, first those that fail with the error there."""
-    cases = ", ".join(sql.literal(lead.case) for lead in match.leads) or "NULL"
     rows = points.views.fetch(
-        f"""SELECT "case", status, stage, message_id, array_to_string(string_split(signature, '|')[3:], '|'), bundle,
-                list_has_any([message_id, warning_id, checker_id], $1)
-            FROM ({point.rows}) WHERE variant = 'plain' AND "case" IN ({cases})""",
-        [list(match.quoted)],
+        f"""SELECT "case", status, stage, bundle, list_has_any([message_id, warning_id, checker_id], $1)
+            FROM ({point.rows}) WHERE variant = 'plain' AND list_contains($2, "case")""",
+        [list(match.messages), [lead.case for lead in match.leads]],
     )
     at = {case: end for case, *end in rows}
-    texts = dataset.of(point.profile).messages(message for _, _, message, *_ in at.values())
     index, key = ErrorIndex.of(dataset), operator_key(match.evidence.operator)
     found = []
     for lead in match.leads:
-        status, stage, message, line, bundle, quotes = at.get(lead.case, (None,) * 6)
-        named = operator_key(read_error(texts.get(message or "", "")).operator) if key else ""
-        is_same = line in match.lines and named == key
+        status, stage, bundle, is_same = at.get(lead.case, (None,) * 4)
         # the export of a case cannot do without the operator that it is about
         is_refused = stage == Stage.EXPORT.value and key in operator_keys(index.cases[lead.case].ops[:1])
-        is_alike = is_working(status and Status(status)) is False and (is_same or quotes or (bool(key) and is_refused))
+        is_alike = is_working(status and Status(status)) is False and (is_same or (bool(key) and is_refused))
         found.append(LeadAt(lead, status and Status(status), is_alike, bundle))
     return sorted(found, key=lambda item: not item.is_alike)
 
@@ -201,11 +200,10 @@ def _list_runtimes(points: Points, match: ErrorMatch, first: LeadAt) -> Iterator
     """
     own = (first.lead.seen.runtime if first.lead.seen else "").partition(" ")[0]
     ran = points.views.fetch(
-        """SELECT runtime_version, bool_and(works(status)), bool_or(list_contains($3, array_to_string(
-                string_split(signature, '|')[3:], '|'))) FROM replays
+        """SELECT runtime_version, bool_and(works(status)), bool_or(list_contains($3, message_id)) FROM replays
             WHERE bundle = $1 AND runtime = $2 AND provider = 'cpu' AND session IS NULL AND works(status) IS NOT NULL
             GROUP BY ALL""",
-        [first.bundle, own, list(match.lines)],
+        [first.bundle, own, list(match.messages)],
     )
     failing = versions.ordered(version for version, _, is_alike in ran if is_alike)
     if failing:

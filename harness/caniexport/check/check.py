@@ -70,7 +70,7 @@ def check(
     Raises :class:`~caniexport.model.errors.UnknownName` for a name that is not there, :class:`UnusableModel` for what
     cannot be checked on any release, :class:`~caniexport.model.errors.CorpusError` for a case file that cannot be used.
     """
-    asked = read_target(target, cwd, options)
+    files = read_target(target, cwd, options)
     for text in request.packages:
         environments.requirement(text)
     chosen, own = _chosen(request, cwd, say)
@@ -78,7 +78,7 @@ def check(
     _require_opsets(request, wanted)
     with tempfile.TemporaryDirectory(prefix="caniexport-check-", ignore_cleanup_errors=True) as name:
         work = Path(name)
-        for file, text in asked.files.items():
+        for file, text in files.items():
             (work / "cases").mkdir(exist_ok=True)
             (work / "cases" / file).write_text(text, encoding="utf-8")
         cases = read_cases(work / "cases")
@@ -86,8 +86,7 @@ def check(
         for release in wanted:
             python = own if own and own.release.torch == release.torch else None
             measured.append(_measure(release, python, request, home, work, cwd, cases, say))
-            _refuse_wrong(measured)
-        _refuse_raised(measured)
+            _refuse_factory(measured, is_last=release is wanted[-1])
     return write_answer(measured, Asked(request.exporters, request.opsets), corpus)
 
 
@@ -173,20 +172,16 @@ def _keep_files(measured: MeasuredRelease, bundles: Path, folder: Path) -> None:
             (folder / f"{variant}-torch{cell.torch}-{call}.onnx").write_bytes(content)
 
 
-def _eager_texts(measured: MeasuredRelease) -> list[str]:
-    return [cell.message for cell in measured.cells if cell.message.startswith((_WRONG, _RAISED))]
-
-
-def _refuse_wrong(measured: Sequence[MeasuredRelease]) -> None:
-    """Raise if the factory returned something that no release can export."""
-    for text in _eager_texts(measured[-1]):
+def _refuse_factory(measured: Sequence[MeasuredRelease], *, is_last: bool) -> None:
+    """Raise if the factory returned something that no release can export, or raised on every release."""
+    texts = [
+        [cell.message for cell in item.cells if cell.message.startswith((_WRONG, _RAISED))]
+        for item in measured
+        if item.cells
+    ]
+    for text in texts[-1] if texts else ():
         if text.startswith(_WRONG):
             raise UnusableModel(text.splitlines()[0].removeprefix(_WRONG))
-
-
-def _refuse_raised(measured: Sequence[MeasuredRelease]) -> None:
-    """Raise if the factory raised on every release."""
-    texts = [_eager_texts(item) for item in measured if item.cells]
-    if texts and all(texts):
+    if is_last and texts and all(texts):
         reason = texts[0][0].removeprefix(_RAISED).replace("\ncaused by ", ": ").splitlines()[0]
         raise UnusableModel(f"{reason} (torch {measured[0].torch})")

@@ -33,15 +33,17 @@ CONVERTED = "Converting a tensor to a Python"
 
 @dataclass(frozen=True)
 class ModelNotes:
-    """What was noted when the factory was called (:class:`caniexport.check.inside.factory.Made`); empty for case files.
+    """What was noted when the factory was called; empty for case files.
 
-    ``asked`` are the axes that the user named, ``axes`` those that vary.
+    ``sets`` describe the sets of inputs that it accepts, of which the first ``given`` are the user's, ``refused`` those
+    that it does not. ``asked`` are the axes that the user named, ``axes`` those that vary. ``is_rough``: rounding alone
+    moves its outputs by more than the tolerance; ``keeps_state``: a second call on the same inputs gives other values;
+    ``reads_values``: it turns tensor values into Python numbers.
     """
 
-    module: str = ""
     given: int = 0
-    sets: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
+    sets: Sequence[str] = ()
+    refused: Sequence[str] = ()
     axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_rough: bool = False
     keeps_state: bool = False
@@ -93,10 +95,9 @@ def measure_release(
 
 def _read_notes(setup: MeasurementSetup) -> ModelNotes:
     try:
-        found = json.loads(setup.notes.read_text(encoding="utf-8"))
+        return ModelNotes(**json.loads(setup.notes.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return ModelNotes()
-    return ModelNotes(**{**found, "sets": tuple(found["sets"]), "refused": tuple(found["refused"])})
 
 
 class _Measurement:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from caniexport.check.environments import Environment
 from caniexport.check.inside.factory import NOTES
@@ -35,11 +35,6 @@ class MeasurementSetup:
     bundles: Path | None = None
 
     @property
-    def cases(self) -> Path:
-        """The case files."""
-        return self.folder / "cases"
-
-    @property
     def notes(self) -> Path:
         """The file with the notes about the user's factory."""
         return self.folder / f"notes-{self.environment.release.torch}.json"
@@ -56,7 +51,7 @@ class MeasurementSetup:
         line += ["--timeout", str(self.timeout), "--memory", str(self.memory)]
         line += ["--dynamo"] if dynamo else []
         line += ["--bundles", str(self.bundles)] if self.bundles else []
-        return [*line, str(self.cases)]
+        return [*line, str(self.folder / "cases")]
 
     def environ(self) -> dict[str, str]:
         """Its environment variables, without those of this Python, except the path for a user's own Python."""
@@ -83,15 +78,16 @@ class CheckSession:
             stderr=self._log,
             cwd=scratch,
             env=setup.environ(),
+            encoding="utf-8",
         )
         self.environment: Mapping[str, Any] = self._read().get("environment", {})
 
     def close(self) -> None:
         """Close the pipes and wait until the process ends."""
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
             # a broken pipe has nothing to flush
             with suppress(OSError):
-                _pipe(pipe).close()
+                pipe.close()
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -109,10 +105,10 @@ class CheckSession:
 
     def measure(self, cells: Sequence[Cell]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
         """Yield row and texts of each cell of one variant and exporter as it is measured."""
-        requests = _pipe(self._process.stdin)
+        assert self._process.stdin is not None
         try:
-            requests.write((json.dumps(cells) + "\n").encode("utf-8"))
-            requests.flush()
+            self._process.stdin.write(json.dumps(cells) + "\n")
+            self._process.stdin.flush()
         except OSError:
             return  # the process ended; its log has the reason
         for _ in cells:
@@ -122,11 +118,7 @@ class CheckSession:
             yield message["row"], message["messages"]
 
     def _read(self) -> Mapping[str, Any]:
-        line = _pipe(self._process.stdout).readline()
-        found: Mapping[str, Any] = json.loads(line) if line.endswith(b"\n") else {}
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        found: Mapping[str, Any] = json.loads(line) if line.endswith("\n") else {}
         return found
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    assert pipe is not None
-    return pipe

@@ -32,16 +32,8 @@ class Options:
     further: bool = True
 
 
-@dataclass(frozen=True)
-class CheckedModel:
-    """The model to check: its label, and the text of its case files by file name."""
-
-    label: str
-    files: Mapping[str, str]
-
-
-def read_target(target: str, cwd: Path, options: Options) -> CheckedModel:
-    """Read ``target`` without importing it.
+def read_target(target: str, cwd: Path, options: Options) -> Mapping[str, str]:
+    """Return the text of the case files of ``target`` by file name, without importing it.
 
     Raises :class:`UnknownName` for a missing file or name, :class:`UnusableModel` for a wrong target.
     """
@@ -69,26 +61,26 @@ def _missing_file(kind: str, path: Path, target: str) -> UnknownName:
     return names.unknown_name(kind, path.name, known) if known else UnknownName(f"no {kind} at {target}")
 
 
-def _read_case_files(target: str, path: Path, options: Options) -> CheckedModel:
+def _read_case_files(target: str, path: Path, options: Options) -> Mapping[str, str]:
     if options.dynamic or options.rtol is not None or options.atol is not None:
         raise UnusableModel("--dynamic, --rtol and --atol are for a factory: set them in the case file")
     files = sorted(item for item in path.glob("*.py") if not item.name.startswith("_")) if path.is_dir() else [path]
     if not files:
         raise UnusableModel(f"{target}: no case file in this folder (*.py, not _*.py)")
-    return CheckedModel(target, {item.name: _read(item) for item in files})
+    return {item.name: _read(item) for item in files}
 
 
-def _read_file_target(path: Path, factory: str, cwd: Path, options: Options) -> CheckedModel:
+def _read_file_target(path: Path, factory: str, cwd: Path, options: Options) -> Mapping[str, str]:
     if not path.is_file():
         raise _missing_file("file", path, str(path))
     _require_factory(_read(path), path.name, factory)
     folders = dict.fromkeys([str(path.parent.resolve()), str(cwd.resolve())])
     label = f"{path.name}:{factory}"
     made = [path.stem if path.stem.isidentifier() else "checked_model", str(path.resolve()), factory, [*folders]]
-    return CheckedModel(label, {"checked.py": _case_file(label, made, options)})
+    return {"checked.py": _case_file(label, made, options)}
 
 
-def _read_module_target(module: str, factory: str, cwd: Path, options: Options) -> CheckedModel:
+def _read_module_target(module: str, factory: str, cwd: Path, options: Options) -> Mapping[str, str]:
     if not _MODULE.match(module):
         raise UnusableModel(f"{module!r} is not a module name: give {_TARGETS}")
     path = _find_module(module.split("."), cwd)
@@ -96,7 +88,7 @@ def _read_module_target(module: str, factory: str, cwd: Path, options: Options) 
         _require_factory(_read(path), module, factory)
     label = f"{module}:{factory}"
     made = [module, "", factory, [str(cwd.resolve())]]
-    return CheckedModel(label, {"checked.py": _case_file(label, made, options)})
+    return {"checked.py": _case_file(label, made, options)}
 
 
 def _find_module(parts: Sequence[str], cwd: Path) -> Path | None:
@@ -161,9 +153,6 @@ def _bound_names(body: Sequence[ast.stmt]) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
             continue
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
-            continue
         for item in ast.walk(node):
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
                 yield item.id
@@ -184,7 +173,7 @@ def _case_file(label: str, made: Sequence[object], options: Options) -> str:
     dynamic = {name: dict(axes) for name, axes in options.dynamic.items()}
     arguments = ", ".join(map(repr, [*made, dynamic, options.further]))
     return dedent(f"""\
-        from caniexport.check.inside.factory import Arguments, DynamicAxes, Factory, InputSets, NamedInputs
+        from caniexport.check.inside.factory import Factory
         from caniexport.model.case import Case
 
         FACTORY = Factory({arguments})
@@ -195,15 +184,16 @@ def _case_file(label: str, made: Sequence[object], options: Options) -> str:
             id = {case_id(label)!r}
             corpus = "checked"
             sources = ({label!r},)
-            inputs = InputSets(FACTORY)
-            dynamic = DynamicAxes(FACTORY)
-            named = NamedInputs(FACTORY)
+            inputs = FACTORY
+            dynamic = FACTORY.axes
             rtol = {options.rtol!r}
             atol = {options.atol!r}
-            forward = Arguments(FACTORY)
 
             def setup(self):
-                FACTORY.replace_module(self)
+                FACTORY.replace_module(self, Checked)
+
+            def forward(self, *_):
+                raise NotImplementedError("the module of the factory is called")
 
             @staticmethod
             def facts(model):

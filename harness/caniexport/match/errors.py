@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -24,13 +24,10 @@ _LEAST_LETTERS, _LEAST_WORDS = 16, 3
 _ALIKE = 0.6
 #: most letters of words that are not counted (to, on, not)
 _SHORT = 3
-_MOST_LEADS = 12
 #: failing cells from which on the errors of a case are typical of it
 _FEW_CELLS = 5
 #: the weight of a case that fails with nothing else
 _PURE = 2
-#: the errors of the TorchScript exporter for an operator without a symbolic, also by the name of ONNX's operator
-_OF_EXPORTER = re.compile(r"ONNX export of (?:operator )?\w|ONNX export failed on \w|\w'? to ONNX opset version \d")
 #: what differs between two texts of one error
 _NAMED = re.compile(r"['\"].*?['\"]|[\d…]+")
 
@@ -89,18 +86,15 @@ class Lead:
 
 @dataclass(frozen=True)
 class ErrorMatch:
-    """The evidence in an error text and the cases that it may be about, best first.
+    """The evidence in an error text and all cases that it may be about, best first.
 
-    ``lines`` are the lines of measured errors that the text has, up to names and numbers; where it has none,
-    ``quoted`` are the messages, warnings and texts of onnx's checker that have its innermost line. ``cases`` is the
-    number of all cases that share something with it.
+    ``messages`` are the measured messages, warnings and texts of onnx's checker that have its line, up to names and
+    numbers, and name its operator.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
-    lines: frozenset[str]
-    quoted: frozenset[str]
-    cases: int
+    messages: frozenset[str]
 
     @property
     def is_known(self) -> bool:
@@ -112,7 +106,7 @@ class ErrorIndex:
     """The errors of a dataset by their pattern, and its cases; made once for a dataset by :meth:`of`."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._views = Views.of(dataset)
         cases = self._views.fetch(
             """SELECT "case", title, list_concat(aten_ops, onnx_ops) FROM variants
@@ -177,10 +171,6 @@ class ErrorIndex:
         query = "SELECT * EXCLUDE (line) FROM failure WHERE line IN (SELECT unnest($1))"
         return [SeenFailure(*row) for row in self._views.fetch(query, [list(lines)])]
 
-    def read_texts(self, seen: Iterable[SeenFailure]) -> dict[str, str]:
-        """Return the messages of failures."""
-        return self._dataset.messages({item.message_id for item in seen})
-
     def find_quoting(self, evidence: ErrorEvidence) -> list[SeenFailure]:
         """Return the failures whose message, warning or checker's text has the innermost line of a text."""
         for reason in evidence.reasons:
@@ -237,13 +227,14 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
     """Return the cases that an error text is about. If it names an operator, without those of others."""
     evidence = read_error(text)
     lines = index.find_lines(evidence)
-    quoting = [] if lines or evidence.operators else index.find_quoting(evidence)
-    if evidence.reasons and not (evidence.operators or lines or quoting):
+    seen, same = index.find_failures(lines), frozenset[str]()
+    if not (lines or evidence.operators):
+        seen = index.find_quoting(evidence)
+    if evidence.reasons and not (evidence.operators or seen):
         evidence = replace(evidence, operators=read_names(text, index.operators))
-    leads = [
-        *_leads_by_pattern(index, evidence, [*index.find_failures(lines), *quoting]),
-        *_leads_by_operator(index, evidence),
-    ]
+    if evidence.operator:
+        seen, same = _keep_naming(index, evidence, seen)
+    leads = [*_leads_by_pattern(index, evidence, seen, same), *_leads_by_operator(index, evidence)]
     if not leads and not evidence.operators:
         leads += _leads_by_words(index, evidence)
     asked = split_words(text)
@@ -253,37 +244,34 @@ def match_error(index: ErrorIndex, text: str) -> ErrorMatch:
         if lead.case not in best or _rank_lead(weighed) < _rank_lead(best[lead.case]):
             best[lead.case] = weighed
     found = sorted(best.values(), key=_rank_lead)
-    quoted = frozenset(item.message_id for item in quoting)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), lines, quoted, len(found))
+    return ErrorMatch(evidence, tuple(found), frozenset(item.message_id for item in seen))
 
 
 def _rank_lead(lead: Lead) -> tuple[object, ...]:
     return list(Likeness).index(lead.shares), -lead.score, lead.case
 
 
-def _leads_by_pattern(index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure]) -> Iterator[Lead]:
-    """Yield the cases that fail with the pattern of a text; if that names an operator, those that name the same one."""
-    name = operator_name(evidence.operator) if evidence.operator else ""
-    # operators of ONNX have one error for several causes
-    is_exporter_error = "::" in evidence.operator or any(
-        _OF_EXPORTER.search(reason.line) for reason in evidence.reasons
-    )
-    seen = _keep_naming(index, name, seen) if name else list(seen)
+def _leads_by_pattern(
+    index: ErrorIndex, evidence: ErrorEvidence, seen: Iterable[SeenFailure], same: frozenset[str]
+) -> Iterator[Lead]:
+    """Yield the cases that fail with the pattern of a text; ``same`` are the messages with its very line."""
+    key = operator_key(evidence.operator)
     of_case: dict[str, list[SeenFailure]] = defaultdict(list)
     for item in seen:
         of_case[item.case].append(item)
     for case, found in of_case.items():
-        is_about = bool(name) and operator_key(evidence.operator) in operator_keys(index.cases[case].ops[:1])
         cells = sum(item.cells for item in found)
         pure = cells / (max(cells, index.cells[case]) + _FEW_CELLS)
-        newest = max(found, key=_recency)
-        if not name:
+        is_about = bool(key) and key in operator_keys(index.cases[case].ops[:1])
+        if not key:
             shares = Likeness.WORDS
-        elif is_exporter_error:
+        elif evidence.is_of_exporter:
             shares = Likeness.ERROR if is_about else Likeness.CAUSE
+        elif any(item.message_id in same for item in found):
+            shares = Likeness.ERROR
         else:
             shares = Likeness.CAUSE if len(of_case) == 1 else Likeness.OPERATOR
-        yield Lead(case, shares, _PURE * pure, evidence.operator, newest)
+        yield Lead(case, shares, _PURE * pure + is_about, evidence.operator, max(found, key=_recency))
 
 
 def _recency(item: SeenFailure) -> tuple[object, ...]:
@@ -292,15 +280,19 @@ def _recency(item: SeenFailure) -> tuple[object, ...]:
     return versions.parse(item.torch or "0"), is_called, item.opset or 0, item.exporter, item.runtime, item.message_id
 
 
-def _keep_naming(index: ErrorIndex, name: str, seen: Iterable[SeenFailure]) -> list[SeenFailure]:
-    """Return the failures whose message names the operator as the one that fails."""
-    seen = list(seen)
-    names = {
-        message: operator_name(read_error(text).operator)
-        for message, text in index.read_texts(seen).items()
-        if name in text.casefold().replace("_", "")
-    }
-    return [item for item in seen if names.get(item.message_id) == name]
+def _keep_naming(
+    index: ErrorIndex, evidence: ErrorEvidence, seen: Sequence[SeenFailure]
+) -> tuple[list[SeenFailure], frozenset[str]]:
+    """Return the failures whose message names the operator of a text as the one that fails, and the messages that have
+    a line of the text too.
+    """
+    name = operator_name(evidence.operator)
+    texts = index.dataset.messages({item.message_id for item in seen})
+    read = {message: read_error(text) for message, text in texts.items() if name in text.casefold().replace("_", "")}
+    naming = {message for message, found in read.items() if operator_name(found.operator) == name}
+    lines = {reason.bare_line for reason in evidence.reasons}
+    same = {message for message in naming if lines & {reason.bare_line for reason in read[message].reasons}}
+    return [item for item in seen if item.message_id in naming], frozenset(same)
 
 
 def _leads_by_operator(index: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:

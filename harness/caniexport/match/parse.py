@@ -33,7 +33,7 @@ _RAISED = re.compile(
     r"(?::[ \t]|:(?=[A-Z])|:?\n|$|: )",
     re.MULTILINE,
 )
-_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : [\dN]+ : \w+ : ")
+_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : [\dN]+ : \w+ : (?:Load model from [^\n]{1,200}? failed: ?)?")
 #: an exception that only wraps another one
 _WRAPPERS = re.compile(
     r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
@@ -87,6 +87,8 @@ _SYMBOLIC = re.compile(
     r"(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\."
     r'(?:py(?:", line \d+,? in |\(\d+\): )|(?!py\b))(?P<op>\w+)'
 )
+#: the errors of the TorchScript exporter for an operator without a symbolic, also by the name of ONNX's operator
+_OF_EXPORTER = re.compile(r"ONNX export of (?:operator )?\w|ONNX export failed on \w|\w'? to ONNX opset version \d")
 _QUOTE = "'\""
 _NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
@@ -146,7 +148,7 @@ _OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
 #: a node with what it takes and gives
 _NODE = re.compile(r"\bIn Node, \(.*\) ?,")
 #: the name of what a node is given
-_VALUE_NAME = re.compile(r"(?<=\binput parameter )\([^()]{0,200}\)")
+_VALUE_NAME = re.compile(r"(?<=\binput parameter )(?:\([^()]{0,200}\)|\[…\])")
 #: what differs between equal failures and is in a signature
 _DIFFERING = (
     (_RUNTIME, ""),
@@ -190,6 +192,11 @@ class Reason:
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
 
     @cached_property
+    def bare_line(self) -> str:
+        """The first line without the names of nodes and values."""
+        return _strip_names(self.line)
+
+    @cached_property
     def pattern(self) -> str:
         """The first line as :func:`make_pattern` has it."""
         return make_pattern(self.line)
@@ -209,21 +216,24 @@ class ErrorEvidence:
         """The operator that fails; empty where the text names none."""
         return self.operators[0] if self.operators else ""
 
+    @property
+    def is_of_exporter(self) -> bool:
+        """Whether an exporter gave the error of an operator; one of ONNX has one error for several causes."""
+        return "::" in self.operator or any(_OF_EXPORTER.search(reason.line) for reason in self.reasons)
+
     @cached_property
     def words(self) -> frozenset[str]:
         """The words of the first lines of all reasons, in lower case."""
         return split_words("\n".join(f"{reason.kind} {reason.line}" for reason in self.reasons))
 
 
+@lru_cache(maxsize=1 << 15)
 def make_pattern(line: str) -> str:
     """Return a line without names, numbers, shapes and advice: the same for all failures of one kind.
 
     The line of a row's signature and of an error text have the same pattern.
     """
-    line = _ADVICE.sub("", line)
-    for pattern, instead in _DIFFERING:
-        line = pattern.sub(instead, line)
-    line = make_signature("", "", line).split("|", 2)[-1].rstrip(". ")
+    line = make_signature("", "", _strip_names(line)).split("|", 2)[-1].rstrip(". ")
     found = (match for sentence in _SENTENCES if (match := sentence.search(line)))
     named = next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
     if named is None:
@@ -231,14 +241,17 @@ def make_pattern(line: str) -> str:
     return f"{line[: named.start('op')].rstrip(_QUOTE)}'…'{line[named.end('op') :].lstrip(_QUOTE)}"
 
 
+def _strip_names(line: str) -> str:
+    """Return a line without advice and the names of nodes and values, which each file has its own."""
+    line = _ADVICE.sub("", line)
+    for pattern, instead in _DIFFERING:
+        line = pattern.sub(instead, line)
+    return line.rstrip(". ")
+
+
 def split_words(text: str) -> frozenset[str]:
     """Return the words of a text, in lower case: a function or type is one word."""
     return frozenset(token.casefold() for token in _TOKEN.findall(text))
-
-
-def is_wrapper(words: str) -> bool:
-    """Return whether a text only wraps another exception."""
-    return bool(_WRAPPERS.search(words))
 
 
 def read_error(text: str) -> ErrorEvidence:
@@ -248,7 +261,7 @@ def read_error(text: str) -> ErrorEvidence:
     for pattern, instead in _LEFT_OUT:
         cleaned = pattern.sub(instead, cleaned)
     reasons = _split_reasons(cleaned)
-    telling = [reason for reason in reasons if not is_wrapper(reason.line)] or reasons
+    telling = [reason for reason in reasons if not _WRAPPERS.search(reason.line)] or reasons
     return ErrorEvidence(tuple(telling), tuple(_find_operators(whole, cleaned, telling, reasons)))
 
 

@@ -8,7 +8,6 @@ import io
 import os
 import re
 import stat
-import time
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -22,10 +21,6 @@ LARGEST = 2 * 1024 * 1024
 _NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages"})
 #: in a file without these words there is nothing to find
 _WORDS = (b"torch", b"onnx", b"opset", b"dynamo", b"tensor")
-#: seconds of processor time that one file may take
-SECONDS = 5.0
-#: calls of a file's clock for which it looks at the time once
-_CALLS = 64
 #: the reason for a file that is nested too deeply
 TOO_DEEP = "nested more deeply than can be read"
 #: codings of names, which take minutes for a file; one that is only a word
@@ -69,24 +64,6 @@ class Skipped:
 
     path: str
     reason: str
-
-
-class TooLong(Exception):
-    """A file that takes more than :data:`SECONDS` to look through."""
-
-
-class Clock:
-    """Ends the work on a file after :data:`SECONDS` of this thread's processor time."""
-
-    def __init__(self) -> None:
-        self._until = time.thread_time() + SECONDS
-        self._calls = 0
-
-    def check(self) -> None:
-        """Raise :class:`TooLong` once the time is over; the clock itself is slow, and asked now and then only."""
-        self._calls += 1
-        if self._calls % _CALLS == 0 and time.thread_time() > self._until:
-            raise TooLong
 
 
 def read(root: Path) -> Iterator[SourceFile | Skipped]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import gc
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -16,7 +14,7 @@ from ast_grep_py import SgRoot
 
 from caniexport.scan import gates, patterns
 from caniexport.scan.exports import Exports
-from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
+from caniexport.scan.files import TOO_DEEP, ParsedFile, Skipped, SourceFile, Unreadable
 from caniexport.scan.gates import Condition
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.syntax import assignments, full_name, imported
@@ -41,23 +39,10 @@ def find(sources: Sequence[SourceFile]) -> tuple[list[Site], list[Skipped]]:
     """
     skipped: dict[str, str] = {}
     sites: list[Site] = []
-    with _without_collector():
-        derived, flags = _version_names(sources, skipped)
-        for source in sources:
-            sites += _tried(source, skipped, lambda file, clock: _Finder(file, clock, flags, derived).look()) or ()
+    derived, flags = _version_names(sources, skipped)
+    for source in sources:
+        sites += _tried(source, skipped, lambda file: _Finder(file, flags, derived).look()) or ()
     return sites, [Skipped(path, reason) for path, reason in skipped.items()]
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Without Python's search for cycles, which trees have none of: a seventh of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _version_names(
@@ -73,20 +58,18 @@ def _version_names(
     return derived, flags
 
 
-def _tried(source: SourceFile, skipped: dict[str, str], act: Callable[[ParsedFile, Clock], _T]) -> _T | None:
+def _tried(source: SourceFile, skipped: dict[str, str], act: Callable[[ParsedFile], _T]) -> _T | None:
     """Return what ``act`` gives for a file; ``None`` where it cannot be looked through, with the reason in
     ``skipped``.
     """
     if source.path in skipped:
         return None
     try:
-        return act(source.parsed(), Clock())
+        return act(source.parsed())
     except Unreadable as error:
         skipped[source.path] = str(error)
     except RecursionError:
         skipped[source.path] = TOO_DEEP
-    except TooLong:
-        skipped[source.path] = f"takes more than {SECONDS:.0f} s to look through"
     except MemoryError:
         skipped[source.path] = "takes more memory than there is"
     except Exception as error:
@@ -96,24 +79,22 @@ def _tried(source: SourceFile, skipped: dict[str, str], act: Callable[[ParsedFil
     return None
 
 
-def _flags(derived: frozenset[str], source: ParsedFile, clock: Clock) -> dict[str, Condition]:
+def _flags(derived: frozenset[str], source: ParsedFile) -> dict[str, Condition]:
     """Return the names that stand for a comparison."""
     flags = {}
     for name, value in assignments(source.tree):
-        clock.check()
         made = None if isinstance(value, ast.Name | ast.Attribute) else gates.condition(value, {}, derived)
         if made is not None:
             flags[name] = made
     return flags
 
 
-def _derived(source: ParsedFile, clock: Clock) -> list[str]:
+def _derived(source: ParsedFile) -> list[str]:
     """Return the names that hold torch's version, however it was cut up."""
-    return [name for name, value in assignments(source.tree) if _is_derived(source, value, clock)]
+    return [name for name, value in assignments(source.tree) if _is_derived(source, value)]
 
 
-def _is_derived(source: ParsedFile, value: ast.expr, clock: Clock) -> bool:
-    clock.check()
+def _is_derived(source: ParsedFile, value: ast.expr) -> bool:
     lines = source.lines[value.lineno - 1 : value.end_lineno]
     others = (ast.Compare, ast.BoolOp, ast.IfExp, ast.JoinedStr, ast.Dict)
     if isinstance(value, others) or not any("ver" in line.lower() for line in lines):
@@ -131,7 +112,6 @@ class _Finder(ast.NodeVisitor):
     """
 
     source: ParsedFile
-    clock: Clock
     flags: dict[str, Condition]
     derived: frozenset[str]
     found: list[Site] = field(default_factory=list)
@@ -151,7 +131,6 @@ class _Finder(ast.NodeVisitor):
         own = {(site.line + off, site.workaround) for site in marked for off in (0, 1)}
         imports = {name: full for name, full in self.imports.items() if name not in self.stored}
         for rule, line in patterns.find(tree, patterns.NamesByLine(self.source.lines), imports):
-            self.clock.check()
             kind = SiteKind.ORIGINAL if rule.is_original else SiteKind.WORKAROUND
             if (line, (rule.case, rule.variant)) not in own:
                 self.found.append(Site(self.source.path, line, kind, workaround=(rule.case, rule.variant)))
@@ -166,10 +145,6 @@ class _Finder(ast.NodeVisitor):
                 line = comment.range().start.line + 1
                 named = marker["case"], marker["variant"]
                 yield Site(self.source.path, line, SiteKind.WORKAROUND, workaround=named)
-
-    def visit(self, node: ast.AST) -> None:
-        self.clock.check()
-        super().visit(node)
 
     def _branch(self, node: ast.If | ast.IfExp | ast.While | ast.Assert) -> None:
         conditions = gates.conditions(node.test, self.flags, self.derived)

@@ -20,6 +20,8 @@ import re
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
+import numpy as np
+
 from caniexport.check.inside.facts import file_facts
 from caniexport.check.inside.inputs import is_different, leaf_values, make_inputs
 from caniexport.check.inside.trial import PATIENCE, Trial, describe_type, find_random_outputs, run_eager, set_eval_mode
@@ -28,6 +30,7 @@ from caniexport.check.inside.trial import PATIENCE, Trial, describe_type, find_r
 NOTES = "CANIEXPORT_MODEL_NOTES"
 #: the description of the factory's own input sets
 GIVEN = "as given"
+_PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _Axes = Dict[str, Dict[int, str]]
 
 
@@ -44,31 +47,24 @@ class ModelNotImported(Exception):
 
 
 class FactoryResult(NamedTuple):
-    """A module and its input sets as numpy arrays; ``given`` of them are the factory's own.
+    """A module and its input sets as numpy arrays, the user's own first.
 
-    ``descriptions`` has one for each set, ``refused`` those of sets that the module does not accept; ``axes`` are the
-    dynamic ones. ``is_rough``: rounding alone moves its outputs by more than the tolerance; ``keeps_state``: a second
-    call on the same inputs gives other values; ``reads_values``: it turns tensor values into Python numbers;
-    ``random_outputs``: the positions of outputs that depend on random numbers.
+    ``random_outputs`` are the positions of outputs that depend on random numbers; ``notes`` are those of
+    :class:`caniexport.check.measure.ModelNotes`.
     """
 
     module: Any
     sets: List[Tuple[Any, ...]]
-    given: int
     names: Tuple[str, ...]
-    descriptions: List[str]
-    refused: List[str]
-    axes: _Axes
-    is_rough: bool
-    keeps_state: bool
-    reads_values: bool
     random_outputs: Set[int]
+    notes: Dict[str, Any]
 
 
 class Factory:
-    """``MODULE:FACTORY`` or ``FILE.py:FACTORY``, called when the measurement first needs it and then kept.
+    """``MODULE:FACTORY`` or ``FILE.py:FACTORY``, called when the measurement first needs its inputs and then kept.
 
-    ``axes`` are those that the user named dynamic; ``further``: make more input sets than those given.
+    It is the sequence of these inputs. ``axes`` are the dynamic axes in a case's format: those that the user named, and
+    after the call those in which the given sets differ too. ``further``: make more input sets than those given.
     """
 
     def __init__(
@@ -85,62 +81,56 @@ class Factory:
         self._file = file
         self._name = name
         self._folders = folders
-        self._axes = axes or {}
+        self._asked = axes or {}
+        self.axes = {name: dict(labels) for name, labels in self._asked.items()}
         self._further = further
         self._result: Optional[FactoryResult] = None
 
-    @property
-    def axes(self) -> _Axes:
-        """The dynamic axes: those named and, after the call of the factory, those in which its sets differ."""
-        return self._axes if self._result is None else self._result.axes
+    def __len__(self) -> int:
+        # there are at least two, and the harness needs no more before the call
+        return 2
 
-    @property
-    def are_inputs(self) -> bool:
-        """Whether each argument is one input of the file: no ``None``, no container of several tensors."""
-        return self._result is None or all(_is_one_input(item) for item in self._result.sets[0])
+    def __iter__(self) -> Iterator[Tuple[Any, ...]]:
+        return iter(self.result().sets)
 
     def result(self) -> FactoryResult:
         """Call the factory once, and return its checked result."""
         if self._result is None:
             self._result = self._call()
-            self._write_notes(self._result)
+            self._write_notes(self._result.notes)
         return self._result
 
-    def replace_module(self, case: Any) -> None:
-        """Make ``case.eval()`` return a copy of the user's module, which the harness then exports."""
-        module = self._copy(self.result().module)
-        object.__setattr__(case, "eval", lambda: set_eval_mode(module))
+    def replace_module(self, module: Any, case: Any) -> None:
+        """Make ``module.eval()`` return a copy of the user's module, which the harness then exports.
+
+        ``case`` gets its argument names. Its inputs are named after them where each argument is exactly one input: no
+        ``None``, no container of several tensors.
+        """
+        result = self.result()
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        case.forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in result.names])
+        case.named = bool(self.axes) or all(_is_one_input(item) for item in result.sets[0])
+        own = self._copy(result.module)
+        object.__setattr__(module, "eval", lambda: set_eval_mode(own))
 
     def facts(self, model: Any, rtol: Optional[float], atol: Optional[float]) -> Dict[str, Any]:
         """Return the facts of an exported file (:mod:`caniexport.check.inside.facts`)."""
         result = self.result()
-        found = file_facts(model, result.names, result.sets, result.given, self._outputs, (rtol, atol))
+        found = file_facts(model, result.names, result.sets, result.notes["given"], self._outputs, (rtol, atol))
         return {**found, "drawn": sorted(result.random_outputs)} if result.random_outputs else found
 
     def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
         """Run a copy of the module in eager."""
         return run_eager(set_eval_mode(self._copy(self.result().module)), inputs)
 
-    def _write_notes(self, result: FactoryResult) -> None:
+    def _write_notes(self, notes: Dict[str, Any]) -> None:
         """Write the notes about the model, if the environment variable has a path."""
         path = os.environ.get(NOTES)
-        if not path:
-            return
-        notes = {
-            "module": type(getattr(result.module, "adapted", result.module)).__name__,
-            "given": result.given,
-            "sets": result.descriptions,
-            "refused": result.refused,
-            "axes": result.axes,
-            "is_rough": result.is_rough,
-            "keeps_state": result.keeps_state,
-            "reads_values": result.reads_values,
-            "asked": self._axes,
-        }
-        part = "{}.{}".format(path, os.getpid())
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(notes, file)
-        os.replace(part, path)
+        if path:
+            part = "{}.{}".format(path, os.getpid())
+            with open(part, "w", encoding="utf-8") as file:
+                json.dump(notes, file)
+            os.replace(part, path)
 
     def _copy(self, module: Any) -> Any:
         """Copy a module, because a forward may change its own buffers."""
@@ -153,10 +143,11 @@ class Factory:
         module, given = self._module_and_sets(self._call_factory())
         names = _argument_names(module, len(given[0]))
         sets = [self._arrays(number, item) for number, item in enumerate(given, start=1)]
-        axes = self._find_varying_axes(names, sets)
-        descriptions = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
-        refused: List[str] = []
-        count, is_rough, keeps_state, reads = len(sets), False, False, True
+        self._find_varying_axes(names, sets)
+        described = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
+        notes: Dict[str, Any] = {"given": len(sets), "sets": described, "refused": []}
+        notes.update(axes=self.axes, asked=self._asked, is_rough=False, keeps_state=False, reads_values=True)
+        random_outputs = find_random_outputs(lambda: self._copy(module), sets[0])
         if self._further:
             trial = Trial(lambda: self._copy(module), sets[0])
             if trial.unusable_output:
@@ -164,25 +155,23 @@ class Factory:
                     "the module of {} returns {}: it must return tensors, numbers, None, or tuples, lists and dicts "
                     "of them".format(self.label, trial.unusable_output)
                 )
-            is_rough, keeps_state, reads = trial.is_rough, trial.keeps_state, trial.reads_values
-            for accepted, text, other in self._try_inputs(trial, sets[0], axes, names):
-                (descriptions if accepted else refused).append(text)
+            # other precision draws other numbers
+            notes.update(is_rough=trial.is_rough and not random_outputs)
+            notes.update(keeps_state=trial.keeps_state, reads_values=trial.reads_values)
+            for accepted, text, other in self._try_inputs(trial, sets[0], names):
+                notes["sets" if accepted else "refused"].append(text)
                 sets += [other] if accepted else []
-        random_outputs = find_random_outputs(lambda: self._copy(module), sets[0])
-        is_rough = is_rough and not random_outputs  # other precision draws other numbers
         if len(sets) == 1:
             # the harness runs two at least
-            sets, descriptions, count = sets * 2, descriptions * 2, 2
+            sets, described[:], notes["given"] = sets * 2, described * 2, 2
         sets[0] = _restore_aliases(given[0], sets[0])
-        return FactoryResult(
-            module, sets, count, names, descriptions, refused, axes, is_rough, keeps_state, reads, random_outputs
-        )
+        return FactoryResult(module, sets, names, random_outputs, notes)
 
     def _try_inputs(
-        self, trial: Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
+        self, trial: Trial, given: Tuple[Any, ...], names: Tuple[str, ...]
     ) -> Iterator[Tuple[bool, str, Tuple[Any, ...]]]:
         """Yield made input sets with their descriptions, and whether the module accepts them in eager."""
-        placed = {position: axes[name] for position, name in enumerate(names) if name in axes}
+        placed = {position: self.axes[name] for position, name in enumerate(names) if name in self.axes}
         seen = [given]
         compares = trial.reads_values or placed or any(isinstance(item, (int, float)) for item in given)
         numbers = trial.numbers if compares else []
@@ -202,32 +191,28 @@ class Factory:
             if problem:
                 yield False, "{} ({})".format(alternatives[-1][0], problem), given
 
-    def _find_varying_axes(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> _Axes:
-        """The named axes, and those in which the given sets differ."""
-        found = {name: dict(axes) for name, axes in self._axes.items()}
+    def _find_varying_axes(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> None:
+        """Add the axes in which the given sets differ to those named."""
         for position, name in enumerate(names):
             shapes = [item[position].shape for item in sets if hasattr(item[position], "shape")]
             if len(shapes) < len(sets):
                 continue
-            if len({len(shape) for shape in shapes}) > 1:
+            ranks = sorted({len(shape) for shape in shapes})
+            if len(ranks) > 1:
                 raise WrongFactory(
                     "{} of {} has {} axes in one set of inputs and {} in another: one file cannot take both".format(
-                        name, self.label, *sorted({len(shape) for shape in shapes})
+                        name, self.label, *ranks
                     )
                 )
-            for axis, size in enumerate(shapes[0]):
-                if any(shape[axis] != size for shape in shapes):
-                    found.setdefault(name, {}).setdefault(axis, "{}_{}".format(name, axis))
-        return found
+            for axis, sizes in enumerate(zip(*shapes)):
+                if len(set(sizes)) > 1:
+                    self.axes.setdefault(name, {}).setdefault(axis, "{}_{}".format(name, axis))
 
     def _call_factory(self) -> Any:
-        import numpy as np
         import torch
 
         function = self._find_function()
-        if isinstance(function, torch.nn.Module):
-            raise WrongFactory("{} is a module: name a function that returns (module, inputs)".format(self.label))
-        if not callable(function):
+        if isinstance(function, torch.nn.Module) or not callable(function):
             raise WrongFactory(
                 "{} is {}: name a function that returns (module, inputs)".format(self.label, describe_type(function))
             )
@@ -279,8 +264,6 @@ class Factory:
     def _module_and_sets(self, made: Any) -> Tuple[Any, List[Tuple[Any, ...]]]:
         import torch
 
-        if isinstance(made, torch.nn.Module):
-            raise WrongFactory("{} returned the module alone: return (module, inputs)".format(self.label))
         if not isinstance(made, (tuple, list)):
             raise WrongFactory("{} returned {}: return (module, inputs)".format(self.label, describe_type(made)))
         if len(made) not in (2, 3) or (len(made) == 3 and not isinstance(made[2], dict)):
@@ -324,7 +307,6 @@ class Factory:
         return found
 
     def _array(self, item: Any, where: str) -> Any:
-        import numpy as np
         import torch
 
         if torch.is_tensor(item):
@@ -363,27 +345,23 @@ def _split_call(module: Any, item: Any, keywords: Dict[str, Any]) -> Tuple[Tuple
     """Return positional and keyword arguments; a dictionary of forward's argument names is keywords."""
     if isinstance(item, tuple) and type(item) is tuple:
         return item, dict(keywords)
-    if isinstance(item, Mapping) and item and set(item) <= _parameter_names(module):
+    if isinstance(item, Mapping) and item and set(item) <= set(_parameters(module)):
         return (), dict(item, **keywords)
     return (item,), dict(keywords)
 
 
-def _parameter_names(module: Any) -> Any:
+def _parameters(module: Any) -> Dict[str, inspect.Parameter]:
+    """The parameters of a module's forward; none if it has no signature, as a scripted one."""
     try:
-        return set(inspect.signature(module.forward).parameters)
+        return dict(inspect.signature(module.forward).parameters)
     except (TypeError, ValueError):
-        return set()
+        return {}
 
 
 def _bind_arguments(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Optional[Tuple[Any, ...]]:
     """All arguments as positional ones; ``None`` if one has no position or follows a missing one."""
-    signature = inspect.signature(module.forward)
-    given = signature.bind(*args, **keywords).arguments
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    placed = [name for name, item in signature.parameters.items() if item.kind in plain]
-    if any(name not in placed for name in given):
-        return None
-    wanted = placed[: len(given)]
+    given = inspect.signature(module.forward).bind(*args, **keywords).arguments
+    wanted = [name for name, item in _parameters(module).items() if item.kind in _PLAIN][: len(given)]
     return tuple(given[name] for name in wanted) if set(wanted) == set(given) else None
 
 
@@ -477,75 +455,10 @@ def _make_alias_types() -> Tuple[Any, Any]:
     return _make_packed_type(first), _make_packed_type(lambda _: kept[0])
 
 
-class InputSets:
-    """The input sets of a factory, which is called at the first access."""
-
-    def __init__(self, factory: Factory) -> None:
-        self._factory = factory
-
-    def __len__(self) -> int:
-        # there are at least two, and the harness needs no more before the call
-        return 2
-
-    def __iter__(self) -> Iterator[Tuple[Any, ...]]:
-        return iter(self._factory.result().sets)
-
-    def __getitem__(self, index: int) -> Tuple[Any, ...]:
-        return self._factory.result().sets[index]
-
-
-class NamedInputs:
-    """Whether the file's inputs can be named after the arguments: each argument is exactly one input."""
-
-    def __init__(self, factory: Factory) -> None:
-        self._factory = factory
-
-    def __bool__(self) -> bool:
-        return self._factory.are_inputs or bool(self._factory.axes)
-
-
-class DynamicAxes(Mapping[str, Dict[int, str]]):
-    """The dynamic axes of a factory's model, in a case's format; reading them does not call the factory."""
-
-    def __init__(self, factory: Factory) -> None:
-        self._factory = factory
-
-    def __getitem__(self, name: str) -> Dict[int, str]:
-        return self._factory.axes[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._factory.axes)
-
-    def __len__(self) -> int:
-        return len(self._factory.axes)
-
-
-class Arguments:
-    """A stand-in for a case's ``forward``, with the argument names of the user's forward."""
-
-    __name__ = "forward"
-
-    def __init__(self, factory: Factory) -> None:
-        self._factory = factory
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(name, kind) for name in self._factory.result().names])
-
-    def __call__(self, *_: Any) -> Any:
-        """Raise: the harness calls the user's module instead."""
-        raise TypeError("the module of the factory is called, not this")
-
-
 def _argument_names(module: Any, count: int) -> Tuple[str, ...]:
     """The names of the first arguments of the module's forward; ``input_0``, … if it has ``*args``."""
-    try:
-        parameters = list(inspect.signature(module.forward).parameters.values())[:count]
-    except (TypeError, ValueError):
-        parameters = []
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if len(parameters) == count and all(item.kind in plain for item in parameters):
+    parameters = list(_parameters(module).values())[:count]
+    if len(parameters) == count and all(item.kind in _PLAIN for item in parameters):
         return tuple(item.name for item in parameters)
     return tuple("input_{}".format(index) for index in range(count))
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import copy
 import signal
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
+from unittest import mock
+
+import numpy as np
 
 from caniexport.check.inside.inputs import nudge_constants, to_double
 
@@ -58,20 +61,16 @@ class Trial:
                 self._module, self.keeps_state = set_eval_mode(copied()), True
         except Exception as error:  # the measurement reports it
             self._words = _first_line(error)
-        others = [
-            describe_type(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size
-        ]
-        if others:
-            self.unusable_output, self._given = others[0], None
+        for item in self._given or ():
+            if item.dtype.kind == "O" and item.size:
+                self.unusable_output, self._given = describe_type(item.reshape(-1)[0]), None
         self._wide = self._make_double() if self.seconds < PATIENCE / 4 else None
-        self._moved: Any = None
+        self._moved: Any = None  # in place of the copy in double precision
         #: whether rounding alone moves the outputs of the given inputs by more than the tolerance
         self.is_rough = self._given is not None and self._is_rounding(given, self._given)
 
     def find_problem(self, inputs: Tuple[Any, ...]) -> str:
         """Return why the module cannot be tested with these inputs; empty if it can."""
-        import numpy as np
-
         if self._given is None:
             return self._words
         try:
@@ -81,8 +80,7 @@ class Trial:
             return _first_line(error)
         if len(found) != len(self._given):
             return "another number of outputs"
-        finite = all(np.isfinite(item).all() for item in self._given if item.dtype.kind in "fc")
-        if finite and not all(np.isfinite(item).all() for item in found if item.dtype.kind in "fc"):
+        if _is_finite(self._given) and not _is_finite(found):
             return "infinite values, or none at all"
         rounds = not self.is_rough and (self._is_rounding(inputs, found) or self._moves_when_nudged(inputs, found))
         return "rounding decides its outputs" if rounds else ""
@@ -158,9 +156,6 @@ def _record_reads(found: List[str]) -> Iterator[None]:
     """Record the calls of methods that turn tensor values into Python numbers."""
     import torch
 
-    # inherited methods are restored by deleting the override
-    kept = {name: vars(torch.Tensor).get(name) for name in _READERS if hasattr(torch.Tensor, name)}
-
     def noting(name: str, method: Any) -> Any:
         def note(*args: Any, **keywords: Any) -> Any:
             found.append(name)
@@ -168,16 +163,12 @@ def _record_reads(found: List[str]) -> Iterator[None]:
 
         return note
 
-    for name in kept:
-        setattr(torch.Tensor, name, noting(name, getattr(torch.Tensor, name)))
-    try:
+    with ExitStack() as stack:
+        for name in _READERS:
+            if hasattr(torch.Tensor, name):
+                noted = noting(name, getattr(torch.Tensor, name))
+                stack.enter_context(mock.patch.object(torch.Tensor, name, noted))
         yield
-    finally:
-        for name, method in kept.items():
-            if method is None:
-                delattr(torch.Tensor, name)
-            else:
-                setattr(torch.Tensor, name, method)
 
 
 @contextmanager
@@ -219,8 +210,7 @@ def _numbers_in(code: Any, names: Any) -> Iterator[float]:
         if _is_number(item):
             yield item
         elif hasattr(item, "co_consts"):
-            for number in _numbers_in(item, names):
-                yield number
+            yield from _numbers_in(item, names)
 
 
 def _is_number(item: Any) -> bool:
@@ -272,10 +262,12 @@ def _differs(outputs: List[Any], others: List[Any]) -> bool:
     return bool(compare(outputs, others, _PART * 1e-4, _PART * 1e-5, "by rounding").problem)
 
 
+def _is_finite(outputs: List[Any]) -> bool:
+    return all(np.isfinite(item).all() for item in outputs if item.dtype.kind in "fc")
+
+
 def _farthest(outputs: List[Any], others: List[Any]) -> float:
     """Return the largest change; infinite if a shape or something other than a number changed."""
-    import numpy as np
-
     pairs = [(one, two) for one, two in zip(outputs, others) if one.shape != two.shape or (one != two).any()]
     if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
         return float("inf")
@@ -284,8 +276,6 @@ def _farthest(outputs: List[Any], others: List[Any]) -> float:
 
 def _largest(outputs: List[Any]) -> float:
     """The largest number among the outputs, at least 1."""
-    import numpy as np
-
     return max([1.0, *(float(np.abs(item).max()) for item in outputs if item.dtype.kind == "f" and item.size)])
 
 
