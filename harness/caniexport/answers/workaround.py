@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from caniexport.answers.answer import Answer, AnswerOutcome, Code, Link, Mark, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
 from caniexport.answers.moves import EASE
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope, require_cases
@@ -241,7 +241,7 @@ def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int)
     for item in found:
         lines.setdefault((item.case, item.variant), {})[item.exporter] = item
     needed = {case for (case, _), line in lines.items() if _needing_exporters(line.values())}
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for (case, variant), line in sorted(lines.items(), key=lambda pair: pair[0][0] not in needed):
         first = next(iter(line.values()))
         asked = {"case": case, "variant": variant, "torch": torch}

@@ -68,7 +68,7 @@ def command(
     left = {**_setting({**(file.point if file else {}), **left}), **left}
     right = parse_point(after or "")
     target = read_lock(to_lock, right.get("torch", "")) if to_lock else None
-    right = {**(target.point if target else {}), **right}
+    right = {**(target.packages if target else {}), **right}
     for install in filter(None, (installed, target)):
         _say_read(install)
     if "torch" not in {**(file.point if file else {}), **left}:
