@@ -25,9 +25,9 @@ class CaseChange(StrEnum):
 
     BREAKS = "breaks"
     #: it fails before and after, and what worked around it does no longer
-    LOST = "workaround lost"
+    LOST = "help lost"
     #: an error before, wrong values now; what worked and is wrong now breaks
-    NOW_WRONG = "error, now wrong"
+    NOW_WRONG = "error→wrong"
     FIXED = "fixed"
     UNCHANGED = "unchanged"
     NOT_MEASURED = "not measured"

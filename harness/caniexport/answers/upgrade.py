@@ -246,7 +246,7 @@ def _change_text(tally: Tally) -> str:
     if not tally.compared:
         return "not measured"
     breaks, fixed = tally.worse, tally.counts[CaseChange.FIXED]
-    wrong = f", {tally.counts[CaseChange.NOW_WRONG]} error, now wrong" if tally.counts[CaseChange.NOW_WRONG] else ""
+    wrong = f", {tally.counts[CaseChange.NOW_WRONG]} error→wrong" if tally.counts[CaseChange.NOW_WRONG] else ""
     return f"{breaks} break{wrong}" + (f", {fixed} fixed" if fixed else "")
 
 
