@@ -97,9 +97,9 @@ def test_a_cell_has_its_message_environment_claim_and_the_lines_that_show_and_me
     assert (told["outcome"], told["stage"], told["error"]) == ("fail", "export", small_dataset.CROSS)
     assert told["environment"] == "Python 3.10.1, torch 1.10.2, onnxruntime 1.19.2, numpy 1.26.4"
     assert told["claim"] == "seed:000: export at opset 14 is refused (reproduced)"
-    assert told["works there"] == [{"case": "cross", "variant": "stack_rewrite"}]
-    assert told["script"] == "caniexport reproduce cross/plain --torch 1.10.2 --exporter trace --opset 14"
-    assert told["measure"].endswith("--case cross/plain --torch 1.10.2 --exporter trace --opset 14 --fresh")
+    assert told["workarounds that work"] == [{"case": "cross", "variant": "stack_rewrite"}]
+    assert told["reproduce"] == "caniexport reproduce cross/plain --torch 1.10.2 --exporter trace --opset 14"
+    assert told["measure again"].endswith("--case cross/plain --torch 1.10.2 --exporter trace --opset 14 --fresh")
 
 
 def test_wrong_values_say_by_how_much(dataset):
@@ -131,7 +131,7 @@ def test_a_case_of_packages_has_what_came_of_each_environment(tmp_path, dataset)
     small_dataset.append(tmp_path / "local", *rows, environments=[{"env_id": None, "run_id": "r", "gate": "good"}])
     found = caniexport.case(Dataset.open(None, tmp_path / "local"), "old-setuptools")
     assert found.verdict == "Fails at import (as installed): use pinned."
-    assert facts(found)["measure"] == "caniexport measure --case old-setuptools --fresh"
+    assert facts(found)["measure again"] == "caniexport measure --case old-setuptools --fresh"
 
 
 def test_changes_are_half_open_intervals_newest_first(dataset):

@@ -27,7 +27,7 @@ def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
 def test_the_case_page_says_what_became_of_each_source(draw):
     said = " ".join(words(draw("case", case="item-baked")).split())
 
-    assert "onnx/onnx#2683 closed (seen 2026-11-22), but still failing on torch 2.15.0" in said
+    assert "onnx/onnx#2683 closed (seen 2026-11-22), but still fails at torch 2.15.0" in said
     assert "state not known" not in said, "a document has no state"
 
 

@@ -75,7 +75,7 @@ def rows(found, title):
 
 def worse(found):
     """By case: the status there, and what gives it."""
-    return {row["name"]["case"]: (row["becomes"]["word"], row["because of"]) for row in rows(found, "worse")}
+    return {row["case"]["case"]: (row["becomes"]["word"], row["because of"]) for row in rows(found, "worse")}
 
 
 def count(found, became):
@@ -95,7 +95,7 @@ def test_the_runtime_is_an_axis_like_the_others_and_is_named_as_what_did_it(loca
 def test_a_file_that_was_not_run_there_is_not_measured_there(local):
     found = ask(local, f"{POINT},ort=1.31", f"{POINT},ort=1.20")
 
-    assert [row["name"]["case"] for row in rows(found, "not measured there")] == ["item"]
+    assert [row["case"]["case"] for row in rows(found, "not measured there")] == ["item"]
     assert count(found, "not measured") == 1
 
 

@@ -80,7 +80,7 @@ def counts(found):
 
 
 def worse(found):
-    return {row["name"]["case"]: row["because of"] for row in records(found.tables[1])}
+    return {row["case"]["case"]: row["because of"] for row in records(found.tables[1])}
 
 
 def test_a_profile_is_a_dataset_of_its_own_and_none_shadows_another(local):

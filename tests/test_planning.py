@@ -202,6 +202,6 @@ def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(
     )
 
     found = data("upgrade", "--from", "2.8.0", "--to", "2.15.0,opset=18")
-    assert (found["tables"][0]["rows"][0]["breaks"], found["tables"][0]["rows"][0]["now wrong"]) == (0, 1)
+    assert (found["tables"][0]["rows"][0]["breaks"], found["tables"][0]["rows"][0]["error→wrong"]) == (0, 1)
     (row,) = found["tables"][1]["rows"]
-    assert (row["name"]["case"], row["becomes"]) == ("cross", {"word": "mismatch", "text": "now wrong"})
+    assert (row["case"]["case"], row["becomes"]) == ("cross", {"word": "mismatch", "text": "error→wrong"})

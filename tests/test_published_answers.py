@@ -111,4 +111,4 @@ def test_a_case_that_fails_so_in_the_asked_cell_goes_before_one_that_passes_ther
     answer = ask(*asked, text="RuntimeError: invalid expand shape\n")
 
     assert _cases(answer)[0] == "bilstm-by-two-lstms"
-    assert re.search(r"torch 2\.13\.0, dynamo=True, opset_version=\d+ +✗ fails as you saw", answer)
+    assert re.search(r"torch 2\.13\.0, dynamo=True, opset_version=\d+ +✗ same error", answer)

@@ -150,7 +150,7 @@ def test_the_graphs_of_a_case_are_pictures_of_the_copy_and_equal_ones_are_one_fi
 
 
 def test_a_source_that_is_closed_while_its_form_still_fails_says_so_on_the_page(copy):
-    assert "closed (seen 2026-11-22), but still failing on torch 2.15.0" in words(copy / "case" / "item-baked.html")
+    assert "closed (seen 2026-11-22), but still fails at torch 2.15.0" in words(copy / "case" / "item-baked.html")
     assert "onnx/onnx#2683 closed (seen 2026-11-22) " in words(copy / "case" / "cross-no-symbolic.html")
 
 

@@ -93,7 +93,7 @@ def data(home, content, *words):
 def listed(found, title):
     """By case: the outcome in a table of the answer as JSON."""
     rows = [row for table in found["tables"] if table["title"].startswith(title) for row in table["rows"]]
-    return {row["name"]["case"]: row["outcome"] for row in rows}
+    return {row["case"]["case"]: row["outcome"] for row in rows}
 
 
 TOUCHING = "known failures with a graph like"

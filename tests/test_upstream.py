@@ -115,7 +115,7 @@ def test_an_issue_that_is_closed_while_the_values_are_still_wrong_says_so(states
 
     assert found.word == CLOSED_FAILING
     assert found.text == (
-        "closed (seen 2026-11-22), but still failing on torch 2.15.0: trace on every measured release (mismatch)"
+        "closed (seen 2026-11-22), but still fails at torch 2.15.0: trace on every measured release (mismatch)"
     )
 
 
@@ -123,7 +123,7 @@ def test_an_open_issue_whose_form_passes_says_since_when(states):
     found = only(states(n1="open"), "cross", 1)
 
     assert found.word == OPEN_PASSING
-    assert found.text == "open (seen 2026-11-22), but passing on torch 2.15.0: trace since 2.0.1"
+    assert found.text == "open (seen 2026-11-22), but passes at torch 2.15.0: trace since 2.0.1"
 
 
 @pytest.mark.parametrize(
@@ -147,14 +147,14 @@ def test_an_open_issue_about_some_opsets_is_judged_at_these(states):
     dataset = states(n5="open", n6="open")
 
     assert only(dataset, "grid-sample", 5).word == ""
-    assert only(dataset, "grid-sample", 6).but == "passing on torch 2.15.0: trace on every measured release"
+    assert only(dataset, "grid-sample", 6).but == "passes at torch 2.15.0: trace on every measured release"
 
 
 def test_a_case_says_what_became_of_its_sources(states):
     notes = answer_case(states(n3="closed"), "item").notes
 
     assert any(
-        note.startswith("pytorch/pytorch#3: closed (seen 2026-11-22), but still failing on torch 2.15.0")
+        note.startswith("pytorch/pytorch#3: closed (seen 2026-11-22), but still fails at torch 2.15.0")
         for note in notes
     )
     assert len([note for note in notes if note.startswith("pytorch/pytorch#")]) == 1

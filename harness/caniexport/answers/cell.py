@@ -67,7 +67,7 @@ def answer_cell(dataset: Dataset, named: NamedCase, point: Point, notes: Iterabl
     where = f"torch {point.torch}, {point.call}"
     if row is None or row["status"] in (Status.NOT_RUN.value, Status.SKIP.value, Status.INVALID.value):
         more = f"caniexport case {named.text} shows where it was measured."
-        return Answer(f"Not measured: {where}.", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
+        return Answer(f"Not measured ({where}).", AnswerOutcome.NOT_MEASURED, notes=tuple(notes), more=more)
     helps = find_helping(Views.of(dataset), point, [named.case])[named.case]
     works = [item.variant for item in helps if item.variant != variant]
     made = answer_evidence(dataset.of(point.profile), row, where, workarounds=works)
@@ -85,7 +85,7 @@ def answer_evidence(dataset: Dataset, row: Row, where: str, workarounds: Sequenc
     ]
     outcome = AnswerOutcome.WORKS if status in WORKS else AnswerOutcome.FAILS
     table = Table("", ("fact", "value"), tuple(facts), shown=len(facts))
-    return Answer(f"{how}: {where}.", outcome, (table,), more="--all shows full messages.")
+    return Answer(f"{how} ({where}).", outcome, (table,), more="--all shows full messages.")
 
 
 def _list_facts(dataset: Dataset, row: Row, status: Status, workarounds: Sequence[str]) -> list[tuple[str, Cell]]:

@@ -254,7 +254,7 @@ def _case_table(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every:
     )
     counted = f"{len(found)} of {every} cases" if every > len(found) else plural(every, "case")
     return Table(
-        f"{counted} with a similar failure", ("case", "same", f"at torch {point.torch}", "title"), rows, shown=_CASES
+        f"{counted} with a similar failure", ("case", "match", f"at torch {point.torch}", "title"), rows, shown=_CASES
     )
 
 
