@@ -182,8 +182,6 @@ def test_of_all_opsets_of_a_variant_the_highest_that_gave_a_file_is_drawn(home):
 
     assert graphs.find_graph(home.answers(), None, high) is not None
     assert graphs.find_graph(home.answers(), None, low) is None
-    (line, *_) = home.answers().select(("case", "variant", "exporter"))
-    assert graphs.find_points_with_graph(home.answers(), *line) == [("1.10.2", 14)]
 
 
 def test_published_seconds_have_two_digits_whenever_a_release_is_written(home):
