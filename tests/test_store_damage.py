@@ -23,7 +23,11 @@ def test_a_line_in_flight_is_ignored_and_any_other_bad_line_is_reported_with_its
     dataset = Dataset.open(None, tmp_path)
 
     assert sorted(dataset.cells()["opset"]) == [9, 13, 14]
-    assert [number for number in (1, 2, 3, 4, 5, 6, 7) if f"line {number} " in " ".join(dataset.problems)] == [2, 3, 4]
+    assert [number for number in (1, 2, 3, 4, 5, 6, 7) if f"jsonl: line {number} " in " ".join(dataset.problems)] == [
+        2,
+        3,
+        4,
+    ]
     assert all(str(path) in problem for problem in dataset.problems)
 
 
