@@ -221,7 +221,7 @@ def test_what_breaks_by_its_arguments_is_named_last():
     said = ask("upgrade", "--from", "torch=2.5,opset=17", "--to", "torch=2.10").stdout
 
     assert said.startswith("Move to 2.10.0 with dynamo=False, opset_version=17: 9 of 466 cases break")
-    named = re.findall(r"✗ breaks .* (\S+)\n", said)
+    named = re.findall(r"✗ breaks +(\S+)", said)
     assert named[:2] == ["cdist-expansion", "distance-of-matrices"]
     assert len(named) == 8
 

@@ -335,7 +335,7 @@ def test_why_takes_an_error_and_standard_input():
     assert "caniexport case cross-no-symbolic shows every cell." in said
     assert piped == said
     told = json.loads(CliRunner().invoke(main, ["why", CROSS, "--torch", "2.8", "--json"]).stdout)
-    assert told["tables"][0]["rows"][0]["how it ends"] == "pass"
+    assert told["tables"][0]["rows"][0]["result"] == "pass"
 
 
 @pytest.mark.parametrize(

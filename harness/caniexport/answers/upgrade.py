@@ -148,12 +148,12 @@ def _choose_verdict(left: Point, best: Tally) -> tuple[str, AnswerOutcome]:
     if not worse:
         return f"At {call} nothing works: {_cases_text(best)} fail before and after.", AnswerOutcome.FAILS
     if worse > best.working:
-        return f"Fails: {worse} of {_cases_text(best)} break at {call}.", AnswerOutcome.FAILS
+        return f"Fails: {worse} of {best.compared} cases break at {call}.", AnswerOutcome.FAILS
     helped = worse - best.helpless - best.counts[CaseChange.LOST]
     all_of = {1: "it has", 2: "both have"}.get(worse, "all have")
     tail = f"{all_of} a workaround" if helped == worse else f"{helped or 'none'} with a workaround"
     verb = "breaks" if worse == 1 else "break"
-    text = f"{move} {call}: {worse} of {_cases_text(best)} {verb}"
+    text = f"{move} {call}: {worse} of {best.compared} cases {verb}"
     return f"{text}, {tail}." if len(f"{text}, {tail}.") <= LONGEST else f"{text}.", AnswerOutcome.FAILS
 
 
