@@ -96,7 +96,7 @@ def published(tmp_path_factory):
     folder, kept = tmp_path_factory.mktemp("published"), Kept.open(homes.find().published, None)
     every = kept.inventory.documented
     named = [name.rpartition("::")[2].rpartition(".")[2].casefold() for name in OPERATORS]
-    called = {next(item.case for item in every if name in item.title.casefold()) for name in named}
+    called = {next((item.case for item in every if name in item.title.casefold()), every[0].case) for name in named}
     _begin(kept, folder)
     _write_part(("pages", ("search",)))
     _write_part(("cases", tuple({*called, *ERRORS.values(), *(item.case for item in every[::25])})))
