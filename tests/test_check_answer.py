@@ -182,7 +182,7 @@ def test_a_release_that_could_not_be_measured_is_no_all_clear(tmp_path):
 
 def test_the_environment_and_the_inputs_are_named(said):
     found = said(
-        cell(DEFAULT, None, ignores=("mask",)), notes=replace(NOTES, refused=("zeros (infinite)",), keeps_state=True)
+        cell(DEFAULT, None, unused=("mask",)), notes=replace(NOTES, refused=("zeros (infinite)",), keeps_state=True)
     )
     assert found.notes[:2] == (
         "Measured with python 3.12.1.",
@@ -223,11 +223,12 @@ def test_what_ends_for_how_the_check_asks_is_not_judged(said, text, facts, is_li
         assert said(cell(DEFAULT, None), found).outcome.exit_code == 0
 
 
-def test_an_input_that_a_wrong_file_lacks_is_named(said):
-    found = read_cell(row(TRACE, 18, "mismatch", "compare", {"ignores": ["task"]}), {"m": MADE})
-    assert (found.is_wrong, found.sets) == (True, (2,))
+def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work(said):
+    found = read_cell(row(TRACE, 18, "pass", "done", {"ignores": {"task": 2, "y": None}}), {})
+    assert (found.is_wrong, found.ignores, found.unused, found.sets) == (True, ("task",), ("y",), (2,))
     facts = {line["fact"]: line["value"] for line in as_json(said(found))["tables"][1]["rows"]}
     assert facts["ignores"] == "task"
+    assert read_cell(row(TRACE, 18, "pass", "done", {"ignores": {"y": None}}), {}).works
 
 
 def test_an_error_at_inputs_that_were_made_does_not_hide_wrong_values_for_those_given():

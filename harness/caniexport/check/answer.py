@@ -131,7 +131,7 @@ def _hints(outcomes: Sequence[ReleaseOutcome], asked: Asked) -> Iterator[str]:
     # irrelevant if the user calls another exporter, and that works
     if fixed and (is_default or asked.is_named or not outcomes[0].is_good):
         yield f"The trace keeps {fixed} as your inputs decide it: other inputs may give wrong values."
-    unused = dict.fromkeys(name for item in outcomes for cell in item.works for name in cell.ignores)
+    unused = dict.fromkeys(name for item in outcomes for cell in item.works for name in cell.unused)
     if unused:
         yield f"A working file ignores {', '.join(unused)}: no value tried changes the eager outputs."
     for item in outcomes:

@@ -34,8 +34,9 @@ class CheckedCell:
     """One export of a user's model, and its outcome.
 
     ``message`` is the error or the difference, ``warnings`` the exporter's; ``sets`` the numbers of the sets of inputs
-    in the message. ``ignores`` are inputs that the file lacks. ``limit`` is the reason why the check cannot judge the
-    cell, or empty. ``bundle`` names the archive of its file.
+    in the message. ``ignores`` are inputs that the file lacks although the model's values depend on them, ``unused``
+    are other inputs that it lacks. ``limit`` is the reason why the check cannot judge the cell, or empty. ``bundle``
+    names the archive of its file.
     """
 
     torch: str
@@ -50,6 +51,7 @@ class CheckedCell:
     warnings: str = ""
     sets: tuple[int, ...] = ()
     ignores: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     limit: str = ""
     bundle: str = ""
 
@@ -80,9 +82,12 @@ class CheckedCell:
 def read_cell(row: Mapping[str, Any], texts: Mapping[str, str]) -> CheckedCell:
     """Return the cell of a row and its texts.
 
-    A run that fails on made inputs may still be wrong on others; random outputs are not compared.
+    A run that fails on made inputs may still be wrong on others; a file without an input that the values depend on is
+    wrong; random outputs are not compared.
     """
     facts = json.loads(row.get("facts") or "{}")
+    ignored = dict(facts.get("ignores", {}))
+    needed = tuple(name for name, number in ignored.items() if number is not None)
     cell = CheckedCell(
         row["torch"],
         row["case"],
@@ -94,16 +99,27 @@ def read_cell(row: Mapping[str, Any], texts: Mapping[str, str]) -> CheckedCell:
         Status(row["status"]),
         texts.get(row.get("message_id") or "", ""),
         texts.get(row.get("warning_id") or "", ""),
-        ignores=tuple(facts.get("ignores", ())),
+        ignores=needed,
+        unused=tuple(name for name in ignored if name not in needed),
         bundle=row.get("bundle") or "",
     )
     if cell.status is Status.FAIL and cell.stage is Stage.RUN and "wrong" in facts:
-        cell = replace(cell, stage=Stage.COMPARE, status=Status.MISMATCH, message=facts["wrong"])
+        cell = _as_wrong(cell, facts["wrong"])
+    elif cell.works and needed:
+        lines = [
+            f"input set {ignored[name]}: the file has no input {name}, but the eager values depend on it"
+            for name in needed
+        ]
+        cell = _as_wrong(cell, "\n".join(lines))
     if cell.is_wrong and facts.get("drawn"):
         cell = _without_drawn(cell, frozenset(facts["drawn"]))
     if cell.status is Status.FAIL:
         cell = replace(cell, limit=_limit(cell.message, frozenset(facts.get("twice", ()))))
     return replace(cell, sets=tuple(dict.fromkeys(int(number) for number in _SET.findall(cell.message))))
+
+
+def _as_wrong(cell: CheckedCell, message: str) -> CheckedCell:
+    return replace(cell, stage=Stage.COMPARE, status=Status.MISMATCH, message=message)
 
 
 def _without_drawn(cell: CheckedCell, drawn: frozenset[int]) -> CheckedCell:

@@ -59,7 +59,7 @@ class Failure:
             ("where", Code("; ".join(f"torch {torch}: {calls}" for torch, calls in calls_text(self.cells).items()))),
             ("why", cell.limit or Message(short_cause(message), message)),
             ("inputs", "; ".join(self.sets[:_MOST_SETS]) if names_sets else ""),
-            ("ignores", ", ".join(cell.ignores) if cell.is_wrong else ""),
+            ("ignores", ", ".join(cell.ignores)),
             ("warned", Message(warned.partition("\n")[0], warned) if warned else None),
             ("similar cases", tuple(named)),
             *(
