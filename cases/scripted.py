@@ -197,14 +197,20 @@ class Cube(torch.autograd.Function):
         return x * x * x
 
 
-def cube(x):
-    return x * x * x
+class CubeModule(torch.nn.Module):
+    def forward(self, x):
+        return Cube.apply(x)
+
+
+class PlainCubeModule(torch.nn.Module):
+    def forward(self, x):
+        return x * x * x
 
 
 class TracedFunctionInScriptedBranch(_Scripted):
     """Traced autograd.Function in a scripted branch: value not in scope.
 
-    The function has a symbolic.
+    A traced submodule calls the function, which has a symbolic.
     """
 
     sources = ("pytorch/pytorch#113652", "pytorch/pytorch#146035")
@@ -213,8 +219,8 @@ class TracedFunctionInScriptedBranch(_Scripted):
     inputs = ((f32(2, 3, low=0.1),), (f32(2, 3, low=-1.0, high=-0.1),))
 
     def setup(self):
-        self.traced = torch.jit.trace(Cube.apply, torch.ones(2, 3))
-        self.traced_cube = torch.jit.trace(cube, torch.ones(2, 3))
+        self.traced = torch.jit.trace(CubeModule(), torch.ones(2, 3))
+        self.traced_cube = torch.jit.trace(PlainCubeModule(), torch.ones(2, 3))
 
     def forward(self, x):
         # TorchScript writes an If for the statement
@@ -224,7 +230,7 @@ class TracedFunctionInScriptedBranch(_Scripted):
             y = self.traced(x)
         return y
 
-    @fix("rewrite", "trace a function without the autograd.Function", documented=False)
+    @fix("rewrite", "trace a submodule without the autograd.Function", documented=False)
     def traced_without_it(self, x):
         if bool(x.sum() > 0):  # noqa: SIM108
             y = x + 1.0
