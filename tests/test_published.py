@@ -13,7 +13,6 @@ import pytest
 
 from caniexport import versions
 from caniexport.answers.runtimes import read_runtimes
-from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus import replays
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import COLUMNS, adjudicate, find_runtime_claims
@@ -21,6 +20,7 @@ from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.canaries import CANARY
 from caniexport.model.rows import MEASURING_VERSION
+from caniexport.runtime_releases import RUNTIMES
 from caniexport.store import sql
 
 pytestmark = pytest.mark.published

@@ -12,11 +12,11 @@ from caniexport import home
 from caniexport.answers.runtimes import read_runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
-from caniexport.bundles.runtime_releases import find_releases
 from caniexport.corpus.refusals import Refusal, classify_refusal
 from caniexport.measure.job import ReplayOptions
 from caniexport.measure.replays import measure_replays
 from caniexport.runner.archive import ArchiveEntry
+from caniexport.runtime_releases import find_releases
 from caniexport.store import Dataset
 
 pytestmark = pytest.mark.real

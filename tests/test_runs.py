@@ -15,13 +15,13 @@ from store_rows import cell, environment, write_journal
 from caniexport import home as homes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import make_bundle
-from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, choose_releases, find_releases, find_target
 from caniexport.cli import main
 from caniexport.corpus.refusals import Refusal, classify_refusal
 from caniexport.gate.verdict import judge_run
 from caniexport.model import corpus as corpus_module
 from caniexport.model.errors import UnknownName
 from caniexport.runner.archive import Archive
+from caniexport.runtime_releases import RUNTIMES, RuntimeTarget, choose_releases, find_releases, find_target
 from caniexport.store import Dataset, compact
 
 CORPUS = """

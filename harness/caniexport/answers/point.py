@@ -10,11 +10,11 @@ from caniexport import names, versions
 from caniexport.answers.filters import require_exporter
 from caniexport.answers.installed import find_nearest, list_differences, read_every_installation, select_companions
 from caniexport.answers.inventory import Inventory
-from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.profiles import HELPERS, find_profile, package_name
+from caniexport.runtime_releases import RUNTIMES
 from caniexport.store import elsewhere, sql
 from caniexport.store.dataset import Dataset
 from caniexport.store.elsewhere import OnRuntime, Runtime

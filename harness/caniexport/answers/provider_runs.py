@@ -18,6 +18,7 @@ from caniexport import versions
 from caniexport.answers.outcomes import short_cause
 from caniexport.bundles import node_tests, probes
 from caniexport.model.status import WORKS, Stage, Status
+from caniexport.runtime_releases import KINDS, Kind
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -111,12 +112,13 @@ class _ProviderTally:
     apart: dict[tuple[str, str, ProviderOutcome], list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
-def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[ProviderRuns]:
+def provider_runs(dataset: Dataset, provider: str, corpus: str = "", runtime: str = "") -> list[ProviderRuns]:
     """Return every release of a runtime that ran files on a provider such as ``cuda``, the newest first.
 
     corpus   ``onnx-node`` for ONNX's own tests; else the files that torch exported
+    runtime  this one alone
     """
-    found = _gather(dataset, {"provider": (provider,)}, corpus)
+    found = _gather(dataset, {"provider": (provider,), **({"runtime": (runtime,)} if runtime else {})}, corpus)
     ran = {name: variant for gathered in found.values() for name, variant in gathered.ran.items()}
     operators = _read_operators(dataset, ran, corpus)
     return [
@@ -181,7 +183,8 @@ def _read_cpu_fact(facts: str | None) -> dict[str, str]:
 
 def list_providers(dataset: Dataset) -> list[str]:
     """Return the providers, without the CPU's, that ran files."""
-    return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - ON_CPU)
+    found = dataset.run_groups(("runtime", "provider"), {})
+    return sorted({name for runtime, name in found if KINDS.get(runtime, Kind.RUNTIME) is Kind.RUNTIME} - ON_CPU)
 
 
 def _classify(stage: str, status: str, works_on_cpu: bool) -> ProviderOutcome:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from caniexport import versions
+from caniexport.answers.after_export import answer_files, answer_plugins, answer_tools
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
@@ -24,7 +25,7 @@ from caniexport.store.views import Views
 
 
 class By(StrEnum):
-    """What the columns are."""
+    """What the columns are; by the last three a table is about what happens after the export."""
 
     TORCH = "torch"
     OPSET = "opset"
@@ -33,6 +34,9 @@ class By(StrEnum):
     PROVIDER = "provider"
     ONNXSCRIPT = "onnxscript"
     ONNX = "onnx"
+    TOOL = "tool"
+    PLUGIN = "plugin"
+    FILE = "file"
 
 
 class TableLines(StrEnum):
@@ -83,12 +87,19 @@ def answer_table(
     by: By = By.TORCH,
     lines: TableLines = TableLines.CASES,
     on: OnRuntime | None = None,
+    names: Sequence[str] = (),
 ) -> Answer:
     """Answer how the cells that the filters take end, on the runtime ``on`` or the one installed with each release.
 
+    By tool, plugin or file it answers what becomes of their files, with the tools or plugins of these ``names``.
     Without a case or variant it has the originals. By anything but torch it is about one release, the newest
     measured where none is named. Raises :class:`UnknownName` for a filter value that nobody knows.
     """
+    if by in (By.TOOL, By.PLUGIN, By.FILE):
+        cells = "" if filters == Filters() else _cell_sql(dataset, select(dataset, filters), By.EXPORTER, None)
+        if by is By.FILE:
+            return answer_files(dataset, cells)
+        return (answer_tools if by is By.TOOL else answer_plugins)(dataset, names, cells)
     known = Inventory.of(dataset)
     notes = [*known.notes]
     if by is not By.TORCH and not filters.torch and known.torch:

@@ -16,6 +16,7 @@ from caniexport.check import environments
 from caniexport.check.answer import write_answer
 from caniexport.check.environments import Environment, InstallationFailed
 from caniexport.check.measure import MeasuredRelease, measure_release
+from caniexport.check.road import follow_road, read_steps
 from caniexport.check.session import MeasurementSetup
 from caniexport.check.target import Options, UnusableModel, read_target
 from caniexport.check.verdict import Asked
@@ -41,6 +42,7 @@ class CheckRequest:
 
     ``memory`` is MiB and ``timeout`` seconds for a cell. After ``seconds`` only what was named is still measured.
     ``rolling`` deletes each environment that was made, once it has been measured; the exported files go to ``keep``.
+    ``then`` are tools that the file goes through afterwards.
     """
 
     releases: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class CheckRequest:
     memory: int = 8192
     rolling: bool = False
     keep: Path | None = None
+    then: tuple[str, ...] = ()
 
 
 def check(
@@ -70,6 +73,7 @@ def check(
     Raises :class:`~caniexport.model.errors.UnknownName` for a name that is not there, :class:`UnusableModel` for what
     cannot be checked on any release, :class:`~caniexport.model.errors.CorpusError` for a case file that cannot be used.
     """
+    steps = read_steps(request.then)
     files = read_target(target, cwd, options)
     for text in request.packages:
         environments.requirement(text)
@@ -87,7 +91,8 @@ def check(
             python = own if own and own.release.torch == release.torch else None
             measured.append(_measure(release, python, request, home, work, cwd, cases, say))
             _refuse_factory(measured, is_last=release is wanted[-1])
-    return write_answer(measured, Asked(request.exporters, request.opsets), corpus)
+        answer = write_answer(measured, Asked(request.exporters, request.opsets), corpus)
+        return follow_road(answer, measured[0].cells, steps, work, options, say)
 
 
 def _chosen(request: CheckRequest, cwd: Path, say: Callable[[str], None]) -> tuple[list[Release], Environment | None]:
@@ -149,7 +154,7 @@ def _measure(
     say(f"torch {release.torch}: measuring with {python.python}")
     code = make_code_folder(replace(home, local=work))
     setup = MeasurementSetup(
-        python, code, work, request.timeout, request.memory, work / "bundles" if request.keep else None
+        python, code, work, request.timeout, request.memory, work / "bundles" if request.keep or request.then else None
     )
     question = ReleaseQuestion(wanted, request.exporters, request.opsets)
     found = measure_release(setup, cases, question, request.seconds, request.workers, say)

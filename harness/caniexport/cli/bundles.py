@@ -116,7 +116,7 @@ def run(
     With a version, its environment is made first. Without, the runtime is the one that the Python at hand has, or
     that of --python. Rows go into the local dataset, or into DIR: `bundles merge DIR --ours` brings them in.
     """
-    from caniexport.bundles import runtime_releases
+    from caniexport import runtime_releases
     from caniexport.measure.job import ReplayOptions
     from caniexport.measure.merge import Contributor, merge
     from caniexport.measure.replays import measure_replays, run_here

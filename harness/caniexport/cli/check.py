@@ -52,6 +52,11 @@ _AXIS = re.compile(r"^(?P<name>\w+):(?P<axis>\d+)(?:=(?P<label>[A-Za-z_]\w*))?$"
 @click.option(
     "--keep", type=click.Path(file_okay=False, path_type=Path), help="Write the exported ONNX files to this folder."
 )
+@several(
+    "--then",
+    metavar="TOOL[:SETTING]",
+    text="Take the file through this tool afterwards: onnxslim, onnx-converter:to13, fp16, int8. Repeatable, in order.",
+)
 @answer_options
 def command(
     target: str,

@@ -276,7 +276,7 @@ def _measure_replays(
     releases: Sequence[str], runtimes: Sequence[str], provider: str, as_json: bool, asked: Mapping[str, Any]
 ) -> None:
     """Bundles on further releases of a runtime."""
-    from caniexport.bundles import runtime_releases
+    from caniexport import runtime_releases
     from caniexport.cli.bundles import show_reports
     from caniexport.measure.job import ReplayOptions
     from caniexport.measure.replays import measure_replays

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 @click.command("table")
 @click.option(
     "--by",
-    type=click.Choice(["torch", "opset", "exporter", "runtime", "provider", "onnxscript", "onnx"]),
+    type=click.Choice(
+        ["torch", "opset", "exporter", "runtime", "provider", "onnxscript", "onnx", "tool", "plugin", "file"]
+    ),
     default="torch",
     show_default=True,
     help="What the columns are.",
@@ -52,6 +54,10 @@ def command(
     --by runtime without a case or filter shows what each runtime release takes: the highest opset and IR version that
     run, and how the same exported files end. With --provider cuda: what runs there, and what is left to the CPU; with
     --corpus onnx-node --op Resize: how many of ONNX's own tests pass.
+
+    After the export: --by tool shows what slimming, converting, halving and quantizing do to the files, --by plugin
+    which release of an execution provider works with which onnxruntime (--runtime NAME: one of them), --by file what
+    onnx says of the files.
     """
     from caniexport.answers.point import Points
     from caniexport.answers.table import By, TableLines, answer_table
@@ -63,6 +69,10 @@ def command(
         return
     given = use_measured_releases(dataset, given)
     filters = read_filters("table", given)
+    if by in (By.TOOL.value, By.PLUGIN.value, By.FILE.value):
+        names = (runtime,) if runtime else ()
+        print_answer(answer_table(dataset, filters, By(by), names=names), whole=whole, as_json=as_json, judges=False)
+        return
     on = Points(dataset).find({"runtime": runtime})[0].on if runtime else None
     is_bare = not any(values for name, values in given.items() if name != "torch")
     found = TableLines(lines) if lines else TableLines.THEMES if is_bare else TableLines.CASES

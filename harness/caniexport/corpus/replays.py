@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from caniexport import versions
-from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.corpus.refusals import Refusal, classify_refusal, is_as_asked
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Stage, Status
+from caniexport.runtime_releases import RUNTIMES
 
 Row = Mapping[str, Any]
 

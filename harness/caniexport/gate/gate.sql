@@ -105,7 +105,7 @@ SELECT default_call FROM pairs UNION SELECT named_call FROM pairs WHERE named_ca
 -- rule crash-stage: it crashes at a stage that is neither the exporter's nor the runtime's
 -- Torch itself can crash (stage eager): that counts where a second attempt confirms it.
 SELECT place FROM (SELECT place, status, stage, attempts FROM cells UNION ALL SELECT place, status, stage, 1 FROM runs)
-WHERE status = 'crash' AND stage NOT IN ('export', 'load', 'parse', 'build', 'place', 'run')
+WHERE status = 'crash' AND stage NOT IN ('export', 'tool', 'load', 'parse', 'build', 'place', 'run')
     AND NOT (stage = 'eager' AND coalesce(attempts, 1) > 1);
 
 -- rule no-gate: no verdict on its run was kept

@@ -13,8 +13,8 @@ from caniexport.store import Dataset
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.measure.job import Job, JobOptions
+    from caniexport.runtime_releases import RuntimeRelease
 
 _MEASURED = frozenset(status.value for status in MEASURED)
 _CELL = ("case_hash", "measuring", "case", "variant", "exporter", "opset", "provider")

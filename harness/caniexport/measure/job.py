@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.home import Home
     from caniexport.measure.progress import Progress
     from caniexport.measure.shards import Shard
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
     from caniexport.runner.archive import ArchiveEntry
+    from caniexport.runtime_releases import RuntimeRelease
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from tox.config.loader.memory import MemoryLoader
 from tox.config.types import Command, EnvList
 from tox.plugin import impl
 
-from caniexport.bundles import runtime_releases
+from caniexport import runtime_releases
 from caniexport.machine import interpreters
 from caniexport.model import releases
 from caniexport.model.errors import UnknownName

@@ -13,6 +13,7 @@ class Stage(str, Enum):
     EAGER = "eager"
     EXPORT = "export"
     CHECK = "check"
+    TOOL = "tool"
     LOAD = "load"
     PARSE = "parse"
     BUILD = "build"

@@ -31,13 +31,15 @@ def is_comparable(outcome: Outcome) -> bool:
     return outcome.row["status"] not in _SAYS_NOTHING
 
 
-def compare_with_cpu(cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: BundleResult) -> Outcome:
+def compare_with_cpu(
+    cpu: Adapter, archive: Archive, entry: ArchiveEntry, ran: BundleResult, may_change: float = 0.0
+) -> Outcome:
     """The outcome with the facts that the CPU provider ``cpu`` adds. Never raises."""
     second = one.run_bundle(cpu, archive, entry, _silent)
     row = second.outcome.row
     facts: Dict[str, Any] = {name: row[name] for name in ("status", "signature") if row.get(name)}
     if ran.outputs is not None and second.outputs is not None:
-        facts.update(_measure_difference(entry, ran, second))
+        facts.update(_measure_difference(entry, ran, second, may_change))
     return _add_facts(ran.outcome, facts)
 
 
@@ -46,9 +48,11 @@ def note_end(so_far: Outcome, ending: Ending, text: str) -> Outcome:
     return _add_facts(so_far, {"status": ending.status.value, "signature": text[:_WORDS]})
 
 
-def _measure_difference(entry: ArchiveEntry, ran: BundleResult, second: BundleResult) -> Dict[str, Any]:
+def _measure_difference(
+    entry: ArchiveEntry, ran: BundleResult, second: BundleResult, may_change: float
+) -> Dict[str, Any]:
     try:
-        found = one.measure_difference(entry, second.outputs or [], ran.outputs or [], "the provider")
+        found = one.measure_difference(entry, second.outputs or [], ran.outputs or [], "the provider", may_change)
     except Exception as error:  # values that are no arrays: told, as whatever else is found
         return {"agrees": False, "differs": str(error)[:_WORDS]}
     if found is None:
@@ -61,7 +65,7 @@ def _measure_difference(entry: ArchiveEntry, ran: BundleResult, second: BundleRe
 
 
 def _add_facts(outcome: Outcome, facts: Dict[str, Any]) -> Outcome:
-    return outcome._replace(row=dict(outcome.row, facts={"cpu": facts}))
+    return outcome._replace(row=dict(outcome.row, facts=dict(outcome.row.get("facts", {}), cpu=facts)))
 
 
 def _round(value: float) -> float:

@@ -18,7 +18,7 @@ from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import describe
 from caniexport.model.printable import escape_control
-from caniexport.model.status import Status
+from caniexport.model.status import Stage, Status
 from caniexport.runner import adapters, own_runtime, report, supervise
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive, ArchiveEntry, format_options
@@ -145,7 +145,7 @@ class _ReplayRun:
         """One row for everything: nothing was run, and why."""
         environment = self._environment(Running("", ""))
         journal.environment(environment)
-        status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
+        status = {Stage.RESOLVE: Status.NOT_RUN, Stage.PLACE: Status.UNSUPPORTED}.get(error.stage, Status.FAIL)
         outcome = failed_outcome(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
         installed = envinfo.read_installed()

@@ -68,6 +68,8 @@ def _run_stages(
     with at.stage(Stage.LOAD):
         session = adapter.load(Given(bundle.model, entry.options, inputs), at.announce)
     row["seconds_load"] = _round_seconds(time.perf_counter() - started)
+    if session.facts:
+        row["facts"] = dict(session.facts)
     if adapter.computes:
         found, borrowed = _run_inputs(session, inputs, at, row)
         if session.placement:
@@ -199,7 +201,7 @@ def _compare(
     row: Dict[str, Any],
 ) -> None:
     with at.stage(Stage.COMPARE):
-        result = measure_difference(entry, expected, outputs, adapter.name)
+        result = measure_difference(entry, expected, outputs, adapter.name, adapter.may_change)
         if result is None:
             return
         row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel)
@@ -208,14 +210,24 @@ def _compare(
 
 
 def measure_difference(
-    entry: ArchiveEntry, expected: List[List[Any]], outputs: List[List[Any]], who: str
+    entry: ArchiveEntry, expected: List[List[Any]], outputs: List[List[Any]], who: str, may_change: float = 0.0
 ) -> Optional[compare.Difference]:
     """How far outputs are from those expected, over all input sets; ``None`` where there is no set.
 
-    ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type.
+    ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type, widened
+    by ``may_change`` of each output's largest value.
     """
     sets = [_encode_texts(want, got) for want, got in zip(expected, outputs)]
-    return compare.compare_sets(sets, entry.rtol, entry.atol, who) if sets else None
+    if not sets:
+        return None
+    steps = [may_change * max(map(_find_largest, arrays)) for arrays in zip(*expected)] if may_change else []
+    return compare.compare_sets(sets, entry.rtol, entry.atol, who, quanta=steps)
+
+
+def _find_largest(array: Any) -> float:
+    """The largest finite magnitude of an array of floats; 0 where it has none."""
+    finite = array[np.isfinite(array)] if array.dtype.kind in "fc" else array[:0]
+    return float(np.abs(finite).max()) if finite.size else 0.0
 
 
 def _encode_texts(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[Any]]:

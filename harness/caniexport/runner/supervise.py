@@ -33,7 +33,7 @@ _REASON = 200
 
 
 class ReplaySettings(NamedTuple):
-    """What to run on, and what one bundle may take: ``limits.memory_mb`` beyond the started runtime, on cpu."""
+    """What to run on, and what one bundle may take: ``limits.memory_mb`` beyond the started runtime."""
 
     archive: Path
     runtime: str
@@ -42,8 +42,9 @@ class ReplaySettings(NamedTuple):
 
     @property
     def process_limits(self) -> Limits:
-        """The same for a process: a GPU's runtime reserves address space by the hundred gigabytes."""
-        return self.limits if self.provider == "cpu" else self.limits._replace(memory_mb=0)
+        """The same for a process."""
+        limits_memory = adapters.find_adapter(self.runtime, self.provider).limits_memory
+        return self.limits if limits_memory else self.limits._replace(memory_mb=0)
 
 
 class _Worker:
@@ -182,7 +183,7 @@ def _run_in_child(report: Report, settings: ReplaySettings, places: Sequence[int
             return
         if cpu is not None and beside.is_comparable(outcome):
             report.send({"so_far": outcome._asdict()})
-            outcome = beside.compare_with_cpu(cpu, archive, entry, ran)
+            outcome = beside.compare_with_cpu(cpu, archive, entry, ran, adapter.may_change)
         report.send({"outcome": outcome._asdict()})
         if is_spoilt:
             return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from caniexport import versions
 from caniexport.home import NEWEST
 from caniexport.model.made_cases import OPERATORS
+from caniexport.runtime_releases import KINDS, Kind
 from caniexport.store import sql
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _NUMBERS = itertools.cycle(range(64))
 _HELD = {
     "cells": '"case"',
     "replays": "bundle",
+    "steps": "bundle",
     "message": "message_id",
     "samples": "op",
     "judged": "op",
@@ -93,12 +95,16 @@ class Views:
         cursor = self._cursor
         known = self.dataset.profiles()
         every = {name: self.dataset.of(name) for name in self._profiles if name in known}
-        for view, table in (("cells", "cells"), ("replays", "runs"), ("message", "messages")):
+        for view, table in (("cells", "cells"), ("every_replay", "runs"), ("message", "messages")):
             of_each = (
                 f"SELECT *, {sql.literal(name)} AS profile FROM ({dataset.relation(table)})"
                 for name, dataset in every.items()
             )
             cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(of_each)}")
+        # tools and plugins are no runtime on which a user's file runs as it is
+        others = sql.listed(name for name, kind in KINDS.items() if kind is not Kind.RUNTIME)
+        for view, condition in (("replays", f"runtime NOT IN {others}"), ("steps", f"runtime IN {others}")):
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM every_replay WHERE {condition}")
         # a profile that only this machine measured has no catalogue of its own
         cursor.execute(f"CREATE OR REPLACE TEMP VIEW variants AS {self.dataset.of(NEWEST).relation('cases')}")
         counted = (

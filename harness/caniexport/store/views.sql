@@ -1,6 +1,6 @@
 -- What answers ask: views over the rows that are taken (which_row.py), of every profile.
--- views.py makes the relations cells, replays, message (each with its profile), variants, samples, and the
--- tables places, version and sampled_release, first.
+-- views.py makes the relations cells, replays (of runtimes), steps (of tools and plugins), message (each with its
+-- profile), variants, samples, and the tables places, version and sampled_release, first.
 
 -- whether a user's model works there; null where that was not measured
 CREATE OR REPLACE TEMP MACRO works(status) AS CASE

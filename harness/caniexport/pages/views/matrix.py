@@ -30,6 +30,9 @@ _BY = {
     By.OPSET.value: "opset",
     By.EXPORTER.value: "exporter",
     By.RUNTIME.value: "runtime",
+    By.TOOL.value: "tool",
+    By.PLUGIN.value: "plugin",
+    By.FILE.value: "file",
 }
 #: cases from which on a table that names none has a line for each theme
 _MANY = 100

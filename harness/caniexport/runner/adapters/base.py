@@ -11,7 +11,8 @@ from caniexport.model.status import Stage
 class Unavailable(Exception):
     """The runtime cannot be used here at all: not installed, not importable, no device, two packages in one folder.
 
-    ``stage`` is ``resolve`` or ``import``. Its text becomes the one row that stands for all bundles.
+    ``stage`` is ``resolve`` or ``import``; of a plugin that is there ``load`` (onnxruntime does not take it) or
+    ``place`` (it has no device). Its text becomes the one row that stands for all bundles.
     """
 
     def __init__(self, stage: Stage, text: str) -> None:
@@ -52,13 +53,14 @@ class AdapterSession:
 
     ``degraded`` says in words what is not as asked (nodes on another provider); empty where all is. ``absent`` says
     that nothing runs on the provider asked for. ``placement`` has the number of nodes per provider, where it is known.
-    They may be set in the first :meth:`run`.
+    They may be set in the first :meth:`run`. ``facts`` are of the row.
     """
 
     input_names: Sequence[str] = ()
     degraded: str = ""
     absent: str = ""
     placement: Mapping[str, int] = {}
+    facts: Mapping[str, Any] = {}
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
         """Numpy arrays by input name in, numpy arrays in the order of the model's outputs out; raises what it will."""
@@ -72,12 +74,14 @@ class Adapter(ABC):
     providers  what the column ``provider`` may have; the first is the default
     packages   distributions that it may come from; one that is installed gives the version where it does not start
     computes   False where the runtime only reads models (parse, build): no values are compared
+    may_change  share of the largest value of an output of floats by which it may differ: what a lossy tool promises
     """
 
     name: str = ""
     providers: Tuple[str, ...] = ("cpu",)
     packages: Tuple[str, ...] = ()
     computes: bool = True
+    may_change: float = 0.0
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
@@ -92,6 +96,11 @@ class Adapter(ABC):
 
         ``announce`` is called with each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
         """
+
+    @property
+    def limits_memory(self) -> bool:
+        """Whether its processes get a memory limit: a GPU's runtime reserves address space by the hundred gigabytes."""
+        return self.provider == "cpu"
 
     def reason(self, text: str) -> str:  # noqa: ARG002  # most runtimes say it first
         """The words of an error's text that say why, for its signature; empty where they are its first line."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from importlib import import_module
 from typing import Any, Callable, Dict, List, Optional
 
 from caniexport.model import runtimes
@@ -22,10 +21,12 @@ PACKAGES = (
     "onnxruntime-training",
 )
 _ON_A_GPU = ("cuda", "tensorrt")
-_PLUGIN = "onnxruntime_ep_openvino"
+_PLUGIN = "onnxruntime-ep-openvino"
 #: OpenVINO computes in bfloat16 where the CPU can: errors of 1e-2 that are no bugs. Its plugin knows this option alone
 #: (precision and INFERENCE_PRECISION_HINT are ignored without an error).
-_FLOAT32 = json.dumps({"CPU": {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1"}})
+OPENVINO_OPTIONS = {
+    "load_config": json.dumps({"CPU": {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1"}})
+}
 
 
 class OnnxRuntime(Adapter):
@@ -119,29 +120,12 @@ def _make_options(provider: str) -> Dict[str, str]:
 
 def _set_up_openvino() -> placement.ProviderSetup:
     """The plugin where its package is installed, else the provider that is compiled in (onnxruntime-openvino)."""
-    import onnxruntime
-
     name = runtimes.PROVIDERS["openvino"]
-    try:
-        plugin = import_module(_PLUGIN)
-    except ImportError:
+    if envinfo.find_version(_PLUGIN) is None:
         return placement.ProviderSetup(
             name, [name], [{"device_type": "CPU", "precision": "FP32", "num_of_threads": "1"}]
         )
-    try:
-        onnxruntime.register_execution_provider_library(name, plugin.get_library_path())
-    except Exception as error:
-        raise Unavailable(Stage.RESOLVE, "OpenVINO's plugin does not load: {}".format(error)) from error
-    cpu = onnxruntime.OrtHardwareDeviceType.CPU
-    devices = [item for item in onnxruntime.get_ep_devices() if item.ep_name == name and item.device.type == cpu]
-    if not devices:
-        raise Unavailable(
-            Stage.RESOLVE,
-            "OpenVINO's plugin {} offers no CPU device here: it takes Intel's alone, this is {}".format(
-                envinfo.find_version(_PLUGIN.replace("_", "-")), envinfo.read_cpu_name()
-            ),
-        )
-    return placement.ProviderSetup(name, devices=devices[:1], device_options={"load_config": _FLOAT32})
+    return placement.set_up_plugin(_PLUGIN, lambda _: OPENVINO_OPTIONS)
 
 
 ADAPTER = OnnxRuntime

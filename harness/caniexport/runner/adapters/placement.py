@@ -13,11 +13,13 @@ import re
 import tempfile
 from collections import Counter
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Set, Tuple
 
 from caniexport.model import runtimes
 from caniexport.model.status import Stage
 from caniexport.runner.adapters.base import AdapterSession, Refused, Unavailable
+from caniexport.worker import envinfo
 
 #: y = Relu(x) of three floats, opset 9, IR version 4: every provider takes it
 SMALLEST = (
@@ -70,6 +72,29 @@ def require_provider(way: ProviderSetup) -> None:
     if problem:
         found = dict.fromkeys(_REASON.findall("".join(log)))
         raise Unavailable(Stage.RESOLVE, "\n".join([problem, *found]))
+
+
+def set_up_plugin(package: str, choose_options: Callable[[Any], Dict[str, str]]) -> ProviderSetup:
+    """Load the library of a plugin's package and take its first device, the CPU where it has it.
+
+    Its module, named as the package, has ``get_library_path`` and ``get_ep_name``; ``choose_options`` gets the module.
+    Raises :class:`Unavailable`.
+    """
+    import onnxruntime
+
+    place = "{} {} {{}} onnxruntime {}".format(package, envinfo.find_version(package), onnxruntime.__version__)
+    try:
+        module = import_module(package.replace("-", "_"))
+        name = module.get_ep_name()
+        onnxruntime.register_execution_provider_library(name, module.get_library_path())
+    except Exception as error:
+        raise Unavailable(Stage.LOAD, "{}: {}".format(place.format("does not load into"), error)) from error
+    devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == name]
+    if not devices:
+        where = "{} and offers no device here: this is {}".format(place.format("loads into"), envinfo.read_cpu_name())
+        raise Unavailable(Stage.PLACE, where)
+    devices.sort(key=lambda device: device.device.type != onnxruntime.OrtHardwareDeviceType.CPU)
+    return ProviderSetup(name, devices=devices[:1], device_options=choose_options(module))
 
 
 def load_session(

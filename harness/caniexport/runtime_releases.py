@@ -1,8 +1,9 @@
-"""The table of runtime releases: one entry each, with the Python and the pins that install and run together.
+"""The table of releases of what takes an exported file: runtimes, tools that change it, plugins of onnxruntime.
 
-A tox environment is named after the runtime, its minor version and the provider: ``ort1.14-cpu``, ``ort1.14-cuda``,
-``openvino2026.4-cpu``, ``tensorrt-rtx1.7-none``. Python and numpy
-are the oldest that a release needs, so that few different ones are in the table.
+One entry each, with the Python and the pins that install and run together. A tox environment is named after the
+runtime, its minor version and the provider: ``ort1.14-cpu``, ``ort1.14-cuda``, ``openvino2026.4-cpu``,
+``onnx-converter1.23-to13``, ``onnxruntime-qnn2.7-ort1.32``. Python and numpy are the oldest that a release needs, so
+that few different ones are in the table.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from caniexport.model.errors import UnknownName
 
@@ -21,8 +23,16 @@ _PACKAGES = {
     "onnx-reference": "onnx",
     "tensorrt-rtx": "tensorrt-rtx-cu13-bindings",
     "tensorrt": "tensorrt-cu13-bindings",
+    "onnx-converter": "onnx",
+    "onnx-file": "onnx",
+    "onnxscript-converter": "onnxscript",
+    "onnxscript-optimizer": "onnxscript",
+    "onnxconverter-half": "onnxconverter-common",
+    "onnxruntime-basic": "onnxruntime",
+    "onnxruntime-half": "onnxruntime",
+    "onnxruntime-optimize": "onnxruntime",
+    "onnxruntime-quantize": "onnxruntime",
 }
-_PROVIDERS = ("cpu", "cuda", "openvino", "tensorrt", "none")
 _GPU, _OPENVINO, _PLUGIN = "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-ep-openvino==1.8.1"
 #: minor of onnxruntime -> the version that other packages of it have, where that is not the table's. These packages
 #: and onnxruntime overwrite each other in one environment
@@ -34,6 +44,16 @@ _OTHER_PATCHES = {
 _FIRST_GPU, _FIRST_PLUGIN = (1, 11), (1, 25)
 
 
+class Kind(StrEnum):
+    """What takes an exported file."""
+
+    RUNTIME = "runtime"
+    #: changes the file, which onnxruntime then runs; what it is asked for is its provider
+    TOOL = "tool"
+    #: an execution provider with releases of its own; the onnxruntime that loads it is its provider
+    PLUGIN = "plugin"
+
+
 @dataclass(frozen=True)
 class RuntimeRelease:
     """A release of a runtime: the Python it is measured on, and its pins."""
@@ -43,6 +63,7 @@ class RuntimeRelease:
     python: str
     pins: tuple[str, ...]
     providers: tuple[str, ...] = ("cpu",)
+    kind: Kind = Kind.RUNTIME
 
     @property
     def minor(self) -> str:
@@ -75,8 +96,11 @@ class RuntimeRelease:
 
     def requirements(self, provider: str) -> tuple[str, ...]:
         """What is installed."""
-        plugin = provider == "openvino" and self._package(provider) == self.runtime
-        return (f"{self._package(provider)}=={self.version}", *((_PLUGIN,) if plugin else ()), *self.pins)
+        more: tuple[str, ...] = (_PLUGIN,) if provider == "openvino" and self._package(provider) == self.runtime else ()
+        if self.kind is Kind.PLUGIN:
+            host = find_releases(provider)[0]
+            more = (f"{host.runtime}=={host.version}", *host.pins)
+        return (f"{self._package(provider)}=={self.version}", *more, *self.pins)
 
     def _package(self, provider: str) -> str:
         if provider in ("cuda", "tensorrt"):
@@ -116,6 +140,23 @@ def _other(runtime: str, version: str, *pins: str, provider: str = "cpu") -> Run
     return RuntimeRelease(runtime, version, "3.12", (*pins, "numpy==2.5.5"), (provider,))
 
 
+def _tool(name: str, versions: str, provider: str = "cpu", *pins: str) -> tuple[RuntimeRelease, ...]:
+    """Releases of a tool beside the newest onnx and onnxruntime, unless it is a release of one of them."""
+    beside = tuple(pin for pin in _BESIDE if not pin.startswith(f"{_PACKAGES.get(name, name)}=="))
+    return tuple(
+        RuntimeRelease(name, item, "3.12", (*beside, *pins), tuple(provider.split()), Kind.TOOL)
+        for item in versions.split()
+    )
+
+
+def _plugin(name: str, versions: str) -> tuple[RuntimeRelease, ...]:
+    return tuple(RuntimeRelease(name, item, "3.11", (), _HOSTS, Kind.PLUGIN) for item in versions.split())
+
+
+_BESIDE = ("onnx==1.23.2", "onnxruntime==1.32.0", "numpy==2.5.5")
+_OPSETS = "to12 to13 to17 to18 to20 to21"
+_HOSTS = ("ort1.32", "ort1.31", "ort1.28", "ort1.26", "ort1.25", "ort1.24")
+
 #: oldest first, runtime by runtime
 RUNTIMES: tuple[RuntimeRelease, ...] = (
     *_onnxruntime("3.8", "1.23.5", "1.4.0 1.6.0 1.8.1 1.10.0 1.11.1 1.12.1 1.13.1 1.14.1 1.15.1 1.16.3 1.17.3"),
@@ -128,9 +169,27 @@ RUNTIMES: tuple[RuntimeRelease, ...] = (
     _other("tensorrt-rtx", "1.7.1.116", "tensorrt-rtx-cu13-libs==1.7.1.116", provider="none"),
     # its libraries are not on the package index: where the machine has none, one row says so
     _other("tensorrt", "11.4.0.106", provider="none"),
+    *_tool("onnxslim", "0.1.90 0.1.98"),
+    *_tool("onnxsim", "0.7.3 0.8.1"),
+    *_tool("onnxoptimizer", "0.3.13 0.4.2"),
+    *_tool("onnxscript-optimizer", "0.6.2 0.7.2"),
+    *_tool("onnx-converter", "1.21.0 1.23.2", _OPSETS),
+    *_tool("onnxscript-converter", "0.6.2 0.7.2", _OPSETS),
+    *_tool("onnxconverter-half", "1.15.0 1.16.0"),
+    *_tool("onnxruntime-half", "1.28.0 1.32.0", "cpu", "sympy==1.14.0"),
+    *_tool("onnxruntime-quantize", "1.28.0 1.32.0", "dynamic qdq", "sympy==1.14.0"),
+    *_tool("onnxruntime-optimize", "1.28.0 1.32.0", "basic extended all"),
+    *_tool("onnxruntime-basic", "1.26.0 1.28.0 1.31.1 1.32.0"),
+    *_tool("onnx-file", "1.23.2", "none"),
+    *_plugin("onnxruntime-qnn", "2.3.0 2.4.0 2.5.0 2.6.0 2.7.0"),
+    *_plugin("onnxruntime-ep-openvino", "1.4.1 1.6.1 1.7.0 1.8.1"),
+    *_plugin("onnxruntime-ep-webgpu", "0.1.0 0.2.1 0.3.0 0.4.0"),
+    *_plugin("onnxruntime-ep-nv-tensorrt-rtx", "0.3.0 0.4.0 0.5.0"),
 )
+#: what takes a file, and of which kind each is
+KINDS = {release.runtime: release.kind for release in RUNTIMES}
 
-_ENVIRONMENT = re.compile(rf"(?P<name>[a-z][a-z-]*)(?P<version>\d+(?:\.\d+)+)-(?P<provider>{'|'.join(_PROVIDERS)})")
+_ENVIRONMENT = re.compile(r"(?P<name>[a-z][a-z-]*)(?P<version>\d+(?:\.\d+)+)-(?P<provider>[a-z]+[0-9.]*)")
 
 
 @dataclass(frozen=True)
