@@ -19,7 +19,9 @@ from caniexport.store.views import Views
 #: a row of a tool or plugin about a file that works untouched; ``files`` are the bundles asked about
 _ROWS = f"""SELECT s.*, json_extract(facts, '$.nodes') AS nodes, json_extract(facts, '$.bytes') AS bytes
     FROM steps s WHERE corpus NOT IN ('probe', {sql.literal(CANARY)}) AND runtime IN {{names}} {{files}}
-        AND json_extract_string(facts, '$.cpu.status') IN ('pass', 'degraded')"""
+        AND status NOT IN ('skip', 'invalid', 'not_run')
+        -- of what ended its process nothing more is known
+        AND coalesce(json_extract_string(facts, '$.cpu.status'), 'pass') IN ('pass', 'degraded')"""
 _OUTCOMES = """count(*), count_if(works(status)), count_if(stage = 'tool' AND status = 'fail'),
     count_if(stage = 'tool' AND status = 'unsupported'), count_if(status = 'fail' AND stage <> 'tool'),
     count_if(status = 'mismatch'), count_if(status IN ('crash', 'timeout', 'oom'))"""
@@ -115,7 +117,7 @@ def _fusion_table(views: Views, cells: str) -> Table:
             Link(case, "case", {"case": case, "variant": variant}),
             files,
             ", ".join(reversed(versions.ordered(releases))),
-            Message(cause.split("|", 2)[-1], cause),
+            Message((cause or "").split("|", 2)[-1], cause or ""),
         )
         for case, variant, cause, files, releases in found
     )
