@@ -213,6 +213,55 @@ def answer_files(dataset: Dataset, cells: str = "") -> Answer:
     return Answer(verdict, AnswerOutcome.LISTED, (Table("", columns, rows, _SHOWN),), notes)
 
 
+def tool_table(views: Views, files: str) -> Table:
+    """Return what the newest release of each tool does to files (SQL with their ``bundle``); folded.
+
+    Nothing where a tool has changed none of them.
+    """
+    rows = _make_rows(_require(Kind.TOOL, ()), files)
+    found = views.fetch(
+        f"""SELECT runtime, runtime_version, provider, count(*), count_if(works(status)), count_if(status = 'mismatch'),
+            mode(signature ORDER BY signature) FILTER (NOT works(status))
+        FROM ({rows}) GROUP BY ALL ORDER BY ALL"""
+    )
+    newest = _find_newest(row[:2] for row in found)
+    lines: list[tuple[Cell, ...]] = []
+    for name, version, asked, files_changed, works, wrong, why in found:
+        if newest[name] == version:
+            error = Message(why.split("|", 2)[-1], why) if why else None
+            lines.append((Code(_name(name, version, asked)), Share(works, files_changed), wrong, error))
+    columns = ("tool", "still work", "wrong", "the most frequent error")
+    return Table("after the export", columns, tuple(lines), shown=0)
+
+
+#: facts of a file that are good news, as SQL on ``f``
+_GOOD = {
+    "passes onnx's strict check": "json_extract_string(f, '$.strict') = 'ok'",
+    "value_info agrees with inference": "json_extract_string(f, '$.value_info') IN ('ok', 'none')",
+    "no initializer twice": "CAST(json_extract(f, '$.repeated') AS INTEGER) = 0",
+}
+
+
+def change_table(views: Views, before: str, after: str) -> Table:
+    """Return the facts of files that change between two points (SQL of their cells), counted; folded."""
+    facts = f"SELECT bundle, any_value(facts) AS f FROM steps WHERE runtime = '{_FILE}' GROUP BY ALL"
+    listed = ", ".join(f"({sql.literal(name)}, {condition})" for name, condition in _GOOD.items())
+    of_side = f"""SELECT "case", variant, unnest([{listed}], recursive := false) AS fact
+        FROM ({{}}) JOIN ({facts}) USING (bundle)"""
+    found = views.fetch(
+        f"""SELECT l.fact[1], count_if(l.fact[2] AND NOT r.fact[2]), count_if(r.fact[2] AND NOT l.fact[2]), count(*),
+            min("case") FILTER (l.fact[2] AND NOT r.fact[2])
+        FROM ({of_side.format(before)}) l JOIN ({of_side.format(after)}) r USING ("case", variant)
+        WHERE l.fact[1] = r.fact[1] GROUP BY ALL ORDER BY ALL"""
+    )
+    lines: tuple[tuple[Cell, ...], ...] = tuple(
+        (name, lost, won, files, Link(case, "case", {"case": case}) if case else None)
+        for name, lost, won, files, case in found
+        if lost or won
+    )
+    return Table("facts of the files that change", ("fact", "lost", "won", "files", "such as"), lines, shown=0)
+
+
 def _make_rows(names: Sequence[str], cells: str) -> str:
     files = f"AND bundle IN (SELECT bundle FROM ({cells}))" if cells else ""
     return _ROWS.format(names=sql.listed(names), files=files)

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from caniexport import names, versions
+from caniexport.answers.after_export import tool_table
 from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message, Range, Table
 from caniexport.answers.cell import NamedCase, answer_cell, answer_evidence, read_rows
 from caniexport.answers.declared import read_registered
@@ -147,6 +148,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
         _claims(dataset, named),
         *_outcomes(views, kept, newest.torch),
         _runtimes(views, replayed),
+        tool_table(views, f"FROM {kept} WHERE variant = {sql.literal(named.variant or original)}"),
         _registered(dataset, about, newest.torch),
         *_describe_corpus(about, sources),
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from caniexport import home as homes
 from caniexport import names, versions
+from caniexport.answers.after_export import tool_table
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
 from caniexport.answers.declared import declared_table, read_registered, registered_opsets
 from caniexport.answers.filters import require_exporter
@@ -30,7 +31,7 @@ from caniexport.model.made_cases import OF_PYTHON, OPERATORS
 from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
 from caniexport.operators import operator_keys
-from caniexport.store import Dataset
+from caniexport.store import Dataset, sql
 
 _NOTES = 3
 #: any release that takes ``dynamo=``, as texts that name none write calls
@@ -147,6 +148,9 @@ def _answer_one(samples: Samples, dataset: Dataset, name: str, until: str) -> An
         _finding_table(name),
         _onnxscript_table(name),
         about,
+        tool_table(
+            samples.views, f'FROM cells WHERE "case" IN {sql.listed(str(link.text) for *_, link in about.rows)}'
+        ),
         Table("notes", ("",), tuple((note,) for note in notes[_NOTES:]), shown=0),
     )
     documented = plural(len(about.rows), "documented case")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from caniexport import versions
+from caniexport.answers.after_export import change_table
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
 from caniexport.answers.moves import Advice, CaseChange, CaseMove, Moves, Tally
 from caniexport.answers.outcomes import cause_line
@@ -71,6 +72,7 @@ def answer_upgrade(
             "works there, and onnx's checker refuses the file", (move for move in cases if move.is_refused), best.point
         ),
         _name_table("unstable: repetitions differ at one of the points", unstable, best.point),
+        change_table(points.views, left.rows, best.point.rows),
     )
     counts = Counter(advice for advice, *_ in advised)
     verdict, outcome = _judge_operators(dataset, scope, left, best, *_choose_verdict(left, best))
