@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "harness" / "caniexport"
 FLOORS = (
     ("model",),
     ("names", "operators", "versions", "home"),
-    ("profiles", "settings"),
+    ("profiles", "settings", "runtime_releases"),
     ("locks",),
     ("worker",),
     ("runner",),

@@ -27,7 +27,7 @@ _ALIASES = {"fp16": "onnxruntime-half", "int8": "onnxruntime-quantize:dynamic", 
 
 
 @dataclass(frozen=True)
-class Step:
+class RoadStep:
     """A tool with what is asked of it."""
 
     release: RuntimeRelease
@@ -39,7 +39,7 @@ class Step:
         return self.release.runtime + ("" if self.asked == "cpu" else f":{self.asked}")
 
 
-def read_steps(texts: Iterable[str]) -> tuple[Step, ...]:
+def read_steps(texts: Iterable[str]) -> tuple[RoadStep, ...]:
     """Read ``TOOL``, ``TOOL==VERSION``, ``TOOL:SETTING`` or what people call it. Raises :class:`UnknownName`."""
     tools = [item.runtime for item in RUNTIMES if item.kind is Kind.TOOL and item.providers != ("none",)]
     found = []
@@ -50,14 +50,14 @@ def read_steps(texts: Iterable[str]) -> tuple[Step, ...]:
         release = find_releases(f"{name}=={version}" if version else name)[-1]
         if asked:
             names.require(f"setting of {name}", asked, release.providers)
-        found.append(Step(release, asked or release.providers[0]))
+        found.append(RoadStep(release, asked or release.providers[0]))
     return tuple(found)
 
 
 def follow_road(
     answer: Answer,
     cells: Sequence[CheckedCell],
-    steps: Sequence[Step],
+    steps: Sequence[RoadStep],
     work: Path,
     options: Options,
     say: Callable[[str], None],
@@ -88,7 +88,7 @@ def follow_road(
     return replace(answer, tables=(answer.tables[0], table, *answer.tables[1:]))
 
 
-def _run_steps(work: Path, steps: Sequence[Step], bundle: str) -> tuple[Mapping[str, Any], str]:
+def _run_steps(work: Path, steps: Sequence[RoadStep], bundle: str) -> tuple[Mapping[str, Any], str]:
     """The row of the bundle after these steps, and its text."""
     pins = [pin for step in steps for pin in step.release.requirements(step.asked)]
     wanted = {pin.partition("==")[0]: pin for pin in pins}  # of two releases of a package the later step's

@@ -55,9 +55,14 @@ CELLS: Tuple[Column, ...] = (
     Column("opset_effective", "int32", "opset of the ai.onnx domain in the file"),
     Column("ir_version", "int32", "IR version of the file"),
     Column("bundle", "string", "first 24 hex digits of the sha256 of the bundle; null where nothing was exported"),
-    Column("runtime", "string", "runtime that ran the file: onnxruntime, ..."),
+    Column("runtime", "string", "runtime that ran the file: onnxruntime, ...; of a replay also a tool or a plugin"),
     Column("runtime_version", "string", "version of the runtime"),
-    Column("provider", "string", "provider asked for: cpu, cuda, openvino, tensorrt, none"),
+    Column(
+        "provider",
+        "string",
+        "provider asked for: cpu, cuda, openvino, tensorrt, none; what a tool is asked for (to13), or the onnxruntime "
+        "that loads a plugin (ort1.32)",
+    ),
     Column("device", "string", "the device's name: cpu, or the GPU's"),
     Column("stage", "string", "how far the cell got; done where it passed"),
     Column("status", "string", "what happened"),
@@ -120,7 +125,8 @@ RUNS: Tuple[Column, ...] = tuple(
     Column(
         "facts",
         "string",
-        "how the provider computed, and how far its outputs are from the CPU provider's, as a JSON object; null on cpu",
+        "how the provider computed, and how far its outputs are from the CPU provider's; what a tool did to the file; "
+        "as a JSON object; null on cpu",
     ),
     Column("code", "string", "hash of the measuring code that made the row; null for rows made before it was kept"),
     Column(

@@ -24,6 +24,7 @@ STAGES: Mapping[Stage, str] = {
     Stage.EAGER: "running the module in torch; a workaround must give the values of the original code",
     Stage.EXPORT: "the export call",
     Stage.CHECK: "onnx.checker with full check",
+    Stage.TOOL: "changing the file by a tool",
     Stage.LOAD: "loading the file into the runtime",
     Stage.PARSE: "TensorRT's parser",
     Stage.BUILD: "TensorRT's builder",
