@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 
 import pytest
 from click.testing import CliRunner
+from onnx_bytes import field, node, value
 from store_rows import cell, environment
 
 from caniexport import home as homes
-from caniexport.bundles.pack import archive_bytes, probe_entries
+from caniexport.bundles.pack import archive_bytes, make_bundle
 from caniexport.check.road import read_steps
 from caniexport.cli import main
 from caniexport.machine import interpreters
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
 from caniexport.runner import adapters
+from caniexport.runner.archive import ArchiveEntry
 from caniexport.runtime_releases import KINDS, RUNTIMES, Kind, find_target
 from caniexport.store import compact
 from caniexport.store.journal_reader import read_journals
@@ -194,7 +197,7 @@ from caniexport.runner.adapters.tool import Tool
 class Bad(Tool):
     name = "bad"
     packages = ("onnx",)
-    providers = ("hangs", "dies", "nothing", "to13", "wrong", "raises", "harmless")
+    providers = ("hangs", "dies", "nothing", "to13", "wrong", "raises", "harmless", "leaves-out")
 
     def change(self, model, given):
         asked = self.provider
@@ -206,10 +209,23 @@ class Bad(Tool):
             raise OSError("no licence for this machine")
         if asked == "wrong":
             model.graph.node[0].op_type = "Neg"
+        if asked == "leaves-out":  # two inputs, of which the second is used
+            del model.graph.input[0]
         return None if asked == "nothing" else model
 
 ADAPTER = Bad
 """
+
+
+def relu_with_an_unused_input():
+    def tensor(*values):
+        return field(1, len(values)) + field(2, 1) + field(9, struct.pack(f"<{len(values)}f", *values))
+
+    graph = field(1, node("Relu", ["x"], ["y"])) + field(2, "g")
+    graph += field(11, value("unused", 1, 2)) + field(11, value("x", 1, 2)) + field(12, value("y", 1, 2))
+    files = [("model.onnx", field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17)))]
+    files += [("test_data_set_0/input_0.pb", tensor(7.0, 7.0)), ("test_data_set_0/input_1.pb", tensor(-1.0, 2.0))]
+    return [*files, ("test_data_set_0/output_0.pb", tensor(0.0, 2.0))]
 
 
 @pytest.mark.real
@@ -223,15 +239,17 @@ ADAPTER = Bad
         ("wrong", "compare", "mismatch", "Mismatch"),
         ("raises", "tool", "fail", "no licence"),
         ("harmless", "done", "pass", ""),
+        ("leaves-out", "done", "pass", ""),
     ],
 )
 def test_whatever_a_tool_does_is_a_row_with_the_reason(tmp_path, asked, stage, status, word):
     python = interpreters.find_python("3.12") or interpreters.find_python("3.11")
     if shutil.which("uv") is None or python is None:
         pytest.skip("no uv, or no Python of the tools")
-    entries = [item for item in probe_entries() if item[0].variant == "opset_17"]
-    contents = {entry.bundle: (lambda data=data: data) for entry, data in entries}
-    (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in entries], contents, {}))
+    name, data = make_bundle(relu_with_an_unused_input())
+    (tmp_path / "b.zip").write_bytes(
+        archive_bytes([ArchiveEntry(name, "own", "relu", "plain")], {name: lambda: data}, {})
+    )
     (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
     packages = [word for pin in ("onnx==1.23.2", "onnxruntime==1.32.0") for word in ("--with", pin)]
     command = ["uv", "run", "--no-project", "--quiet", "--python", str(python), *packages]

@@ -15,9 +15,10 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from importlib import import_module
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from caniexport.model.status import Stage
+from caniexport.runner import tensors
 from caniexport.runner.adapters.base import Adapter, AdapterSession, Given, Refused, Running, Unavailable
 from caniexport.runner.adapters.onnxruntime import OnnxRuntime
 from caniexport.worker import envinfo
@@ -73,7 +74,8 @@ class Tool(Adapter):
         data = changed.SerializeToString()
         announce(Stage.LOAD)
         options = dict(given.options, **dict(self.session_options))
-        session = self._cpu.load(given._replace(model=data, options=options), announce)
+        inner = self._cpu.load(given._replace(model=data, options=options), announce)
+        session = _ChangedSession(inner, tensors.read_input_names(given.model))
         facts: Dict[str, Any] = {
             "nodes": [nodes, len(changed.graph.node)],
             "bytes": [len(given.model), len(data)],
@@ -103,3 +105,14 @@ class Tool(Adapter):
     def beside(self) -> Optional[Adapter]:
         """The untouched file on the same onnxruntime."""
         return self._cpu
+
+
+class _ChangedSession(AdapterSession):
+    """The changed file is fed by the names of the untouched one's inputs: a tool may leave an unused one out."""
+
+    def __init__(self, inner: AdapterSession, names: Sequence[str]) -> None:
+        self._inner = inner
+        self.input_names = names
+
+    def run(self, feeds: Dict[str, Any]) -> List[Any]:
+        return self._inner.run({name: value for name, value in feeds.items() if name in self._inner.input_names})
