@@ -16,6 +16,7 @@ from test_runner import ends, rows, run
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.machine import interpreters
 from caniexport.runner import adapters
+from caniexport.runner.adapters import placement
 from caniexport.runner.archive import ArchiveEntry
 
 
@@ -75,6 +76,17 @@ def test_nodes_that_stay_on_the_cpu_are_counted_and_the_row_is_degraded(tmp_path
     assert "no node runs on OpenVINOExecutionProvider" in texts[found["left"]["message_id"]]
 
 
+def test_a_node_in_a_loop_counts_once_and_what_is_no_kernel_does_not():
+    def event(name, provider, op):
+        return {"cat": "Node", "name": name, "args": {"provider": provider, "op_name": op, "node_index": "3"}}
+
+    events = [event("a_kernel_time", "A", "Relu")] * 2 + [event("b_kernel_time", "B", "Gather")]
+    events += [event("a_fence_before", "A", "Relu"), {"cat": "Session", "name": "model_run"}]
+
+    found = placement.count_nodes(events)
+    assert {provider: dict(ops) for provider, ops in found.items()} == {"A": {"Relu": 1}, "B": {"Gather": 1}}
+
+
 @pytest.mark.parametrize("runtime", adapters.ADAPTERS)
 def test_a_runtime_whose_package_is_not_there_is_one_row_that_says_so(tmp_path, runtime):
     archive(tmp_path / "b.zip", "relu", "wrong")
@@ -87,7 +99,7 @@ def test_a_runtime_whose_package_is_not_there_is_one_row_that_says_so(tmp_path, 
     assert "does not import: No module named" in done.stderr
     assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
     provider = rows(tmp_path / "out")[0][None]["provider"]
-    assert provider == ("none" if runtime.startswith("tensorrt") else "cpu")
+    assert provider == adapters.find_adapter(runtime, "").providers[0]
 
 
 def numpy_alone(folder):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from contextlib import ExitStack
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, environment, write
 
-from caniexport.alerts import alert, known
+from caniexport.alerts import alert, baselines, known
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict
 from caniexport.store import Dataset, writer
@@ -311,6 +312,24 @@ def test_a_baseline_is_a_folder_or_a_git_revision_and_the_last_two_states_where_
     reply = run("--baseline", "no-such-thing")
     assert reply.exit_code == 2
     assert "no-such-thing" in reply.output
+
+
+def test_a_link_in_a_strangers_revision_is_not_followed(home, tmp_path):
+    def git(*words):
+        subprocess.run(["git", "-C", str(home), "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+
+    (tmp_path / "secret").write_text("secret")
+    git("init", "-q")
+    (home / "results" / "cases.parquet").unlink(missing_ok=True)
+    (home / "results" / "cases.parquet").symlink_to(tmp_path / "secret")
+    git("add", "results")
+    git("commit", "-qm", "one")
+
+    with ExitStack() as stack:
+        folder = baselines._check_out(home, "HEAD", stack)
+        assert not (folder / "cases.parquet").exists()
+        assert not (folder / "cases.parquet").is_symlink()
+        assert any(folder.rglob("*.parquet"))
 
 
 def test_a_baseline_of_another_version_of_the_contract_is_refused(home):

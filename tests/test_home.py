@@ -152,3 +152,23 @@ def test_publishing_raises_the_version_of_the_dataset_and_publishing_nothing_doe
 def test_a_list_that_the_installed_dataset_does_not_have_yet_is_told_with_what_helps():
     with pytest.raises(CaniexportError, match=r"no nothing\.txt: pip install --upgrade caniexport-data"):
         homes.packaged_list("nothing.txt")
+
+
+def test_nothing_is_copied_for_a_run_that_may_not_be_published(installed):
+    home, cases = installed
+    row = cell(case="double", case_hash=cases["double"].case_hash("plain"))
+    write_journal(home.local, [row], [environment(gate="quarantined: canary-fail passed")])
+
+    assert not promote(home, cases, write=True).is_whole
+    assert not home.own_results.exists()
+
+
+def test_an_unrelated_folder_of_cases_is_not_run(installed):
+    home, _ = installed
+    home.new_cases.mkdir()
+    (home.new_cases / "unrelated.py").write_text("raise SystemExit")
+
+    assert home.corpora == (home.cases,)
+    (home.new_cases / "products.py").write_text(CASE.replace("Double", "Square"))
+    (home.new_cases / "unrelated.py").unlink()
+    assert list(corpus.load(home.corpora, stand_in=True)) == ["double", "square"]

@@ -180,6 +180,14 @@ def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
     assert (home / "cases" / "claims" / file.replace(".py", ".toml")).is_file()
 
 
+def test_a_stub_imports_what_it_uses_into_a_file_that_imports_nothing(home):
+    (home / "cases" / "loops.py").write_text('"""Loops."""\n', encoding="utf-8")
+
+    add_stub(home / "cases", "roll-at-9x", "loops", "pytorch/pytorch#7")
+
+    assert "roll-at-9x" in corpus_module.load([home / "cases"], stand_in=True)
+
+
 def hashes(corpus, cases):
     return {
         f"{case}/{name}": corpus[case].case_hash(name)

@@ -193,6 +193,29 @@ def test_tox_lists_the_releases_and_nothing_that_means_none():
 # --- how far one can go
 
 
+def test_what_failed_before_and_crashes_there_is_no_break_and_is_told(home):
+    crash = {"status": "crash", "stage": "run", "measured_at": "2026-11-21T10:00:00Z"}
+    failed = {**crash, "status": "fail", "stage": "export"}
+    append(
+        home / "results-local",
+        *(cell("2.8.0", "cross", "plain", *DEFAULT) | failed, cell("2.15.0", "cross", "plain", TRACE, 18) | crash),
+    )
+
+    found = data("upgrade", "--from", "2.8.0", "--to", "2.15.0,opset=18")
+    (row,) = found["tables"][1]["rows"]
+    assert (row["case"]["case"], row["becomes"]) == ("cross", {"word": "crash", "text": "error→crash"})
+
+
+def test_a_case_that_crashes_where_it_worked_breaks_and_is_told_with_its_workaround(home):
+    crash = {"status": "crash", "stage": "run", "measured_at": "2026-11-21T10:00:00Z"}
+    append(home / "results-local", *(cell("2.15.0", "cross", "plain", *at) | crash for at in (DEFAULT, (TRACE, 20))))
+
+    named = data("upgrade", "--from", "2.8.0", "--to", "2.15.0,opset=20")
+    assert [(row["case"]["case"], row["workaround"]) for row in named["tables"][1]["rows"]] == [
+        ("cross", "stack_rewrite")
+    ]
+
+
 def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(home):
     wrong = {"status": "mismatch", "stage": "compare", "measured_at": "2026-11-21T10:00:00Z"}
     failed = {**wrong, "status": "fail", "stage": "export"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import zipfile
 
@@ -63,6 +64,10 @@ HOSTILE = {
     ),
     "a message that is a number": (plain(cell(), messages={"m": 7}), "cannot be read"),
     "a run beside the dataset": (plain({**RUN, "runtime": "../../outside"}, "run"), "runtime is '../../outside'"),
+    "an exporter without a torch": (changed(torch=None), "a row with an exporter names its torch"),
+    "a torch that is no version": (changed(torch="main"), "torch is 'main', which is not a version"),
+    "a list that is a text": (changed(unstable="pass"), "'pass' is no value of column unstable"),
+    "statuses nobody knows": (changed(unstable=["pass", "maybe"]), "which is not a list of statuses"),
     "a session that is no JSON": (plain({**RUN, "session": "0); import os"}, "run"), "session is"),
 }
 
@@ -111,7 +116,26 @@ def test_half_of_a_surrogate_pair_in_a_text_stops_no_measurement_merge_or_public
     assert after.select(("signature", "ops")) == [("export|RuntimeError|bad \\udcff", "Relu\\ud800")]
 
 
+def test_a_pipe_among_the_journals_is_named_and_stops_nothing(tmp_path):
+    write_journal(tmp_path, [cell()])
+    os.mkfifo(tmp_path / "journal" / "z.jsonl")
+
+    dataset = Dataset.open(None, tmp_path)
+    assert dataset.select(("opset",)) == [(14,)]
+    assert dataset.problems == (f"{tmp_path / 'journal' / 'z.jsonl'}: is no file, and cannot be a journal",)
+
+
 # --- changed bits
+
+
+@pytest.mark.parametrize("end", [b"", b"\x0b"])
+def test_a_last_line_whose_newline_was_lost_is_named_and_not_taken_for_one_in_flight(tmp_path, end):
+    path = write_journal(tmp_path, [cell(opset=9), cell(opset=10)])
+    path.write_bytes(path.read_bytes()[:-1] + end)
+
+    dataset = Dataset.open(None, tmp_path)
+    assert dataset.select(("opset",)) == [(9,)]
+    assert "has been changed at its end" in dataset.problems[0]
 
 
 def test_no_changed_bit_of_a_journal_gives_another_value(tmp_path):
@@ -121,8 +145,7 @@ def test_no_changed_bit_of_a_journal_gives_another_value(tmp_path):
     before = read_journal(path)
     drawn = random.Random(18)
     named = 0
-    # without its last byte a journal's last line was in flight
-    for bit in (drawn.randrange(len(whole) * 8 - 8) for _ in range(600)):
+    for bit in (drawn.randrange(len(whole) * 8) for _ in range(600)):
         data = bytearray(whole)
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)

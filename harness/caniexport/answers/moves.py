@@ -106,7 +106,8 @@ _CHANGE = f"""CASE WHEN works(b.status) IS NULL OR works(a.status) IS NULL
     WHEN works(b.status) AND NOT works(a.status) THEN '{CaseChange.BREAKS}'
     WHEN works(a.status) AND NOT works(b.status) THEN '{CaseChange.FIXED}'
     WHEN NOT works(a.status) AND helps."case" IS NULL AND NOT helped_before.is_open THEN '{CaseChange.LOST}'
-    WHEN a.status = 'mismatch' AND b.status <> 'mismatch' AND NOT works(b.status) THEN '{CaseChange.NOW_WRONG}'
+    WHEN a.status IN ('mismatch', 'crash') AND b.status NOT IN ('mismatch', 'crash') AND NOT works(b.status)
+        THEN '{CaseChange.NOW_WRONG}'
     WHEN NOT works(a.status) AND helps."case" IS NULL AND helped_before.is_open THEN '{CaseChange.NOT_MEASURED}'
     ELSE '{CaseChange.UNCHANGED}' END"""
 #: the theme of cases about arguments of the export call: whoever upgrades meets them at once

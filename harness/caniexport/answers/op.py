@@ -10,7 +10,7 @@ from dataclasses import replace
 from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.after_export import tool_table
-from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table, cell_text
 from caniexport.answers.declared import declared_table, read_registered, registered_opsets
 from caniexport.answers.filters import require_exporter
 from caniexport.answers.installed import read_installations
@@ -149,7 +149,7 @@ def _answer_one(samples: Samples, dataset: Dataset, name: str, until: str) -> An
         _onnxscript_table(name),
         about,
         tool_table(
-            samples.views, f'FROM cells WHERE "case" IN {sql.listed(str(link.text) for *_, link in about.rows)}'
+            samples.views, f'FROM cells WHERE "case" IN {sql.listed(map(cell_text, (row[-1] for row in about.rows)))}'
         ),
         Table("notes", ("",), tuple((note,) for note in notes[_NOTES:]), shown=0),
     )

@@ -197,7 +197,11 @@ def _worse_table(moves: Iterable[CaseMove], point: Point, because: Mapping[str, 
     worse = sorted((move for move in moves if move.change in order), key=lambda move: order.index(move.change))
     rows = tuple(
         (
-            Mark(move.after or Status.NOT_RUN, move.change.value),
+            Mark(
+                move.after or Status.NOT_RUN,
+                # where an error was raised before, the process ends now
+                move.change.value.replace("wrong", "crash") if move.after is Status.CRASH else move.change.value,
+            ),
             _case_link(move.case, point),
             Message(cause_line(move.message), move.message),
             _workaround_cell(move),

@@ -13,6 +13,7 @@ from typing import Any
 
 from caniexport.check.environments import Environment
 from caniexport.check.inside.factory import NOTES
+from caniexport.machine.guard import guard_command
 from caniexport.measure.tox_calls import write_release
 from caniexport.model.plan import Cell
 
@@ -72,7 +73,7 @@ class CheckSession:
         scratch.mkdir(exist_ok=True)
         self._log = setup.log.open("ab")
         self._process = subprocess.Popen(
-            setup.command(run_id, dynamo=dynamo),
+            guard_command(setup.command(run_id, dynamo=dynamo)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -28,7 +28,7 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OF_TORCHSCRIPT = ("prim::", "aten::Int", "aten::Float", "aten::Bool")
 
 #: what a case file may use of torch while it is imported
-_ON_EVERY_RELEASE = frozenset({"torch.autograd", "torch.autograd.Function"})
+_ON_EVERY_RELEASE = frozenset({"torch.autograd", "torch.autograd.Function", "torch.nn", "torch.nn.Module"})
 
 #: what a graph is known by: the exported file of each (exporter, opset)
 Graphs = Mapping[tuple[str, int], str]

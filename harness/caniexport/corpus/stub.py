@@ -81,8 +81,14 @@ def add_stub(folder: Path, identifier: str, theme: str, source: str) -> tuple[Pa
 
 def _add_imports(text: str) -> str:
     """The file's text with whatever the stub uses imported from the package, in the order in which ruff wants it."""
-    lines = text.splitlines()
-    for node in ast.parse(text).body:
+    lines, body = text.splitlines(), ast.parse(text).body
+    if not any(isinstance(node, ast.ImportFrom) and node.module == _PACKAGE for node in body):
+        # behind the docstring and what must come before everything
+        before: list[ast.stmt] = [node for node in body[:1] if isinstance(node, ast.Expr)]
+        before += [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+        place = max((node.end_lineno or 0 for node in before), default=0)
+        lines[place:place] = ["", f"from {_PACKAGE} import {', '.join(sorted(_USED))}", ""]
+    for node in body:
         if isinstance(node, ast.ImportFrom) and node.module == _PACKAGE:
             names = sorted(
                 {*map(ast.unparse, node.names), *_USED}, key=lambda name: (not name.isupper(), name.islower(), name)

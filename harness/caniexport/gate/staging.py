@@ -177,7 +177,7 @@ class Staging:
         Environment cases install packages of their own and have no run to judge.
         """
         paths = [path for name in names if name.startswith(f"{table}/") for path in self.paths(name)]
-        thing, own = ('"case"', "torch IS NULL OR ") if table == "cells" else ("bundle", "")
+        thing, own = ('"case"', "torch IS NULL AND exporter IS NULL OR ") if table == "cells" else ("bundle", "")
         good = f"(env_id, run_id) IN (SELECT env_id, run_id FROM local_environments WHERE gate = {sql.literal(GOOD)})"
         return (
             f"SELECT *, {which_row.HAS_MEASURED} AND {thing} IS NOT NULL AS is_measured, "

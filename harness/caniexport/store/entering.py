@@ -8,15 +8,15 @@ with the column that says why, and the others are taken.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from caniexport.model.errors import StoreError
+from caniexport import versions
+from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.rows import NAME
+from caniexport.model.status import Status
 from caniexport.store.schema import normalise, shown
 
-_NAMES = ("case", "variant", "corpus", "torch", "runtime", "provider", "bundle")
-_JSON = ("facts", "session", "placement", "packages")
 #: columns that every answer looks at
 _REQUIRED = {
     "cells": ("run_id", "measured_at", "stage", "status"),
@@ -36,18 +36,29 @@ def check_row(table: str, row: Any) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(row, Mapping):
         raise StoreError(f"{table}: a row is an object, this is {shown(row)}")
     found = normalise(table, row)
-    for name in _NAMES:
-        if found.get(name) is not None and not NAME.fullmatch(found[name]):
-            raise StoreError(f"{table}: {name} is {shown(found[name])}, which is not a name")
-    for name in _JSON:
-        if found.get(name) is not None and not _is_object(found[name]):
-            raise StoreError(f"{table}: {name} is {shown(found[name])}, which is no JSON object")
+    for names, is_fit, words in _FORMS:
+        for name in names:
+            if found.get(name) is not None and not is_fit(found[name]):
+                raise StoreError(f"{table}: {name} is {shown(found[name])}, which is {words}")
     missing = [name for name in _REQUIRED[table] if found[name] is None]
     if missing:
         raise StoreError(f"{table}: {', '.join(missing)} must not be null")
+    if table == "cells" and found["torch"] is None and found["exporter"] is not None:
+        raise StoreError("cells: a row with an exporter names its torch, and this one's is null")
     bad = [name for name, value in found.items() if isinstance(value, float) and not abs(value) <= _LARGEST]
     notes = [f"{name} is {found[name]}, which is not a finite number: null" for name in bad]
     return found | dict.fromkeys(bad), notes
+
+
+def _is_version(text: str) -> bool:
+    try:
+        return bool(versions.parse(text))
+    except UnknownName:
+        return False
+
+
+def _are_statuses(values: list[str]) -> bool:
+    return {*values} <= {member.value for member in Status}
 
 
 def _is_object(text: str) -> bool:
@@ -55,3 +66,12 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+#: columns, what their values must be, and the words for one that is not
+_FORMS: tuple[tuple[tuple[str, ...], Callable[[Any], object], str], ...] = (
+    (("case", "variant", "corpus", "torch", "runtime", "provider", "bundle"), NAME.fullmatch, "not a name"),
+    (("torch", "runtime_version"), _is_version, "not a version"),
+    (("facts", "session", "placement", "packages"), _is_object, "no JSON object"),
+    (("unstable",), _are_statuses, "not a list of statuses"),
+)

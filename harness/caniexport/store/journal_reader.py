@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,10 +65,17 @@ def read_journal(path: Path) -> Entries:
     """
     found = Entries()
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            found.problems.append(f"{path}: is no file, and cannot be a journal")
+            return found
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
+                where = f"{path}: line {number}"
                 if line.endswith(b"\n"):
-                    _use(line[:-1], found, f"{path}: line {number}")
+                    _use(line[:-1], found, where)
+                elif _is_intact(line) or _is_intact(line[:-1]):
+                    # not in flight: it is whole, and its newline was changed or cut off
+                    found.problems.append(f"{where} has been changed at its end; it is not used, the other lines are")
     except FileNotFoundError:
         return found
     except OSError as error:
@@ -87,10 +95,15 @@ def _use(line: bytes, found: Entries, where: str) -> None:
         found.problems.append(f"{where} is not used ({error}); the other lines are")
 
 
+def _is_intact(line: bytes) -> bool:
+    """Whether a line has a checksum, and it is that of the rest."""
+    match = _CHECKED.match(line)
+    return match is not None and int(match[1], 16) == zlib.crc32(b"{" + line[match.end() :])
+
+
 def _read_line(line: bytes, found: Entries) -> list[str]:
     """Take up a line; sentences about what of it was not kept. One without a checksum is of an older journal."""
-    match = _CHECKED.match(line)
-    if match and int(match[1], 16) != zlib.crc32(b"{" + line[match.end() :]):
+    if _CHECKED.match(line) and not _is_intact(line):
         raise StoreError("it has been changed: its checksum is that of another line")
     entry = json.loads(line)
     kinds: dict[str, list[dict[str, Any]]] = {

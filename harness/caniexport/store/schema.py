@@ -81,7 +81,7 @@ def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
         "float64": _number,
         "bool": _truth,
         "timestamp": _time,
-        "list<string>": lambda value: [text(item) for item in value],
+        "list<string>": _texts,
     }
     found = {column.name: kinds[column.type] for column in TABLES[table]}
     found |= {name: partial(_word, known) for name, known in _WORDS.items() if name in found}
@@ -95,6 +95,12 @@ def text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        raise TypeError
+    return [text(item) for item in value]
 
 
 def _word(known: frozenset[str], value: Any) -> str:
