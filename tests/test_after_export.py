@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from onnx_bytes import field, node, value
@@ -19,7 +20,7 @@ from caniexport.cli import main
 from caniexport.machine import interpreters
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
-from caniexport.runner import adapters
+from caniexport.runner import adapters, one
 from caniexport.runner.archive import ArchiveEntry
 from caniexport.runtime_releases import KINDS, RUNTIMES, Kind, find_target
 from caniexport.store import compact
@@ -173,6 +174,17 @@ def test_facts_of_files_are_counted_by_release_and_exporter(ask):
     assert {name: row[name] for name in ("torch", "files", "not strict", "value_info", "repeats")} == {
         **{"torch": "1.10.2", "files": 2, "not strict": 1, "value_info": 1, "repeats": 1}
     }
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64", "bool", "O"])
+@pytest.mark.parametrize("shape", [(), (2,), (0,)])
+def test_a_tool_that_rounds_moves_an_output_of_any_type_and_shape_by_no_more_than_it_may(kind, shape):
+    entry, want = ArchiveEntry("b" * 24, "own", "c", "plain"), np.ones(shape, kind)
+    got = want + np.asarray(0.009, kind) if kind == "float32" else want.copy()
+
+    assert one.measure_difference(entry, [[want]], [[got]], "it", may_change=0.01).problem == ""
+    if kind == "float32" and want.size:
+        assert one.measure_difference(entry, [[want]], [[got + 0.009]], "it", may_change=0.01).problem
 
 
 def test_the_steps_of_a_road_are_tools_and_what_people_call_them():

@@ -226,8 +226,8 @@ def measure_difference(
 
 def _find_largest(array: Any) -> float:
     """The largest finite magnitude of an array of floats; 0 where it has none."""
-    finite = array[np.isfinite(array)] if array.dtype.kind in "fc" else array[:0]
-    return float(np.abs(finite).max()) if finite.size else 0.0
+    finite = np.abs(array[np.isfinite(array)]) if array.dtype.kind in "fc" else np.zeros(0)
+    return float(finite.max()) if finite.size else 0.0
 
 
 def _encode_texts(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[Any]]:
