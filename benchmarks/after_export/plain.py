@@ -1,6 +1,6 @@
 """Rows of tools measured again by the shortest code: does a tool alone do to a file what the published row says?
 
-    python benchmarks/plain_tools.py rows.json bundles.zip
+    python benchmarks/after_export/plain.py rows.json bundles.zip
 
 in an environment with the tools of the rows. ``rows.json`` is a list of rows of ``results/runs`` (runtime,
 runtime_version, provider, bundle, stage, status), drawn with a seed; ``bundles.zip`` an archive that has their files.
