@@ -141,7 +141,7 @@ def answer_plugins(dataset: Dataset, names: Sequence[str] = (), cells: str = "")
         return Answer("Not measured: no plugin was loaded.", AnswerOutcome.NOT_MEASURED)
     places: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
     for name, version, host, stage, text in unavailable:
-        word = "no device here" if stage == "place" else "does not load"
+        word = "no device here" if stage == "place" else "does not work"
         places[name, version][host] = Message(word, text or "")
     for name, version, host, files, works in ran:
         places[name, version][host] = Share(works, files)

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Optional
 from caniexport.model import runtimes
 from caniexport.model.status import Stage
 from caniexport.runner.adapters import placement
-from caniexport.runner.adapters.base import Adapter, AdapterSession, Given, Running
+from caniexport.runner.adapters.base import Adapter, AdapterSession, Given, Running, Unavailable
 from caniexport.runner.adapters.onnxruntime import OnnxRuntime
 from caniexport.worker import envinfo
 
@@ -28,7 +28,11 @@ class Plugin(Adapter):
         self._cpu = OnnxRuntime("cpu")
         self._cpu.start()
         self._way = placement.set_up_plugin(self.name, self.choose_options)
-        placement.require_provider(self._way)
+        try:
+            placement.require_provider(self._way)
+        except Unavailable as error:
+            # it is there, and onnxruntime runs nothing on it
+            raise Unavailable(Stage.LOAD, str(error)) from error
         version = envinfo.find_version(self.packages[0]) or ""
         return Running(version, facts={"onnxruntime": envinfo.strip_local_part(runtimes.read_version())})
 
