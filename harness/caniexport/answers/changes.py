@@ -44,7 +44,7 @@ def answer_changes(
     views = Views.of(dataset)
     named = find(views, name)
     along = names.require("axis", along, AXES)
-    steps, axis = _read_axis(dataset, views, along, torch)
+    steps, axis = _read_steps(dataset, views, along, torch)
     wanted = exporter_names(exporters)
     only = f"AND exporter IN {sql.listed(wanted)}" if wanted else ""
     rows = views.fetch(
@@ -91,8 +91,8 @@ def answer_changes(
     )
 
 
-def _read_axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
-    """The steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
+def _read_steps(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
+    """Return the steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
     steps = [release for (release,) in views.fetch("SELECT torch FROM version ORDER BY n")]
     if along == TORCH:
         points = [(dataset.profile, release, release) for release in steps]

@@ -107,7 +107,7 @@ def find_failing_releases(
     dataset: Dataset, name: str, torch: str, point: Mapping[str, str], upto: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the measured releases of ``torch`` at which a case fails, and those without a row."""
-    releases = versions.resolve_each(torch, Points(dataset).releases)
+    releases = versions.resolve_range(torch, Points(dataset).releases)
     found = {release: known_case(dataset, name, {**point, "torch": release}, upto).word for release in releases}
     failing = (torch for torch, word in found.items() if word is KnownOutcome.FAILS)
     return tuple(failing), tuple(torch for torch, word in found.items() if word is KnownOutcome.NOT_MEASURED)
