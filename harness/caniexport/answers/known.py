@@ -139,7 +139,7 @@ def _judge_at(points: Points, known: KnownCase, place: Point, asked: Mapping[str
         is_exact=torch == versions.public(place.torch),
         is_alike=not apart,
         differs=(f"measured with {', '.join(apart)}",) if apart else (),
-        fixes=tuple(fix.variant + " (changes values)" * fix.changes_values for fix in fixes[:_MOST_FIXES]),
+        fixes=tuple(fix.label for fix in fixes[:_MOST_FIXES]),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from caniexport import versions
 from caniexport.answers.after_export import change_table
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
+from caniexport.answers.helping import mark_changed_values
 from caniexport.answers.moves import Advice, CaseChange, CaseMove, Moves, Tally
 from caniexport.answers.outcomes import cause_line
 from caniexport.answers.point import Point, Points
@@ -215,7 +216,7 @@ def _workaround_cell(move: CaseMove) -> Cell:
     if not move.workarounds:
         return "none"
     first, *others = move.workarounds
-    return first + " (changes values)" * (first in move.changing) + (f" +{len(others)}" if others else "")
+    return mark_changed_values(first, first in move.changing) + (f" +{len(others)}" if others else "")
 
 
 def _advice_tables(advised: Iterable[tuple[Advice, str, str, str]], point: Point) -> list[Table]:
