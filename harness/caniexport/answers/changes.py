@@ -86,9 +86,7 @@ def answer_changes(
         *([what] if along == TORCH else []),
         *([f"Not measured with {along} {names.some(missing, 8)}."] if missing else []),
     )
-    return Answer(
-        verdict, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it; --all: every line."
-    )
+    return Answer(verdict, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it.")
 
 
 def _read_steps(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
