@@ -264,9 +264,13 @@ def _note_default_exporter(
     )
 
 
+def _is_measured(cell: Cell) -> bool:
+    return isinstance(cell, Mark) and cell.word is not Status.NOT_RUN
+
+
 def _note_uncovered(scope: Scope, samples: Table) -> list[str]:
     """Note the operators that no case is about."""
-    sampled = {row[0] for row in samples.rows}
+    sampled = {op for op, *cells in samples.rows if any(map(_is_measured, cells))}
     unknown = [op for op in scope.uncovered if op not in sampled]
     known = [op for op in scope.uncovered if op in sampled]
     notes = [f"No case is about {', '.join(unknown)}: nothing is known of it here."] if unknown else []
