@@ -93,7 +93,7 @@ def adjudicate(
 
 
 def find_runtime_claims(documents: DocumentedCases) -> list[str]:
-    """The cases that have a claim about a runtime or a provider: it is judged on the runs of their bundles."""
+    """Return the cases with a claim about a runtime or provider: runs of their bundles judge it."""
     return [case for case, documented in documents.items() if any(map(_needs_replays, documented.claims))]
 
 
