@@ -225,7 +225,7 @@ def test_what_ends_for_how_the_check_asks_is_not_judged(said, text, facts, is_li
 
 def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work(said):
     found = read_cell(row(TRACE, 18, "pass", "done", {"ignores": {"task": 2, "y": None}}), {})
-    assert (found.is_wrong, found.ignores, found.unused, found.sets) == (True, ("task",), ("y",), (2,))
+    assert (found.has_wrong_values, found.ignores, found.unused, found.sets) == (True, ("task",), ("y",), (2,))
     facts = {line["fact"]: line["value"] for line in as_json(said(found))["tables"][1]["rows"]}
     assert facts["ignores"] == "task"
     assert read_cell(row(TRACE, 18, "pass", "done", {"ignores": {"y": None}}), {}).works
@@ -234,8 +234,8 @@ def test_a_file_without_an_input_on_which_eager_depends_is_never_told_to_work(sa
 def test_an_error_at_inputs_that_were_made_does_not_hide_wrong_values_for_those_given():
     wrong = "input set 1, output 0: shape [3, 9, 5] expected, onnxruntime gave [3, 6, 5]"
     found = read_cell(row(TRACE, 18, "fail", "run", {"wrong": wrong}), {"m": "Fail: x"})
-    assert (found.is_wrong, found.message, found.sets) == (True, wrong, (1,))
-    assert not read_cell(row(TRACE, 18, "fail", "run"), {"m": "Fail: x"}).is_wrong
+    assert (found.has_wrong_values, found.message, found.sets) == (True, wrong, (1,))
+    assert not read_cell(row(TRACE, 18, "fail", "run"), {"m": "Fail: x"}).has_wrong_values
 
 
 def test_values_that_are_drawn_at_random_are_not_judged_and_those_beside_them_are():
@@ -243,8 +243,8 @@ def test_values_that_are_drawn_at_random_are_not_judged_and_those_beside_them_ar
     drawn = row(TRACE, 18, "mismatch", "compare", {"drawn": [1]})
     assert read_cell(drawn, {"m": lines[1]}).limit
     both = read_cell(drawn, {"m": "\n".join(lines)})
-    assert (both.is_wrong, both.message) == (True, lines[0])
-    assert read_cell(drawn, {"m": "input set 0, output 1: shape [6] expected, onnxruntime gave [3]"}).is_wrong
+    assert (both.has_wrong_values, both.message) == (True, lines[0])
+    assert read_cell(drawn, {"m": "input set 0, output 1: shape [6] expected, onnxruntime gave [3]"}).has_wrong_values
 
 
 # what the corpus knows of a failure

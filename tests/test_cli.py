@@ -59,7 +59,12 @@ def test_a_table_too_wide_leaves_the_oldest_columns_out_and_says_how_to_have_the
     shown = lines(run("table", "--case", "cross/plain", "--exporter", "trace"))
     assert max(map(len, shown)) <= 50
     assert shown[2].split() == ["case", "call", "2.15.0", "2.8.0", "2.0.1"]
-    assert "--all: every line and column." in shown[4]
+    assert shown[-1] == "Not shown: 3 columns. --all shows them."
+
+    monkeypatch.setenv("COLUMNS", "70")
+    last = lines(run("table", "--case", "cross/plain", "--exporter", "trace"))[-1]
+    assert last == "Not shown: 1 column (what fails). --all shows them."
+    assert "Not shown" not in run("table", "--case", "cross/plain", "--exporter", "trace", "--all").stdout
 
 
 def test_the_table_as_json_says_where_each_status_was_seen(run):

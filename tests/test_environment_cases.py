@@ -61,7 +61,9 @@ def measured(tmp_path_factory):
     patch.setattr(tempfile, "tempdir", str(temporary))
     patch.setattr(environment_cases, "CODE_SECONDS", 5.0)
     try:
-        found = {row["variant"]: (row, messages) for row, messages in measure_environment_case(loaded, _uv(), _here)}
+        found = {
+            row["variant"]: (row, messages) for row, messages in measure_environment_case(loaded, _find_uv(), _here)
+        }
     finally:
         patch.undo()
     if found["plain"][0]["status"] == "invalid":
@@ -69,7 +71,7 @@ def measured(tmp_path_factory):
     return found, list(temporary.iterdir())
 
 
-def _uv():
+def _find_uv():
     uv = interpreters.find_uv()
     if not (Path(uv).exists() or shutil.which(uv)):
         pytest.skip("uv is not installed")
@@ -130,7 +132,7 @@ def test_an_index_that_cannot_be_reached_says_nothing_about_the_packages(monkeyp
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
 
-    row, _ = next(measure_environment_case(loaded, _uv(), _here))
+    row, _ = next(measure_environment_case(loaded, _find_uv(), _here))
 
     assert (row["stage"], row["status"]) == ("resolve", "invalid")
 

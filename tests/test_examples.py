@@ -196,6 +196,13 @@ def test_an_operator_without_a_case_is_answered_by_its_samples():
     assert re.search(r"operator samples .*\n  amax +✓ \d+ of \d+ pass", reply.stdout)
 
 
+def test_an_operator_without_samples_has_a_line_that_says_so():
+    reply = ask(*MOVE, "--op", "lstm", "--op", "amax")
+    assert re.search(
+        r"operator samples .*\n  lstm +· no samples +· no samples\n  amax +✓ \d+ of \d+ pass", reply.stdout
+    )
+
+
 def test_two_numbers_of_a_release_are_its_newest_patch():
     assert "2.9.1" in ask("table", "--op", "cross", "--torch", "2.9").stdout.splitlines()[0]
 

@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
     (tmp_path / "build" / "lib" / "package" / "good.py").write_text("import torch\n", encoding="utf-8")
     os.mkfifo(tmp_path / "pipe.py")
 
-    found = list(files.read(tmp_path))
+    found = list(files.find_torch_files(tmp_path))
     sources = [item for item in found if isinstance(item, SourceFile)]
     _, unseen = sites.find(sources)
 
@@ -124,14 +124,14 @@ def test_no_more_than_one_syntax_tree_is_held(tmp_path, monkeypatch):
         return made
 
     monkeypatch.setattr(SourceFile, "parsed", counted)
-    sites.find(list(files.read(tmp_path)))
+    sites.find(list(files.find_torch_files(tmp_path)))
 
     assert len(held) >= 9
 
 
 def test_a_form_feed_does_not_shift_the_lines(tmp_path):
     (tmp_path / "a.py").write_text("import torch\n\x0c\nV = torch.__version__\n", encoding="utf-8")
-    (read,) = files.read(tmp_path)
+    (read,) = files.find_torch_files(tmp_path)
     assert isinstance(read, SourceFile)
     source = read.parsed()
     (value,) = (value for _, value in syntax.assignments(source.tree))

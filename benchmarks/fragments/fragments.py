@@ -122,7 +122,7 @@ def main() -> int:
         if folder is None:
             missing.append(f"{package} {version}")
             continue
-        sites, _ = find([item for item in files.read(folder) if isinstance(item, SourceFile)])
+        sites, _ = find([item for item in files.find_torch_files(folder) if isinstance(item, SourceFile)])
         for fragment in (one for one in fragments if (one["package"], one["version"]) == (package, version)):
             if not is_unchanged(fragment, folder):
                 changed.append(fragment["id"])

@@ -75,8 +75,11 @@ def is_range(asked: str) -> bool:
     return asked[:1] in tuple("<>=!~") or ".." in asked
 
 
-def resolve_each(asked: str, measured: Iterable[str]) -> list[str]:
-    """The measured versions that ``asked`` means, oldest first: all within a range, or the one of :func:`resolve`."""
+def resolve_range(asked: str, measured: Iterable[str]) -> list[str]:
+    """Return the measured versions in a range, oldest first. A single version is a range of one.
+
+    Raises :class:`UnknownName` where none is in it.
+    """
     known = ordered(measured)
     if not is_range(asked):
         return [resolve(asked, known)]
@@ -97,7 +100,7 @@ def resolve_patch(asked: str, measured: Iterable[str]) -> str:
     """
     known = list(measured)
     if is_range(asked):
-        return resolve_each(asked, known)[-1]
+        return resolve_range(asked, known)[-1]
     try:
         return resolve(asked, known)
     except UnknownName:

@@ -75,7 +75,7 @@ def answer_tools(dataset: Dataset, names: Sequence[str] = (), cells: str = "") -
         "the median of after by before.",
         "Wrong: beyond the usual tolerance; beyond 1 % (float16) or 5 % (8 bits) of the largest value for those.",
     )
-    return Answer(verdict, AnswerOutcome.LISTED, tables, notes, more="--case NAME: one case. --all: every line.")
+    return Answer(verdict, AnswerOutcome.LISTED, tables, notes, more="--case NAME: one case.")
 
 
 def _broken_table(views: Views, rows: str, newest: dict[str, str]) -> Table:
@@ -170,7 +170,7 @@ def answer_plugins(dataset: Dataset, names: Sequence[str] = (), cells: str = "")
     note = (
         "Files that work on onnxruntime's own CPU provider; of them those that work with the plugin, in whole or part."
     )
-    return Answer(verdict, AnswerOutcome.LISTED, tables, (note,), more="--runtime NAME: one plugin. --all: every line.")
+    return Answer(verdict, AnswerOutcome.LISTED, tables, (note,), more="--runtime NAME: one plugin.")
 
 
 def _left_table(dataset: Dataset, ran: Sequence[tuple[Any, ...]]) -> Table:

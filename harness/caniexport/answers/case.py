@@ -13,6 +13,7 @@ from caniexport.answers.answer import Answer, AnswerOutcome, Code, Mark, Message
 from caniexport.answers.cell import NamedCase, answer_cell, answer_evidence, read_rows
 from caniexport.answers.declared import read_registered
 from caniexport.answers.documents import read_claims
+from caniexport.answers.helping import mark_changed_values
 from caniexport.answers.op import answer_sample, is_sample
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Points, call_text
@@ -394,7 +395,7 @@ def _describe_corpus(about: Sequence[Mapping[str, Any]], sources: Sequence[Sourc
         (
             row["variant"],
             row["kind"],
-            (row["note"] or "") + " (changes values)" * bool(row["changes_values"]),
+            mark_changed_values(row["note"] or "", bool(row["changes_values"])),
             "known to be wrong or partial" if row["caution"] else "",
             row["needs_torch"] or "",
             Code(row["code"] or ""),

@@ -44,7 +44,7 @@ def answer_changes(
     views = Views.of(dataset)
     named = find(views, name)
     along = names.require("axis", along, AXES)
-    steps, axis = _read_axis(dataset, views, along, torch)
+    steps, axis = _read_steps(dataset, views, along, torch)
     wanted = exporter_names(exporters)
     only = f"AND exporter IN {sql.listed(wanted)}" if wanted else ""
     rows = views.fetch(
@@ -86,13 +86,11 @@ def answer_changes(
         *([what] if along == TORCH else []),
         *([f"Not measured with {along} {names.some(missing, 8)}."] if missing else []),
     )
-    return Answer(
-        verdict, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it; --all: every line."
-    )
+    return Answer(verdict, AnswerOutcome.LISTED, (table,), notes, more="--exporter, --opset narrow it.")
 
 
-def _read_axis(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
-    """The steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
+def _read_steps(dataset: Dataset, views: Views, along: str, torch: str) -> tuple[list[str], str]:
+    """Return the steps, oldest first, and as SQL: profile, torch, the step that these rows stand for, its number."""
     steps = [release for (release,) in views.fetch("SELECT torch FROM version ORDER BY n")]
     if along == TORCH:
         points = [(dataset.profile, release, release) for release in steps]

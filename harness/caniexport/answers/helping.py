@@ -21,6 +21,16 @@ class HelpingWorkaround:
     code: str
     changes_values: bool
 
+    @property
+    def label(self) -> str:
+        """Its variant, marked where it changes values."""
+        return mark_changed_values(self.variant, self.changes_values)
+
+
+def mark_changed_values(text: str, changes_values: bool) -> str:
+    """Return a workaround's name or note, marked where the workaround changes values."""
+    return f"{text} (changes values)" if changes_values else text
+
 
 def find_helping(views: Views, point: Point, cases: Sequence[str]) -> Mapping[str, tuple[HelpingWorkaround, ...]]:
     """By case that fails at a point: the workarounds that work there, the first to try first."""

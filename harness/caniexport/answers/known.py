@@ -107,7 +107,7 @@ def find_failing_releases(
     dataset: Dataset, name: str, torch: str, point: Mapping[str, str], upto: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the measured releases of ``torch`` at which a case fails, and those without a row."""
-    releases = versions.resolve_each(torch, Points(dataset).releases)
+    releases = versions.resolve_range(torch, Points(dataset).releases)
     found = {release: known_case(dataset, name, {**point, "torch": release}, upto).word for release in releases}
     failing = (torch for torch, word in found.items() if word is KnownOutcome.FAILS)
     return tuple(failing), tuple(torch for torch, word in found.items() if word is KnownOutcome.NOT_MEASURED)
@@ -139,7 +139,7 @@ def _judge_at(points: Points, known: KnownCase, place: Point, asked: Mapping[str
         is_exact=torch == versions.public(place.torch),
         is_alike=not apart,
         differs=(f"measured with {', '.join(apart)}",) if apart else (),
-        fixes=tuple(fix.variant + " (changes values)" * fix.changes_values for fix in fixes[:_MOST_FIXES]),
+        fixes=tuple(fix.label for fix in fixes[:_MOST_FIXES]),
     )
 
 

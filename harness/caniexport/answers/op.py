@@ -184,8 +184,8 @@ def _choose_verdict(name: str, by_call: Lines, newest: str) -> tuple[str, Answer
     if best.passing:
         share = f"{best.passing} of {best.samples} samples pass"
         return f"{name} exports in part at torch {newest}: {share}{until}.", AnswerOutcome.FAILS
-    is_wrong = any(row.best.status is Status.MISMATCH for row in here.values())
-    how = "gives wrong values" if is_wrong else "does not export"
+    has_wrong_values = any(row.best.status is Status.MISMATCH for row in here.values())
+    how = "gives wrong values" if has_wrong_values else "does not export"
     return f"{name} {how} at torch {newest}{until}.", AnswerOutcome.FAILS
 
 

@@ -94,7 +94,7 @@ def answer_operators(dataset: Dataset, asked: OperatorFilters) -> Answer:
         _choose_verdict(torch, asked, rows, made, exporters),
         AnswerOutcome.LISTED if made else AnswerOutcome.NOT_MEASURED,
         tables,
-        more="op NAME shows one; --status, --dtype, --opset, --exporter narrow; --all: every line.",
+        more="op NAME shows one; --status, --dtype, --opset, --exporter narrow.",
     )
 
 

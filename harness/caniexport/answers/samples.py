@@ -268,19 +268,19 @@ def has_lost_samples(dataset: Dataset, ops: Sequence[str], before: Point, after:
 
 
 def samples_table(dataset: Dataset, ops: Sequence[str], points: Sequence[Point]) -> Table:
-    """Return the table of the measured operators with their outcome at each point."""
+    """Return the table of operators with their outcome at each point; empty where the dataset has no samples at all."""
+    samples = Samples.of(dataset)
     rows = []
-    for op in ops:
-        ends = find_outcomes(dataset, op, points)
-        if any(ends):
-            rows.append((op, *map(_outcome_cell, ends)))
+    for op in ops if samples.operators else ():
+        missing = "not measured" if samples.meant(op) else "no samples"
+        rows.append((op, *(_outcome_cell(end, missing) for end in find_outcomes(dataset, op, points))))
     columns = ("operator samples", *(f"{point.torch} {point.call}" for point in points))
     return Table("", columns, tuple(rows))
 
 
-def _outcome_cell(end: SampleOutcome | None) -> Cell:
+def _outcome_cell(end: SampleOutcome | None, missing: str) -> Cell:
     if end is None:
-        return Mark(Status.NOT_RUN, "not measured")
+        return Mark(Status.NOT_RUN, missing)
     return Mark(end.status, f"{end.passing} of {end.samples} pass")
 
 

@@ -41,7 +41,7 @@ class CaseSelection:
 def select(dataset: Dataset, filters: Filters) -> CaseSelection:
     """Apply filters; canaries are left out unless a case filter names them. Raises :class:`UnknownName`."""
     known = Inventory.of(dataset)
-    found = {text for asked in filters.torch if asked != "all" for text in versions.resolve_each(asked, known.torch)}
+    found = {text for asked in filters.torch if asked != "all" for text in versions.resolve_range(asked, known.torch)}
     torch = tuple(text for text in known.torch if not found or text in found)
     catalogue = _select_variants(known, filters)
     narrowed = len(catalogue) < len(known.catalogue)

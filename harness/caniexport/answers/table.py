@@ -223,7 +223,7 @@ def _answer_cases(
             dataset, [] if taken.statuses else [key for key in taken.catalogue if key not in shown], taken
         ),
     )
-    more = "--all: every line and column. caniexport case NAME shows one."
+    more = "caniexport case NAME shows one."
     return replace(answer, tables=tables, notes=tuple(notes), more=more)
 
 
@@ -450,7 +450,7 @@ def _answer_shares(dataset: Dataset, cells: str, by: By, lines: TableLines, note
     )
     notes.append("12/17: of 17 cases measured there 12 work at some opset. What fails most comes first.")
     made = Table("", (*heads, *columns), rows, _SHOWN, axis=by.value, heads=len(heads))
-    more = "table --theme NAME, --op OP or --case NAME shows the cases of one; --all every line and column."
+    more = "table --theme NAME, --op OP or --case NAME shows the cases of one."
     return Answer(verdict, AnswerOutcome.LISTED, (made,), tuple(notes), more=more)
 
 

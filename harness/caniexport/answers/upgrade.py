@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from caniexport import versions
 from caniexport.answers.after_export import change_table
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Code, Link, Mark, Message, Table
+from caniexport.answers.helping import mark_changed_values
 from caniexport.answers.moves import Advice, CaseChange, CaseMove, Moves, Tally
 from caniexport.answers.outcomes import cause_line
 from caniexport.answers.point import Point, Points
@@ -219,7 +220,7 @@ def _workaround_cell(move: CaseMove) -> Cell:
     if not move.workarounds:
         return "none"
     first, *others = move.workarounds
-    return first + " (changes values)" * (first in move.changing) + (f" +{len(others)}" if others else "")
+    return mark_changed_values(first, first in move.changing) + (f" +{len(others)}" if others else "")
 
 
 def _advice_tables(advised: Iterable[tuple[Advice, str, str, str]], point: Point) -> list[Table]:
@@ -267,9 +268,13 @@ def _note_default_exporter(
     )
 
 
+def _is_measured(cell: Cell) -> bool:
+    return isinstance(cell, Mark) and cell.word is not Status.NOT_RUN
+
+
 def _note_uncovered(scope: Scope, samples: Table) -> list[str]:
     """Note the operators that no case is about."""
-    sampled = {row[0] for row in samples.rows}
+    sampled = {op for op, *cells in samples.rows if any(map(_is_measured, cells))}
     unknown = [op for op in scope.uncovered if op not in sampled]
     known = [op for op in scope.uncovered if op in sampled]
     notes = [f"No case is about {', '.join(unknown)}: nothing is known of it here."] if unknown else []

@@ -261,7 +261,7 @@ def _case_table(index: ErrorIndex, found: Sequence[LeadAt], point: Point, every:
 def _workaround_link(case: str, fix: HelpingWorkaround, point: Point) -> Link:
     """Return the link from a workaround to the cell in which it works."""
     asked = {"case": case, "variant": fix.variant, **_point_parameters(point)}
-    return Link(fix.variant + " (changes values)" * fix.changes_values, "case", asked)
+    return Link(fix.label, "case", asked)
 
 
 def _point_parameters(point: Point) -> dict[str, str]:

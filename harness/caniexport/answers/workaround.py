@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Mark, Table
+from caniexport.answers.helping import mark_changed_values
 from caniexport.answers.moves import EASE
 from caniexport.answers.point import Points, call_text
 from caniexport.answers.scope import Scope, require_cases
@@ -247,9 +248,7 @@ def _advice_table(title: str, found: Sequence[Standing], torch: str, shown: int)
         asked = {"case": case, "variant": variant, "torch": torch}
         verdicts = [line[name].verdict if name in line else Workaround.UNKNOWN for name in exporters]
         cells = (Mark(verdict, ADVICE[verdict]) for verdict in verdicts)
-        rows.append(
-            (variant + " (changes values)" * first.changes_values, *cells, first.note, Link(case, "case", asked))
-        )
+        rows.append((mark_changed_values(variant, first.changes_values), *cells, first.note, Link(case, "case", asked)))
     columns = ("workaround", *(_call_heading(torch, name) for name in exporters), "what it does", "case")
     scripted = _call_heading(torch, Exporter.SCRIPT.value) if len(exporters) > 1 else ""
     return Table(title, columns, tuple(rows), shown=shown, folded=("what it does", scripted))

@@ -43,15 +43,16 @@ def make_environment(release: Release, folder: Path, downloads: Path) -> Iterato
     place = folder / release.torch
     made = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     try:
-        _uv(downloads, "venv", "--no-project", "--python", str(python), str(place))
-        _uv(downloads, "pip", "install", "--only-binary", ":all:", "--python", str(made), *release.requirements)
+        _run_uv(downloads, "venv", "--no-project", "--python", str(python), str(place))
+        _run_uv(downloads, "pip", "install", "--only-binary", ":all:", "--python", str(made), *release.requirements)
         yield made
     finally:
         for made_here in (place, downloads):
             shutil.rmtree(made_here, ignore_errors=True)
 
 
-def _uv(downloads: Path, *arguments: str) -> None:
+def _run_uv(downloads: Path, *arguments: str) -> None:
+    """Run uv with its downloads in a folder. Raises :class:`EnvironmentUnavailable` with its last lines."""
     command = [interpreters.find_uv(), arguments[0], "--quiet", "--color", "never", *arguments[1:]]
     environ = _environ(UV_CACHE_DIR=str(downloads))
     done = subprocess.run(

@@ -74,8 +74,8 @@ class CheckedCell:
         return self.status in WORKS
 
     @property
-    def is_wrong(self) -> bool:
-        """Whether it gives wrong values without an error."""
+    def has_wrong_values(self) -> bool:
+        """Whether its file gives wrong values without an error."""
         return self.status is Status.MISMATCH and not self.limit
 
 
@@ -111,7 +111,7 @@ def read_cell(row: Mapping[str, Any], texts: Mapping[str, str]) -> CheckedCell:
             for name in needed
         ]
         cell = _as_wrong(cell, "\n".join(lines))
-    if cell.is_wrong and facts.get("drawn"):
+    if cell.has_wrong_values and facts.get("drawn"):
         cell = _without_drawn(cell, frozenset(facts["drawn"]))
     if cell.status is Status.FAIL:
         cell = replace(cell, limit=_limit(cell.message, frozenset(facts.get("twice", ()))))

@@ -46,13 +46,19 @@ class Failure:
     def rank(self) -> tuple[object, ...]:
         """Wrong values first, then the earliest stage; what could not be judged last."""
         cell = self.shown
-        return bool(cell.limit), not cell.is_wrong, not self.is_given, _STAGES.index(cell.stage), -len(self.cells)
+        return (
+            bool(cell.limit),
+            not cell.has_wrong_values,
+            not self.is_given,
+            _STAGES.index(cell.stage),
+            -len(self.cells),
+        )
 
     def table(self, shown: int) -> Table:
         """The failure as facts, of which the first screen has ``shown``."""
         cell, message = self.shown, self.shown.message
-        warned = cell.warnings.strip() if cell.is_wrong else ""
-        names_sets = cell.is_wrong or not self.is_given
+        warned = cell.warnings.strip() if cell.has_wrong_values else ""
+        names_sets = cell.has_wrong_values or not self.is_given
         named = [Link(item.case, "case", {"case": item.case}) for item in self.similar]
         found = [(item.case, fix) for item in self.similar for fix in item.workarounds[:1]]
         facts: list[tuple[str, Cell]] = [
@@ -75,7 +81,7 @@ class Failure:
     def _title(self) -> str:
         if self.shown.limit:
             return "not judged"
-        if self.shown.is_wrong:
+        if self.shown.has_wrong_values:
             return "wrong values" if self.is_given else "wrong values for inputs that this check made"
         return f"{_STATUS_TEXTS.get(self.shown.status, 'fails')} at {self.shown.stage.value}"
 
@@ -92,7 +98,7 @@ def find_failures(releases: Sequence[MeasuredRelease], corpus: Dataset) -> list[
                 continue
             by = default_exporter(cell.torch) if cell.exporter == Exporter.DEFAULT.value else cell.exporter
             cause: object = cell.limit or read_error(cell.message).operator or short_cause(cell.message, 40)
-            if cell.is_wrong:
+            if cell.has_wrong_values:
                 cause = not release.notes.sets or any(number < release.notes.given for number in cell.sets)
             grouped[cell.variant_key, cell.stage, cell.status, by == Exporter.DYNAMO.value, cause].append(cell)
     by_torch = {release.torch: release for release in releases}

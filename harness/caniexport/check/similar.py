@@ -43,7 +43,7 @@ def find_similar(
     if cell.stage in BEFORE_EXPORT or cell.limit or is_made_error:
         return []
     evidence = cell.message
-    if cell.is_wrong:
+    if cell.has_wrong_values:
         # a trace is right for the inputs that it saw
         lines = cell.warnings.splitlines()
         evidence = "\n".join(line for line in lines if not (is_given and line.startswith(_TRACER)))
@@ -71,7 +71,7 @@ def find_similar(
 
 def _fits(found: LeadAt, cell: CheckedCell) -> bool:
     """Whether a lead explains a cell: wrong values with the same warning, or the same or a similar error."""
-    if cell.is_wrong:
+    if cell.has_wrong_values:
         return found.status is Status.MISMATCH and found.is_alike
     return found.fails and found.status is not Status.MISMATCH and (found.lead.shares in SURE or found.is_alike)
 

@@ -40,7 +40,7 @@ class ReleaseOutcome:
         self.works = [cell for cell in release.cells if cell.works]
         #: working cells whose file has the requested opset
         self.as_asked = [cell for cell in self.works if cell.opset in (None, cell.opset_effective)]
-        self.wrong = [cell for cell in release.cells if cell.is_wrong]
+        self.wrong = [cell for cell in release.cells if cell.has_wrong_values]
         self.is_good = not self.wrong and (self._names_work(asked) if asked.is_named else self._default_works())
 
     def _default_works(self) -> bool:
@@ -128,7 +128,7 @@ def _of_default(only: ReleaseOutcome, failures: Sequence[Failure], outcome: Answ
     if default and default.limit:
         outcome = AnswerOutcome.FAILS if only.wrong else AnswerOutcome.NOT_MEASURED
         return f"The default call is not judged ({default.limit}).", outcome
-    problem = f"gives wrong values{_MADE if only.made else ''}" if default and default.is_wrong else "fails"
+    problem = f"gives wrong values{_MADE if only.made else ''}" if default and default.has_wrong_values else "fails"
     return f"The default call {problem}: use {only.best.call}{caution}.", outcome
 
 

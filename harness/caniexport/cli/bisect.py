@@ -74,4 +74,4 @@ def show(found: Bisection, console: Console) -> None:
         ),
         notes,
     )
-    show_answer(answer, console)
+    show_answer(answer, console, rest="--json")

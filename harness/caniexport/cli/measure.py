@@ -359,7 +359,9 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     if lacking:
         output.echo(f"Nothing was measured now of torch {', '.join(lacking)}: the table has its earlier rows.")
     if shown and all(known[name.partition("/")[0]].is_environment for name in shown):
-        print_answer(answer_table(dataset, Filters(cases=shown)), output.console())
+        asked = Filters(cases=shown)
     elif releases:
         asked = Filters(shown, exporters=options.exporters, torch=releases, opsets=opsets)
-        print_answer(answer_table(dataset, asked), output.console())
+    else:
+        return
+    print_answer(answer_table(dataset, asked), output.console(), rest="caniexport table --all")

@@ -291,4 +291,4 @@ def expand_releases(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
     if "all" in asked:
         return ()
     measured = [torch for (torch,) in dataset.distinct(("torch",)) if torch]
-    return tuple(torch for text in asked for torch in versions.resolve_each(text, measured))
+    return tuple(torch for text in asked for torch in versions.resolve_range(text, measured))

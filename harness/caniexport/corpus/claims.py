@@ -93,7 +93,7 @@ def adjudicate(
 
 
 def find_runtime_claims(documents: DocumentedCases) -> list[str]:
-    """The cases that have a claim about a runtime or a provider: it is judged on the runs of their bundles."""
+    """Return the cases with a claim about a runtime or provider: runs of their bundles judge it."""
     return [case for case, documented in documents.items() if any(map(_needs_replays, documented.claims))]
 
 
@@ -123,7 +123,7 @@ def _judge_claim(
     measured = [row for row in measured if not _is_torch_failure(claim, row, messages)]
     by_word: dict[bool | None, list[Row]] = {True: [], False: [], None: []}
     for row in measured:
-        by_word[_judge_cell(claim, row, messages)].append(row)
+        by_word[_compare_with_claim(claim, row, messages)].append(row)
     agreeing, against, unsteady = by_word[True], by_word[False], by_word[None]
     left = _describe_pending(item, claim, chosen, barred)
     if not measured:
@@ -261,8 +261,8 @@ def _is_torch_failure(claim: Claim, row: Row, messages: Texts) -> bool:
     return bool(claim.status) and Status.PASS not in claim.status and not quoted
 
 
-def _judge_cell(claim: Claim, row: Row, messages: Texts) -> bool | None:
-    """Whether a cell is as documented; ``None`` where it is so only sometimes: its repetitions differ."""
+def _compare_with_claim(claim: Claim, row: Row, messages: Texts) -> bool | None:
+    """Return whether a cell is as its claim states; ``None`` where its repetitions differ and only some are."""
     seen = row["unstable"]
     if seen is None or not len(seen):
         return _has_claimed_outcome(claim, row, messages)

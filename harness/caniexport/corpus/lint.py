@@ -72,7 +72,7 @@ def lint(
             found += rule(item, documents[item.id].claims)
         found += _check_operators(item, known)
     files = {item.path: item.text for item in corpus.values()}
-    return [*found, *_check_imports(files), *_check_upstream(corpus), *_check_graphs(corpus, graphs)]
+    return [*found, *_check_imports(files), *_find_unused_sources(corpus), *_check_graphs(corpus, graphs)]
 
 
 def _check_identifier(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
@@ -192,8 +192,8 @@ def _walk_outside_lambdas(node: ast.AST) -> Iterator[ast.AST]:
             yield from _walk_outside_lambdas(part)
 
 
-def _check_upstream(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
-    """States of sources that no case names."""
+def _find_unused_sources(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
+    """Yield a finding for each source with a recorded state that no case names."""
     named = {source for item in corpus.values() for source in item.cls.sources}
     for source in upstream.read_threads(corpus):
         if source not in named:

@@ -34,7 +34,10 @@ def find_listed_releases(entries: Iterable[DatabaseEntry], known: Iterable[str])
 def join_entries(
     entries: Sequence[DatabaseEntry], listed: Mapping[str, Mapping[str, Any]], known: Iterable[str]
 ) -> list[DatabaseEntry]:
-    """The table with what these releases list, in place of what it had of them. ``known`` are all releases."""
+    """Return the table with the operators of some releases replaced.
+
+    ``listed`` has by release and operator the columns of its entry; ``known`` are all releases.
+    """
     order = sorted(known, key=parse_release)
     by_release = _group_by_release(entries, order) | {
         release: {

@@ -44,9 +44,10 @@ def classify_refusal(stage: str, signature: str | None) -> Refusal | None:
 def is_as_asked(
     status: str, variant: str, asked: tuple[str | None, int | None], written: tuple[str | None, int | None]
 ) -> bool:
-    """Whether a file is of the exporter and the opset ``asked`` for: one that is not stays so wherever it runs.
+    """Return whether a file has the exporter and the opset that it was asked for.
 
-    A fix may ask for others itself, so only of the failing form do the columns tell; of any other its status does.
+    ``asked`` and ``written`` are an exporter and an opset; ``None`` agrees with everything. A workaround may ask for
+    others itself: only its status counts.
     """
     if status == Status.DEGRADED:
         return False

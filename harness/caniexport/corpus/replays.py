@@ -69,10 +69,10 @@ class Replays:
             self._runs[run["bundle"], bool(run["session"])].append(run)
 
     def of(self, row: Row, wanted: RuntimeVersions, *, asks: bool) -> list[Row]:
-        """How a cell ends on each version wanted, as far as it was run there; ``asks``: with session options.
+        """Return the row of a cell as it ends on each wanted version on which its bundle was run.
 
-        A version that is too old for the file's opset or IR version says nothing about it; nor does a cell that never
-        reaches a runtime.
+        ``asks`` is whether the variant asks for session options. There is none for a version that is too old for the
+        file, nor for a cell that ends before the runtime.
         """
         if row["stage"] in _BEFORE:
             return []

@@ -67,7 +67,10 @@ def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell])
 
 
 def settle_row(one: Row, other: Row) -> dict[str, object]:
-    """The row of a cell measured twice: the second, or where they differ the worse, with the statuses seen."""
+    """Return the row of a cell measured twice: the second, or the worse one if they differ.
+
+    ``unstable`` then has both statuses.
+    """
     worse = max(other, one, key=lambda row: _ORDER[row["status"]])
     seen = sorted({one["status"], other["status"]})
     attempts = (one["attempts"] or 1) + (other["attempts"] or 1)

@@ -49,7 +49,7 @@ def find_done_replays(dataset: Dataset, release: RuntimeRelease, provider: str) 
 
 @contextmanager
 def take_turn(job: SomeJob, plan: Callable[[SomeJob], SomeJob]) -> Iterator[SomeJob]:
-    """The job, when no other process measures it into the same folder; planned anew where it had to wait for one."""
+    """Yield the job when no other process measures it into the same folder; after a wait it is planned anew."""
     if not job.todo:
         yield job
         return

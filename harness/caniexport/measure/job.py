@@ -195,10 +195,13 @@ class ReplaysJob(Job):
 
 @dataclass(frozen=True)
 class ReleaseReport:
-    """How the measurement of one release ended; ``problem`` is empty where its rows may be published.
+    """How the measurement of one release ended.
 
-    ``lacks`` is what it needs and this machine has not (``Python 3.8``), ``invalid`` the rows that measured nothing by
-    reason, ``moved`` the cells that came out otherwise than their published row.
+    planned, measured  cells to measure, and cells with a row
+    problem  why its rows may not be published; empty if they may
+    lacks    what it needs and this machine has not: ``Python 3.8``
+    invalid  number of rows that measured nothing, by reason
+    moved    cells whose outcome is not that of their published row
     """
 
     torch: str
@@ -213,10 +216,11 @@ class ReleaseReport:
 
 @dataclass(frozen=True)
 class RunReport:
-    """Rows of bundles on a runtime, or of what other machines measured (``runtime`` is torch then).
+    """Rows of bundles on a runtime, or the rows that other machines measured (``runtime`` is then torch).
 
-    ``statuses`` counts them, ``problem`` is the gate's (empty for none), ``missing`` names the cells without a row of a
-    release that was measured in shards.
+    statuses  number of rows by status
+    problem   why the gate refuses them; empty if it accepts them
+    missing   names of the cells without a row, of a release that was measured in shards
     """
 
     runtime: str

@@ -44,10 +44,10 @@ class Contributor(NamedTuple):
 
 
 def merge(folders: Sequence[Path], home: Home, whose: Contributor | None = None) -> tuple[list[RunReport], list[str]]:
-    """Bring the rows of these folders into the local dataset: a report for each environment, and unreadable lines.
+    """Bring the rows of these folders into the local dataset. Bringing the same rows in again changes nothing.
 
-    ``whose`` they are, where they do not say it. Bringing the same rows in again changes nothing. Raises
-    :class:`NothingToMergeError`.
+    Returns a report for each environment, and a line for each thing that cannot be read. ``whose`` is the contributor
+    of rows that name none. Raises :class:`NothingToMergeError`.
     """
     reports: list[RunReport] = []
     problems: list[str] = []

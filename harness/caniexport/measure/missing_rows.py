@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def make_missing_rows(job: CellsJob, rows: Sequence[Row], reason: str) -> list[RowTexts]:
-    """Rows, each with its texts, for the planned cells that have none among ``rows``.
+    """Return rows, each with its texts, for the planned cells that have none among ``rows``.
 
-    For a run that wrote no row at all one alone, with the ``reason`` why tox ended with an error.
+    Without any ``rows`` it is one row, without a case; its text is ``reason``, why tox ended.
     """
     if not rows:
         return [_missing_row(job, None, reason or "the environment wrote no row")]

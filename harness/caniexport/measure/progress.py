@@ -82,13 +82,13 @@ class Progress:
     _said: float = 0.0
 
     def begin(self, planned: dict[str, int]) -> None:
-        """``planned`` has how many are to be measured, by label."""
+        """Set how many are to be measured, by label, and say the sum."""
         self._planned = planned
         if planned:
             self.say(f"{len(planned)} release(s), {sum(planned.values())} {self.things} to measure")
 
     def update(self, label: str, finished: int, has_begun: bool = True) -> None:
-        """So many are finished there; a run that has not begun is waiting for its environment."""
+        """Show how many of a label are finished. A run that has not begun is waiting for its environment."""
         place = f"release {list(self._planned).index(label) + 1}/{len(self._planned)}"
         if label not in self._finished and not has_begun:
             self._show(f"{label}: installing its environment · {place}")

@@ -49,9 +49,10 @@ class SettledRun(NamedTuple):
 def settle(
     job: Job, again: Path | None = None, missing: Callable[[Sequence[Row]], Sequence[RowTexts]] = lambda _: ()
 ) -> SettledRun:
-    """Complete a run: add the rows that ``missing`` gives beside those it wrote, judge it, compact.
+    """Complete a run: add the missing rows, judge it, compact the local dataset.
 
-    ``again`` is the local dataset of a second measurement of some of its cells, if there was one.
+    again    local dataset of a second measurement of some of its cells, if there was one
+    missing  returns rows, with their texts, for what has none among the rows that the run wrote
     """
     local = job.options.local
     dataset = Dataset.open(None, local)
@@ -75,9 +76,10 @@ def settle(
 
 
 def write_run(job: Job, environment: Row, new: Sequence[RowTexts], planned: int, written: Sequence[Row] = ()) -> str:
-    """Judge a run, write its ``new`` rows and its environment's row, compact the local dataset; the gate's problem.
+    """Write a run's ``new`` rows and its environment's row, and compact. Return why the gate refuses it; empty if not.
 
-    ``written`` are rows of the run that are there already.
+    planned  how many cells or bundles the run planned
+    written  rows of the run that are there already
     """
     local, rows = job.options.local, [*written, *(row for row, _ in new)]
     if new:
@@ -90,7 +92,7 @@ def write_run(job: Job, environment: Row, new: Sequence[RowTexts], planned: int,
 
 
 def judge_rows(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
-    """``good``, or why the rows of a run may not be published."""
+    """Return ``good``, or why the rows of a run may not be published; arguments as of :func:`judge_run`."""
     if table == "runs" and rows[0]["bundle"] is None:
         # of a plugin that is installed it is a measurement that onnxruntime does not take it, or that it has no device
         is_plugin = KINDS.get(rows[0]["runtime"]) is Kind.PLUGIN
@@ -100,7 +102,7 @@ def judge_rows(table: str, rows: Sequence[Row], environment: Row, planned: int, 
 
 
 def with_verdict(environment: Row, word: str, rows: Iterable[Row], planned: int | None) -> Row:
-    """The row of a run's environment with the verdict, and with what its rows say of the run."""
+    """Return the row of a run's environment with its verdict ``word``, the number of rows, and their codes."""
     rows = list(rows)
     codes = sorted({row["code"] for row in rows if row["code"]})
     return {**environment, "gate": word, "planned": planned, "rows": len(rows), "codes": codes or None}

@@ -110,6 +110,15 @@ def _status_meanings() -> dict[str, str]:
     return found
 
 
+def _sign_meanings() -> dict[str, str]:
+    """Return what each sign stands for."""
+    found: dict[str, list[str]] = {}
+    for look in (*looks.STATUS.values(), *looks.WORD.values()):
+        found.setdefault(look.sign, []).append(look.word)
+    refused = looks.statuses()[None]
+    return {sign: " or ".join(words) for sign, words in found.items()} | {refused.name: refused.meaning}
+
+
 def _name_values(meanings: Mapping[Any, str]) -> dict[str, str]:
     return {str(getattr(name, "value", name)): meaning for name, meaning in meanings.items()}
 
@@ -131,6 +140,11 @@ TERMS = (
     Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
     Entry("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
     Entry("exporter", "the part of torch that writes the ONNX file", _name_values(EXPORTERS)),
+    Entry(
+        "call",
+        "how torch.onnx.export is called: an exporter and an opset, or the default call, which names neither. Tables "
+        "write it as code: dynamo=False, opset_version=17",
+    ),
     Entry("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
     Entry("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
     Entry("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
@@ -148,6 +162,17 @@ TERMS = (
     Entry("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
     Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _name_values(STAGES)),
     Entry("status", "how a cell ended", _status_meanings()),
+    Entry(
+        "sign",
+        "the character that stands for a status, or for the verdict of a workaround, in a table",
+        _sign_meanings(),
+    ),
+    Entry("16+", "works at every opset tried from 16 on. 8-14, 20 names the only opsets that work"),
+    Entry(
+        "verdict",
+        "the first line of an answer: what is true, and what to do. The verdict of a workaround is one word: needed, "
+        "obsolete, broken, harmful or unknown",
+    ),
     Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
     Entry("needed, obsolete", "whether a workaround is still needed in a cell", _look_meanings(looks.WORD)),
     Entry("interval (a, b]", "a change after version a, and at version b at the latest"),
@@ -163,6 +188,17 @@ TERMS = (
     ),
     Entry("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
     Entry("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
+    Entry("gate", "the checks that decide whether a run is published. A run that fails one is in quarantine"),
+    Entry(
+        "sample",
+        "an operator sample is a call of an operator with inputs from torch's OpInfo database. A sample of cells "
+        "(--sample, --audit) is a random choice of them",
+    ),
+    Entry(
+        "seed",
+        "a number that fixes a random draw: the same seed draws the same cells. As a source, seed:000 is a document "
+        "with which the corpus began",
+    ),
     Entry("shard", "a part of what is to be measured of a release, for one machine: 3/8 is the third of eight"),
     Entry("canary", "a case with a known outcome; every run measures it and is judged by it"),
     Entry("worker", "a process of a Dask cluster that measures shards, one after the other"),

@@ -142,7 +142,7 @@ def _torch(item: str, known: Inventory) -> Sequence[str]:
         return (item,)
     span = _RANGE.fullmatch(item)
     if not span:
-        return versions.resolve_each(item, known.torch) if versions.is_range(item) else (_patch(item, known)[0],)
+        return versions.resolve_range(item, known.torch) if versions.is_range(item) else (_patch(item, known)[0],)
     found = [torch for torch in known.torch if _is_between(torch, span["low"], span["high"])]
     if not found:
         raise UnknownName(f"no torch release within {item} has been measured")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from caniexport.answers.answer import (
     cell_text,
 )
 from caniexport.model.status import Status
+from caniexport.names import plural, some
 from caniexport.render.looks import find_sign
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: blanks between columns, and the least width of a column
 _GAP, _LEAST = 2, 12
+#: columns that are not shown, but named
+_NAMED = 5
 _VERDICT = {
     AnswerOutcome.WORKS: "bold green",
     AnswerOutcome.FAILS: "bold red",
@@ -38,28 +41,53 @@ _VERDICT = {
 }
 
 
-def print_answer(answer: Answer, console: Console, *, whole: bool = False) -> None:
-    """Print an answer; ``whole`` prints every row and every message to its end."""
+def print_answer(answer: Answer, console: Console, *, whole: bool = False, rest: str = "--all") -> None:
+    """Print an answer; ``whole`` prints every row, every column and every message to its end.
+
+    The last line counts what is not shown, and names what shows it: ``rest``.
+    """
     console.print(Text(answer.verdict, _VERDICT.get(answer.outcome, "bold")))
+    rows_hidden, columns_hidden = 0, dict[str, None]()
     for table in answer.tables:
         rows = table.rows if whole else table.rows[: table.shown]
         if rows:
             console.print()
-            for line in _draw_lines(table, rows, console.width, whole=whole):
+            lines, columns = _draw_table(table, rows, console.width, whole=whole)
+            for line in lines:
                 console.print(line, soft_wrap=True)
+            rows_hidden += len(table.rows) - len(rows)
+            columns_hidden |= dict.fromkeys(columns)
     if answer.notes:
         console.print()
     for note in answer.notes:
         console.print(note)
     if answer.more and not whole:
         console.print(Text(answer.more, "dim"))
+    if rows_hidden or columns_hidden:
+        console.print(Text(_describe_hidden(rows_hidden, [*columns_hidden], rest, console.width), "dim"))
 
 
-def _draw_lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool) -> Iterator[Text]:
+def _describe_hidden(rows: int, columns: Sequence[str], rest: str, width: int) -> str:
+    """Return how many rows and which columns are not shown, with as many names as fit."""
+    text = ""
+    for most in range(min(len(columns), _NAMED), -1, -1):
+        named = f" ({some(columns, most)})" if most else ""
+        counts = [plural(rows, "row")] * bool(rows) + [plural(len(columns), "column") + named] * bool(columns)
+        text = f"Not shown: {', '.join(counts)}. {rest} shows them."
+        if cell_len(text) <= width:
+            break
+    return text
+
+
+def _draw_table(
+    table: Table, rows: Sequence[Sequence[Cell]], width: int, *, whole: bool
+) -> tuple[list[Text], list[str]]:
+    """Return the lines of a table, and the names of its columns that are not shown, empty ones excepted."""
+    made: list[Text] = []
     if table.title:
         title = Text(table.title, "bold")
         title.truncate(max(width, cell_len(title.plain)) if whole else width, overflow="ellipsis")
-        yield title
+        made.append(title)
     kept = [at for at, name in enumerate(table.columns) if whole or name not in table.folded]
     # a single column needs no heading
     lines = [[Text(table.columns[at], "dim") for at in kept]] if len(kept) > 1 else []
@@ -76,17 +104,21 @@ def _draw_lines(table: Table, rows: Sequence[Sequence[Cell]], width: int, *, who
     widths = [max(cell_len(line[at].plain) for line in lines) for at in range(len(kept))]
     if not whole:
         last = _count_fitting(widths, table.heads, width - _GAP) if table.axis else len(widths)
-        lines, widths = [line[:last] for line in lines], widths[:last]
+        kept, lines, widths = kept[:last], [line[:last] for line in lines], widths[:last]
         _narrow(widths, whole_names[: len(widths)], width - _GAP)
     for line in lines:
-        made = Text(" " * _GAP)
+        drawn = Text(" " * _GAP)
         for at, (text, wide) in enumerate(zip(line, widths, strict=True)):
             text.truncate(wide, overflow="ellipsis")
             left = " " * (wide - cell_len(text.plain))
-            made.append(left if numbers[at] else "").append_text(text)
-            made.append("" if numbers[at] or at == len(widths) - 1 else left)
-            made.append(" " * _GAP if at < len(widths) - 1 else "")
-        yield made
+            drawn.append(left if numbers[at] else "").append_text(text)
+            drawn.append("" if numbers[at] or at == len(widths) - 1 else left)
+            drawn.append(" " * _GAP if at < len(widths) - 1 else "")
+        made.append(drawn)
+    hidden = [
+        name for at, name in enumerate(table.columns) if at not in kept and any(cell_text(row[at]) for row in rows)
+    ]
+    return made, hidden
 
 
 def _count_fitting(widths: Sequence[int], heads: int, width: int) -> int:

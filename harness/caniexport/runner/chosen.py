@@ -30,8 +30,13 @@ def parse_patterns(words: Sequence[str]) -> Dict[str, List[str]]:
 def choose_entries(
     archive: Archive, only: Sequence[str] = (), sample: int = 0, seed: str = "", done: Sequence[str] = ()
 ) -> List[int]:
-    """The places of the entries to run, in their order: any of a key's patterns, for each key; of these so many, drawn
-    by ``seed``; none that is ``done``. Raises :class:`UnknownName` where nothing is left to choose.
+    """Return the places of the entries to run, in the order of the archive.
+
+    only    ``KEY=PATTERN``: an entry matches a pattern of each key that is named
+    sample  draw at most so many of them, by ``seed``; 0 takes all
+    done    keys of entries to leave out
+
+    Probes and canaries always come along. Raises :class:`UnknownName` where ``only`` matches nothing.
     """
     patterns, contents = parse_patterns(only), archive.contents()
     numbered = list(enumerate(archive.entries))

@@ -141,7 +141,7 @@ def read_for_files(file: str) -> List[Expectation]:
 
 
 def find_reason(result: ReplayResult, entries: Iterable[Expectation]) -> str:
-    """The reason of the entry that says this end is no news; empty where none does."""
+    """Return the reason of the entry that expects this outcome; empty where none does."""
     return next((entry.reason for entry in entries if matches(entry, result) and result.status in entry.allowed), "")
 
 
@@ -174,7 +174,12 @@ def find_unmet(
 def check_expectation(
     entry: Expectation, measured: int, passing: int, thing: str, shown: Tuple[str, ...], today: datetime.date
 ) -> Iterator[UnmetExpectation]:
-    """What is wrong with an entry that is about so many measured cells or files, of which so many pass."""
+    """Yield what is wrong with an entry at the day ``today``.
+
+    measured, passing  how many of the cells or files that it matches are measured, and pass against it
+    thing              what they are called: ``cell``, ``file``
+    shown              names of those that pass
+    """
     if entry.review < today:
         yield UnmetExpectation(Trouble.EXPIRED, entry, "was to be reviewed by {}".format(entry.review))
     if not measured:

@@ -35,14 +35,20 @@ class _ReplayStop(Exception):
 
 
 class BundleResult(NamedTuple):
-    """A bundle's outcome, and its outputs for each input set where the provider asked for gave them."""
+    """A bundle's outcome, and its outputs: by input set, the arrays in the order of the file's outputs.
+
+    The outputs are ``None`` where the provider asked for gave none.
+    """
 
     outcome: Outcome
     outputs: Optional[List[List[Any]]]
 
 
 def run_bundle(adapter: Adapter, archive: Archive, entry: ArchiveEntry, announce: Announce) -> BundleResult:
-    """Run one bundle; ``announce`` is called with each stage before it begins."""
+    """Run one bundle and return its outcome. An error of the runtime is an outcome and is not raised.
+
+    ``announce`` is called with each stage before it begins.
+    """
     row: Dict[str, Any] = {}
     outputs: List[List[Any]] = []
     try:
@@ -212,10 +218,11 @@ def _compare(
 def measure_difference(
     entry: ArchiveEntry, expected: List[List[Any]], outputs: List[List[Any]], who: str, may_change: float = 0.0
 ) -> Optional[compare.Difference]:
-    """How far outputs are from those expected, over all input sets; ``None`` where there is no set.
+    """Return how far outputs are from those expected, over all input sets; ``None`` where there is no set.
 
-    ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type, widened
-    by ``may_change`` of each output's largest value.
+    ``expected`` and ``outputs`` are arrays by input set and output. ``who`` names the side that is judged. The
+    tolerances are the entry's own, else those of the output's type; ``may_change`` widens them by this share of each
+    output's largest value.
     """
     sets = [_encode_texts(want, got) for want, got in zip(expected, outputs)]
     if not sets:

@@ -21,9 +21,10 @@ Run = Callable[[Dict[str, Any]], Sequence[Any]]
 
 
 def adapter(name: str, load: Callable[[bytes], Run], package: str = "") -> Type[Adapter]:
-    """An adapter from a function that loads a serialised model and gives what runs it; the runtime is imported there.
+    """Return the adapter class of a runtime.
 
-    ``package`` is the distribution whose version is the runtime's, where it is not called ``name``.
+    ``load`` gets a serialised model and returns a function from arrays by input name to the arrays of the outputs, in
+    their order. Import the runtime in it. ``package`` is the distribution whose version counts, if not ``name``.
     """
     distribution = package or name
 

@@ -71,7 +71,10 @@ class ArchiveReport(NamedTuple):
 def make_report(
     of: str, ended: Sequence[ReplayResult], entries: Sequence[Expectation], today: datetime.date
 ) -> ArchiveReport:
-    """The report of a run's rows."""
+    """Return the outcome of each file, and the entries that do not hold at the day ``today``.
+
+    Probes and canaries are left out.
+    """
     mine = [result for result in ended if result.entry.corpus not in ALONG]
     return ArchiveReport(of, [_judge(result, entries) for result in mine], list(find_unmet(entries, mine, today)))
 
@@ -86,7 +89,7 @@ def _judge(result: ReplayResult, entries: Sequence[Expectation]) -> JudgedFile:
 
 
 def format_junit(found: ArchiveReport) -> str:
-    """A test suite with a test for each file and one for each entry that does not hold."""
+    """Return JUnit XML: one suite with a test for each file, and one for each entry that does not hold."""
     counts, unmet = found.counts, len(found.unmet)
     suite = _add(None, "testsuite", name=found.of)
     for name, number in (
@@ -150,7 +153,7 @@ def _quote_toml(text: str) -> str:
 
 
 def format_lines(found: ArchiveReport, most: int = 10) -> List[str]:
-    """What is printed: the counts, then what stops the job."""
+    """Return the lines to print: the counts, at most ``most`` files that stop the job, the entries that do not hold."""
     counts = ", ".join("{} {}".format(number, word) for word, number in found.counts.items())
     news = ["  {}: {}".format(item.name, item.end) for item in found.files if item.outcome == NEWS]
     more = ["  and {} more".format(len(news) - most)] if len(news) > most else []

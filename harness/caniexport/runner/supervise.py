@@ -33,7 +33,10 @@ _REASON = 200
 
 
 class ReplaySettings(NamedTuple):
-    """What to run on, and what one bundle may take: ``limits.memory_mb`` beyond the started runtime."""
+    """What to run on, and the limits of one bundle.
+
+    ``limits`` are seconds, and MiB beyond the size of the started runtime.
+    """
 
     archive: Path
     runtime: str
@@ -42,7 +45,7 @@ class ReplaySettings(NamedTuple):
 
     @property
     def process_limits(self) -> Limits:
-        """The same for a process."""
+        """The limits of a process: without one of memory where the adapter takes none."""
         limits_memory = adapters.find_adapter(self.runtime, self.provider).limits_memory
         return self.limits if limits_memory else self.limits._replace(memory_mb=0)
 
@@ -115,7 +118,7 @@ def start_runtime(settings: ReplaySettings) -> Running:
 
 
 def run_bundles(settings: ReplaySettings, places: Sequence[int], workers: int) -> Iterator[Tuple[int, Outcome]]:
-    """(place in the archive, outcome) for each of these entries, of so many processes side by side.
+    """Run entries of the archive in ``workers`` processes; yield the place of each and its outcome when it has ended.
 
     Raises :class:`Unavailable` where the runtime cannot be started.
     """

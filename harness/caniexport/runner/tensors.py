@@ -53,7 +53,7 @@ class NoNumpyType(ValueError):
 
 
 def read_tensor(data: bytes) -> Any:
-    """The array of a serialised ``TensorProto``; strings as objects.
+    """Return the array of a serialised ``TensorProto``, with its shape and type; texts are an array of objects.
 
     Raises :class:`NoNumpyType`, and :class:`~caniexport.runner.wire.Malformed` for bytes that are no tensor or hold
     another number of values than its shape has.

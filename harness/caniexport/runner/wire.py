@@ -19,9 +19,10 @@ class Malformed(ValueError):
 
 
 def read_fields(data: Data) -> Iterator[Tuple[int, int, Union[int, Data]]]:
-    """(field number, wire type, value) in the order of the bytes; fixed-width values come as their bytes.
+    """Yield field number, wire type and value of each field, in the order of the bytes.
 
-    Raises :class:`Malformed` where the bytes end within a field, or a wire type or a field number is none.
+    The value is a number for a varint, else bytes: a fixed-width value is not decoded. Raises :class:`Malformed` where
+    the bytes end within a field, or a wire type or a field number does not exist.
     """
     position, end = 0, len(data)
     while position < end:
@@ -55,7 +56,10 @@ def group_fields(data: bytes) -> Dict[int, List[Tuple[int, Value]]]:
 
 
 def read_integers(found: List[Tuple[int, Value]]) -> List[int]:
-    """A repeated integer field's values, packed or not, as signed 64-bit numbers."""
+    """Return the values of a repeated integer field, packed or not, as signed 64-bit numbers.
+
+    Raises :class:`Malformed`.
+    """
     values: List[int] = []
     for _, value in found:
         if isinstance(value, int):

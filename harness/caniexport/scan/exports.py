@@ -24,7 +24,7 @@ _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 
 
 class Exports:
-    """Reads the export calls of a file; ``imports`` are full names by those that the file has."""
+    """Reads the export calls of a file. ``imports`` has the full name of each imported name."""
 
     def __init__(self, source: ParsedFile, imports: Mapping[str, str]) -> None:
         self._source, self._imports = source, imports
@@ -45,7 +45,7 @@ class Exports:
         return [value for value, scope in seen if len(scope) == nearest]
 
     def read(self, node: ast.Call) -> Site | None:
-        """What an export call names, by itself or in a ``partial``; ``None`` for another call."""
+        """Return the exporter and opset of an export call, also in a ``partial``; ``None`` for other calls."""
         name = full_name(node.func, self._imports)
         given = node.args
         if name.split(".")[-1] == "partial" and given:
@@ -72,7 +72,7 @@ class Exports:
         )
 
     def gathered(self, node: ast.Dict | ast.Call) -> Site | None:
-        """The opset of ``dict(opset_version=17)`` and of ``{"opset_version": 17}``, which a call gets later."""
+        """Return the exporter and opset in a dictionary of arguments, ``{"opset_version": 17}``; else ``None``."""
         if isinstance(node, ast.Dict):
             pairs = {key.value: value for key, value in zip(node.keys, node.values, strict=True)
                      if isinstance(key, ast.Constant)}  # fmt: skip

@@ -66,10 +66,11 @@ class Skipped:
     reason: str
 
 
-def read(root: Path) -> Iterator[SourceFile | Skipped]:
-    """Every Python file below ``root`` (or ``root`` itself) that has to do with torch, in the order of its name.
+def find_torch_files(root: Path) -> Iterator[SourceFile | Skipped]:
+    """Yield the Python files below ``root`` (or ``root`` itself) that name torch or ONNX, ordered by name.
 
-    Links to folders are not followed. Raises :class:`UnknownName` where there is nothing at ``root``.
+    A file or folder that cannot be read is a :class:`Skipped`. Links to folders are not followed. Raises
+    :class:`UnknownName` where there is nothing at ``root``.
     """
     base = root if _is_folder(root) else root.parent
     for path in _paths(root):

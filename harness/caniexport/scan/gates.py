@@ -57,7 +57,7 @@ def may_compare(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Condition:
-    """``torch <operator> version``. ``parts`` is how many numbers take part; 0 for all of them."""
+    """``torch <operator> version``. Only the first ``parts`` numbers of torch's version are compared; 0 for all."""
 
     operator: str
     version: str
@@ -70,11 +70,11 @@ class Condition:
 
     @property
     def negated(self) -> Condition:
-        """True where this is false."""
+        """The opposite condition."""
         return replace(self, operator=_NEGATED[self.operator])
 
     def holds(self, torch: str) -> bool:
-        """Whether it is true in a release."""
+        """Return whether it is true for a release of torch."""
         have = versions.public(torch)
         if self.parts:
             have = ".".join(have.split(".")[: self.parts])
@@ -84,7 +84,7 @@ class Condition:
 
 
 def conditions(test: ast.expr, known: Mapping[str, Condition], derived: frozenset[str]) -> list[Condition]:
-    """The comparisons in a test, as they are written: ``not`` turns one over, ``and``, ``or`` and a chain have several.
+    """Return the comparisons with torch's version in a test, in their order; ``not`` negates those below it.
 
     ``known`` are flags by name, ``derived`` the names that hold torch's version.
     """
@@ -104,7 +104,7 @@ def conditions(test: ast.expr, known: Mapping[str, Condition], derived: frozense
 
 
 def condition(node: ast.expr, known: Mapping[str, Condition], derived: frozenset[str]) -> Condition | None:
-    """One comparison, or a flag or helper that stands for one; ``None`` for anything else."""
+    """Return the condition that an expression is: a comparison, flag or helper; ``None`` for anything else."""
     if isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr
         return known.get(name) or _by_name(name)

@@ -35,9 +35,9 @@ _EVERYWHERE = frozenset({"self", "torch", "functional"})
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A rule of ast-grep for a workaround, or with ``is_original`` for the form that it mends.
+    """A rule of ast-grep for a workaround, or with ``is_original`` for the original code.
 
-    ``words`` are names that code with the pattern has, of each alternative.
+    ``words`` has the names that code must have to match, by alternative.
     """
 
     case: str
@@ -89,7 +89,7 @@ class NamesByLine:
                 self._at.setdefault(word, []).append(number)
 
     def with_rarest(self, words: frozenset[str]) -> Sequence[int]:
-        """The lines with the rarest of some names; none where one of them is nowhere."""
+        """Return the lines that have the rarest of some names; empty where one of the names is nowhere."""
         return min((self._at.get(word, ()) for word in words), key=len)
 
     def have(self, words: frozenset[str], first: int, last: int) -> bool:
@@ -108,9 +108,9 @@ class _Unit:
 
 
 def find(tree: ast.Module, lines: NamesByLine, imports: Mapping[str, str]) -> Iterator[tuple[Rule, int]]:
-    """Yield each rule whose pattern a file has, and the line of the statement, the function or class.
+    """Yield each rule that matches, and the line of the statement, function or class.
 
-    ``imports`` are full names by those that the file has; names in the tree are spelled out.
+    ``imports`` has the full name of each imported name. Changes the tree: names in it are spelled out.
     """
     wanted = [(rule, words) for rule in rules() for words in rule.words if lines.with_rarest(words)]
     if not wanted:

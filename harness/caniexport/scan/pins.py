@@ -34,9 +34,11 @@ _CARET = re.compile(r"^\^(\d+)(\.\d+)*$")
 
 @dataclass(frozen=True)
 class Pins:
-    """The measured releases that the project accepts, oldest first, and the files that pin them.
+    """What a project asks of torch.
 
-    ``problems`` are files that cannot be read.
+    torch     the measured releases that it accepts, oldest first
+    text      the requirements, and the files that they are in
+    problems  files that cannot be read, with the reason
     """
 
     torch: tuple[str, ...]
@@ -45,7 +47,7 @@ class Pins:
 
 
 def read(root: Path, measured: Sequence[str]) -> Pins:
-    """What the files of the project at ``root`` ask of torch; the newest measured release where they say nothing."""
+    """Return what the files of the project at ``root`` ask of torch; else the newest of the ``measured`` releases."""
     problems: list[str] = []
     for folder in _folders(root):
         found = list(_requirements(folder, problems)) or list(_locked(folder, measured, problems))

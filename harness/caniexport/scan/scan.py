@@ -77,7 +77,7 @@ def scan(
     """
     points = Points(dataset)
     points.find({})  # refuses an empty dataset
-    read = list(files.read(path))
+    read = list(files.find_torch_files(path))
     sources = [item for item in read if isinstance(item, SourceFile)]
     sites, unseen = find(sources)
     asked = _asked(path, points, [site for site in sites if not _TEST.search(site.path)], torch, (exporter, opset))
@@ -149,7 +149,7 @@ def _asked(
     used = [key for key, given in (("torch", torch), *zip(("exporter", "opset"), named, strict=True)) if not given]
     notes = [note for note in (own.describe(*used),) if note]
     texts = torch or filter(None, (own.torch,))
-    releases = tuple(versions.ordered({one for text in texts for one in versions.resolve_each(text, points.releases)}))
+    releases = tuple(versions.ordered({one for text in texts for one in versions.resolve_range(text, points.releases)}))
     if not releases:
         taken = pins.read(path, points.releases)
         releases = taken.torch

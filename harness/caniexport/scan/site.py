@@ -22,10 +22,13 @@ class SiteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Site:
-    """One place. ``name`` is the operator of a symbolic, the condition of a gate or branch.
+    """A place in a file.
 
-    ``workaround`` is the case and the variant that it is, ``exporter`` and ``opset`` what an export call names;
-    ``is_unread`` where it is given arguments which cannot be read, ``is_gated`` where it lies in a version gate.
+    name        operator of a symbolic; condition of a gate or branch; function of a call
+    workaround  case and variant
+    exporter, opset  that an export call names
+    is_unread   an export call has arguments that cannot be read
+    is_gated    it lies in a version gate
     """
 
     path: str

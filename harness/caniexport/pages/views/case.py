@@ -203,11 +203,12 @@ def _script(kept: Kept, row: Row) -> tuple[str, bool]:
         opsets=(opset_name(row["opset"]),),
     )
     try:
-        return find_reproduction(kept, _corpus(homes.find().corpora), asked).script, True
+        return find_reproduction(kept, _load_corpus(homes.find().corpora), asked).script, True
     except CaniexportError as error:
         return str(error), False
 
 
 @lru_cache(maxsize=1)
-def _corpus(folders: tuple[Path, ...]) -> dict[str, LoadedCase]:
+def _load_corpus(folders: tuple[Path, ...]) -> dict[str, LoadedCase]:
+    """Return the cases of some folders; the last result is kept."""
     return dict(corpus.load(folders, stand_in=True))

@@ -25,8 +25,11 @@ class Refused(Exception):
 
 
 class Running(NamedTuple):
-    """What started: the runtime's version as its package reports it, the device's name (``cpu``, or the GPU's), and
-    the facts of every row, which say how it computes (``{"tf32": "off"}``).
+    """What started.
+
+    version  of the runtime, as its package reports it
+    device   ``cpu``, or the GPU's name
+    facts    go into every row and say how the runtime computes (``{"tf32": "off"}``)
     """
 
     version: str
@@ -39,7 +42,7 @@ class Given(NamedTuple):
 
     model    the serialised file
     options  onnxruntime's session options; a runtime that has none ignores them
-    inputs   arrays of each input set in the order of the file's inputs, ``None`` for one that numpy cannot hold: some
+    inputs   by input set: the arrays in the order of the file's inputs, ``None`` for one that numpy cannot hold. Some
              runtimes need sizes and values before they build
     """
 
@@ -49,11 +52,13 @@ class Given(NamedTuple):
 
 
 class AdapterSession:
-    """A loaded model. Adapters make a subclass.
+    """A loaded model. Adapters make a subclass, and may set these in the first :meth:`run`.
 
-    ``degraded`` says in words what is not as asked (nodes on another provider); empty where all is. ``absent`` says
-    that nothing runs on the provider asked for. ``placement`` has the number of nodes per provider, where it is known.
-    They may be set in the first :meth:`run`. ``facts`` are of the row.
+    input_names  in the order of the file's inputs
+    degraded     what is not as asked, in words (nodes on another provider); empty for nothing
+    absent       why nothing runs on the provider asked for, in words; empty where something does
+    placement    number of nodes by provider, where it is known
+    facts        go into the row
     """
 
     input_names: Sequence[str] = ()
@@ -63,7 +68,10 @@ class AdapterSession:
     facts: Mapping[str, Any] = {}
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
-        """Numpy arrays by input name in, numpy arrays in the order of the model's outputs out; raises what it will."""
+        """Run one input set: arrays by input name in, a list of arrays in the order of the model's outputs out.
+
+        Whatever it raises becomes the error of the row.
+        """
         raise NotImplementedError
 
 
@@ -92,9 +100,9 @@ class Adapter(ABC):
 
     @abstractmethod
     def load(self, given: Given, announce: Callable[[Stage], None]) -> AdapterSession:
-        """A session for a serialised model, on one thread. What it raises is the row's content.
+        """Return a session for a model, on one thread. Whatever it raises becomes the error of the row.
 
-        ``announce`` is called with each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
+        Call ``announce`` with each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
         """
 
     @property

@@ -20,9 +20,9 @@ class ProfileRange(NamedTuple):
 
 
 def choose_sizes(shape: Sequence[int], seen: Sequence[Sequence[int]]) -> ProfileRange:
-    """Sizes for an input of the file's ``shape`` (-1 where open), ``seen`` being the shapes of the bundle's inputs.
+    """Return a size for each axis of an input: smallest, best and largest. The best is that of the first input set.
 
-    The best are those of the first input set.
+    ``shape`` is the file's, -1 where an axis is open; ``seen`` are the shapes in the bundle's input sets.
     """
     found = []
     for axis, extent in enumerate(shape):
@@ -32,7 +32,7 @@ def choose_sizes(shape: Sequence[int], seen: Sequence[Sequence[int]]) -> Profile
 
 
 def choose_values(arrays: Sequence[Any]) -> ProfileRange:
-    """Values for an input that is a shape, axes or sizes: no others than those that the bundle has."""
+    """Return the smallest, first and largest of each value of an integer input, over the arrays of its input sets."""
     flat = np.stack([np.asarray(array).reshape(-1) for array in arrays]).astype("int64")
     return ProfileRange(flat.min(axis=0).tolist(), flat[0].tolist(), flat.max(axis=0).tolist())
 
