@@ -177,10 +177,13 @@ class Staging:
         Environment cases install packages of their own and have no run to judge.
         """
         paths = [path for name in names if name.startswith(f"{table}/") for path in self.paths(name)]
-        thing, own = ('"case"', "torch IS NULL AND exporter IS NULL OR ") if table == "cells" else ("bundle", "")
+        # of a plugin that onnxruntime does not take, or that has no device, one row stands for all files
+        thing, own = "bundle IS NOT NULL OR stage IN ('load', 'place')", ""
+        if table == "cells":
+            thing, own = '"case" IS NOT NULL', "torch IS NULL AND exporter IS NULL OR "
         good = f"(env_id, run_id) IN (SELECT env_id, run_id FROM local_environments WHERE gate = {sql.literal(GOOD)})"
         return (
-            f"SELECT *, {which_row.HAS_MEASURED} AND {thing} IS NOT NULL AS is_measured, "
+            f"SELECT *, {which_row.HAS_MEASURED} AND ({thing}) AS is_measured, "
             f"coalesce({own}{good}, false) AS is_good FROM ({_relation(table, paths)})"
         )
 
