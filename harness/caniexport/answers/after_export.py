@@ -140,9 +140,8 @@ def answer_plugins(dataset: Dataset, names: Sequence[str] = (), cells: str = "")
     if not (ran or unavailable):
         return Answer("Not measured: no plugin was loaded.", AnswerOutcome.NOT_MEASURED)
     places: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
-    for name, version, host, stage, text in unavailable:
-        word = "no device here" if stage == "place" else "does not work"
-        places[name, version][host] = Message(word, text or "")
+    for name, version, host, stage, _ in unavailable:
+        places[name, version][host] = "no device" if stage == "place" else "fails"
     for name, version, host, files, works in ran:
         places[name, version][host] = Share(works, files)
     hosts = sorted({host for found in places.values() for host in found}, key=_host_version, reverse=True)
@@ -155,20 +154,23 @@ def answer_plugins(dataset: Dataset, names: Sequence[str] = (), cells: str = "")
         for key in order
     )
     verdict = f"{whole} of {len(order)} plugin releases run files here with each onnxruntime tried."
-    heads = ("plugin", *(host.replace("ort", "onnxruntime ") for host in hosts))
-    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for name, version, host, _, text in unavailable:
-        reasons[name, short_cause(text or "")].append(f"{version} with {host}")
+    texts: dict[tuple[str, str], str] = {}
+    releases: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for name, version, _, stage, text in sorted(unavailable, key=lambda row: (versions.parse(row[1]), row[2])):
+        texts[name, stage] = text or ""  # of the newest release with the newest onnxruntime
+        releases[name, stage].add(version)
     why: tuple[tuple[Cell, ...], ...] = tuple(
-        (Code(name), Message(cause), ", ".join(sorted(where))) for (name, cause), where in sorted(reasons.items())
+        (Code(name), ", ".join(versions.ordered(releases[name, stage])), Message(short_cause(text), text))
+        for (name, stage), text in texts.items()
     )
     tables = (
-        Table("", heads, rows, _SHOWN),
+        Table("", ("plugin", *hosts), rows, _SHOWN),
         _left_table(dataset, ran),
-        Table("not used here, and why", ("plugin", "cause", "releases"), why, _FEW),
+        Table("not used here, and why", ("plugin", "releases", "the newest says"), why, _FEW),
     )
     note = (
-        "Files that work on onnxruntime's own CPU provider; of them those that work with the plugin, in whole or part."
+        "Of the files that work on the CPU provider and of which it takes a node: those that work with it. ort1.32: "
+        "loaded by onnxruntime 1.32. No device: it loads and finds none here."
     )
     return Answer(verdict, AnswerOutcome.LISTED, tables, (note,), more="--runtime NAME: one plugin.")
 
