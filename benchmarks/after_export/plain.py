@@ -23,6 +23,7 @@ from importlib import metadata
 
 import numpy as np
 import onnx
+import onnx.version_converter
 import onnxruntime
 from onnx import numpy_helper
 
@@ -50,8 +51,6 @@ def change(tool, asked, model, inputs):
 
         return onnxscript.optimizer.optimize(model)
     if tool == "onnx-converter":
-        import onnx.version_converter
-
         return onnx.version_converter.convert_version(model, number)
     if tool == "onnxscript-converter":
         from onnxscript import ir, version_converter
