@@ -11,6 +11,7 @@ from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Code, Link, Message, Share, Table
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.provider_runs import provider_runs
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.canaries import CANARY
 from caniexport.runtime_releases import KINDS, Kind
 from caniexport.store import Dataset, sql
@@ -203,11 +204,13 @@ def answer_files(dataset: Dataset, cells: str = "") -> Answer:
     )
     if not found:
         return Answer("Not measured: no exported file was looked at.", AnswerOutcome.NOT_MEASURED)
-    found.sort(key=lambda row: (versions.parse(row[0]), row[1]), reverse=True)
-    first = found[0]
-    verdict = f"torch {first[0]}, {first[1]}: onnx's strict check refuses {first[3]} of {first[2]} files."
+    found = [(torch, EXPORTER_SHORT.get(exporter, exporter), *row) for torch, exporter, *row in found]
+    # the newest release first, dynamo before TorchScript
+    found = sorted(sorted(found, key=lambda row: row[1]), key=lambda row: versions.parse(row[0]), reverse=True)
+    torch, exporter, files, refused, *_ = found[0]
+    verdict = f"torch {torch}, {exporter}: onnx's strict check refuses {refused} of {files} files."
     columns = ("torch", "exporter", "files", "not strict", "value_info", "repeats", "nodes")
-    rows = tuple((Code(row[0]), *row[1:]) for row in found)
+    rows = tuple((*row[:-1], round(row[-1])) for row in found)
     notes = (
         "Not strict: onnx's strict check refuses it. value_info: states a type or shape that inference contradicts. "
         "Repeats: an initializer twice. Nodes: the median.",
