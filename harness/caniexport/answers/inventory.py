@@ -169,9 +169,9 @@ class Inventory:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What was measured or tried and is not used: quarantined runs, releases that cannot be entered."""
-        return tuple(self._list_unused())
+        return tuple(self._explain_left_out_rows())
 
-    def _list_unused(self) -> Iterator[str]:
+    def _explain_left_out_rows(self) -> Iterator[str]:
         lost = self.views.fetch(
             f"""SELECT torch, message_id FROM cells WHERE "case" IS NULL AND profile = $1
                 AND (torch IN {sql.listed(self.torch)}) IS NOT TRUE ORDER BY ALL""",

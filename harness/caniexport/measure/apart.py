@@ -27,7 +27,7 @@ _MEASURED = frozenset(status.value for status in MEASURED)
 _ORDER = {status.value: place for place, status in enumerate(Status)}
 
 
-class SettledCells(NamedTuple):
+class ApartCounts(NamedTuple):
     """What became of cells measured apart: rows written, those unstable, and why the run's rows may not be used."""
 
     rows: int
@@ -35,7 +35,7 @@ class SettledCells(NamedTuple):
     problem: str
 
 
-def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell]) -> SettledCells:
+def write_apart_run(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell]) -> ApartCounts:
     """Measure these cells apart, twice, and write what they say as a run of its own into the local dataset.
 
     Of ``canaries`` some go along, to judge the run: every opset by trace, where that is cheap, and the asked ones. A
@@ -56,11 +56,11 @@ def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell])
             {**settle_row(*pair), "run_id": job.run_id} for pair in both if {row["status"] for row in pair} <= _MEASURED
         ]
         if not rows:
-            return SettledCells(0, 0, "the cells could not be measured apart")
+            return ApartCounts(0, 0, "the cells could not be measured apart")
         environment = {**datasets[1].records("environments")[-1], "run_id": job.run_id}
         copy_bundles(folders, local)
         problem = write_run(job, environment, with_texts(rows, *datasets), len(wanted))
-        return SettledCells(len(rows), sum(row["unstable"] is not None for row in rows), problem)
+        return ApartCounts(len(rows), sum(row["unstable"] is not None for row in rows), problem)
     finally:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from caniexport.gate.repeats import draw_sample
 from caniexport.machine import interpreters
 from caniexport.machine.disk import require_room
 from caniexport.machine.turns import wait_for_turn
-from caniexport.measure.apart import settle_apart
+from caniexport.measure.apart import write_apart_run
 from caniexport.measure.describe import write_cases
 from caniexport.measure.done import find_done_cells, find_done_environment_cases, open_done, take_turn
 from caniexport.measure.environment_cases import measure_environment_case
@@ -207,23 +207,23 @@ def _settle_doubtful(job: CellsJob, cells: Sequence[plan.Cell], why: str) -> Non
         job.tell(f"{len(cells)} cells {why}; measure --held-back measures them apart and twice")
     elif cells:
         job.tell(f"{len(cells)} cells {why}")
-        _settle_apart(job, cells)
+        _write_apart_run(job, cells)
 
 
 def _measure_apart(job: CellsJob) -> ReleaseReport:
     """The cells asked for, each apart and twice."""
     started = time.monotonic()
     wanted = [cell for cell in job.todo if not is_canary(cell.case)] or job.todo
-    rows, problem = _settle_apart(job, wanted)
+    rows, problem = _write_apart_run(job, wanted)
     job.progress.end(job.label, len(job.todo), rows, problem)
     return ReleaseReport(job.release.torch, len(wanted), rows, time.monotonic() - started, problem)
 
 
-def _settle_apart(job: CellsJob, cells: Sequence[plan.Cell]) -> tuple[int, str]:
+def _write_apart_run(job: CellsJob, cells: Sequence[plan.Cell]) -> tuple[int, str]:
     """Measure cells apart and twice as a run of its own; the rows and the problem, if any."""
     every = plan.cells(job.corpus, job.release, job.options.provider)
     canaries = [cell for cell in every if is_canary(cell.case)]
-    settled = settle_apart(replace(job, run_id=make_run_id()), cells, canaries)
+    settled = write_apart_run(replace(job, run_id=make_run_id()), cells, canaries)
     counts = f"{settled.rows} rows of cells measured apart and twice, {settled.unstable} of them unstable"
     job.tell("; ".join(filter(None, (counts, settled.problem))))
     return settled.rows, settled.problem

@@ -235,7 +235,7 @@ class _Judge:
             # no symbolic was measured: all that is known is whether the operator exports without a workaround
             known = {item.verdict for name in about for item in self._standings.get(name, ())} - {Workaround.UNKNOWN}
             found = found if known <= {Workaround.OBSOLETE, Workaround.HARMFUL} else _UNKNOWN
-        is_sure = found.word is not Workaround.OBSOLETE or self._samples_work(site.name)
+        is_sure = found.word is not Workaround.OBSOLETE or self._has_no_failing_sample(site.name)
         return found if is_sure else _UNKNOWN
 
     def _of(self, workarounds: Iterable[tuple[str, str]]) -> _Verdict:
@@ -244,8 +244,8 @@ class _Judge:
         missing = any(len(items) < len(self._asked.exporters) for items in found.values())
         return _together([*(self._over(item) for items in found.values() for item in items), *[_UNKNOWN] * missing])
 
-    def _samples_work(self, op: str) -> bool:
-        """Whether a registered symbolic, which stands for all calls, is judged by more than its cases."""
+    def _has_no_failing_sample(self, op: str) -> bool:
+        """Whether no operator sample is measured to fail: a registered symbolic stands for all calls."""
         samples = Samples.of(self._dataset)
         exporters = [name for name in self._asked.exporters if name in EXPORTERS] or EXPORTERS
         ends = (samples.pass_at(op, self._asked.torch, name, self._asked.opset) for name in exporters)

@@ -25,7 +25,7 @@ _WORDS = 200
 _SMALL = 64
 
 
-class OnnxFile(Adapter):
+class OnnxFileFacts(Adapter):
     """onnx's checker and shape inference."""
 
     name = "onnx-file"
@@ -111,4 +111,4 @@ def _fit(one: List[Any], other: List[Any]) -> bool:
     return len(one) == len(other) and all(a == b or a is None or b is None for a, b in zip(one, other))
 
 
-ADAPTER = OnnxFile
+ADAPTER = OnnxFileFacts
