@@ -77,7 +77,7 @@ class World:
         """Measure, and read the rows; the run itself must end well."""
         line = self.line(cases, local, *options)
         environ = runner.environ(self.table, **variables)
-        reply = subprocess.run(line, cwd=cases, env=environ, capture_output=True, text=True, timeout=180, check=False)
+        reply = subprocess.run(line, cwd=cases, env=environ, capture_output=True, text=True, timeout=600, check=False)
         assert reply.returncode in (0, 5), reply.stdout[-3000:] + reply.stderr[-3000:]
         return runner.journal_rows(local)
 
