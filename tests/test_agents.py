@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from click.testing import CliRunner
@@ -148,3 +151,31 @@ def test_half_of_a_surrogate_pair_is_spelled_out():
 
     spelled = rb'{"case": "\\ud800"} {"case": "\ud83d\ude00\\ud800"}'
     assert io.BufferedReader(WholeCharacters(io.BytesIO(line))).read() == spelled
+
+
+def test_a_case_at_a_point_that_was_not_measured_says_so(dataset):
+    agent = Agent(dataset)
+
+    assert agent.case("cross", torch="1.12.1")["verdict"].startswith("Fails at export")
+    assert agent.case("cross", torch="1.10.2", opset="20")["outcome"] == "not measured"
+
+
+def test_the_server_answers_a_call_with_half_of_a_surrogate_pair(mcp, home):
+    """The text of an error that Python decoded with surrogateescape, as JSON has it."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    lines = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "case", "arguments": {"case": "cross\ud800"}}},
+    ]
+    command = [str(Path(sys.executable).with_name("caniexport")), "mcp"]
+    environ = {"CANIEXPORT_HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environ, stdin=PIPE, stdout=PIPE, stderr=subprocess.DEVNULL) as server:
+        for line in lines:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n")
+            server.stdin.flush()
+        replies = {reply["id"]: reply for reply in (json.loads(server.stdout.readline()) for _ in range(2))}
+        server.stdin.close()
+
+    assert replies[2]["result"]["isError"]
+    assert "unknown case" in replies[2]["result"]["content"][0]["text"]

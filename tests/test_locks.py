@@ -187,6 +187,11 @@ Versions of relevant libraries:
 [pip3] torch==2.9.0
 [conda] numpy                     1.24.4                   pypi_0    pypi
 """
+FREEZE_OF_CONDA = """ipython==8.22.2
+numpy @ file:///croot/numpy_and_numpy_base_1690000000000/work
+torch @ https://download.example/whl/cu118/torch-2.1.2%2Bcu118-cp310-cp310-linux_x86_64.whl
+python==3.8.8
+"""
 PIP_JSON = '[{"name": "torch", "version": "2.8.0+cpu"}, {"name": "onnx_ir", "version": "0.1.9"}]'
 LOOSE = """name: mine
 dependencies:
@@ -222,6 +227,7 @@ dependencies:
         ("environment.yml", LOOSE, "3.9", {"torch": "2.1", "onnx": "1.15"}),
         # the name says nothing: what is in it does
         ("whatever", UV, "", {"torch": "2.9.1", "onnxscript": "0.5.6"}),
+        ("freeze.txt", FREEZE_OF_CONDA, "3.8", {"torch": "2.1.2"}),
     ],
 )
 def test_every_kind_is_read(tmp_path, name, text, python, packages):

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,3 +160,12 @@ def test_tensors_are_read_in_every_form_that_the_format_has():
 def test_a_type_that_numpy_has_not_is_named():
     with pytest.raises(tensors.NoNumpyType, match="bfloat16"):
         tensors.read_tensor(field(1, 0, b"\x01") + field(2, 0, b"\x10") + field(5, 0, b"\x00"))
+
+
+def test_an_archive_carries_what_the_runner_imports_and_nothing_that_needs_torch(tmp_path):
+    archive(tmp_path / "b.zip", "relu")
+    with zipfile.ZipFile(tmp_path / "b.zip") as file:
+        carried = {name for name in file.namelist() if name.startswith("caniexport/")}
+
+    assert all(Path(name).parts[1] in ("model", "runner", "worker", "__init__.py") for name in carried)
+    assert "caniexport/worker/cell.py" not in carried
