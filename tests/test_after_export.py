@@ -105,10 +105,7 @@ def test_a_tool_is_judged_by_the_files_that_work_without_it(ask):
     assert lines["onnxslim 0.1.98"]["still work"] == {"works": 1, "measured": 2}
     assert (lines["onnxslim 0.1.98"]["wrong"], lines["onnxslim 0.1.98"]["nodes"]) == (1, "0.50")
     assert lines["onnx-converter 1.23.2 to13"]["tool fails"] == 1
-    assert (
-        found["verdict"]
-        == "0 of 2 conversions keep every file working; onnx-converter 1.23.2 to13 breaks most: 1 of 1."
-    )
+    assert found["verdict"] == "Every file works after 0 of 2 tools; after onnx-converter 1.23.2 to13 0 of 1."
     broken = found["tables"][1]["rows"]
     assert [row["how"] for row in broken] == ["mismatch at compare", "fail at tool"]
 

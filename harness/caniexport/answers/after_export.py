@@ -29,6 +29,8 @@ _OUTCOMES = """count(*), count_if(works(status)), count_if(stage = 'tool' AND st
 _SHOWN, _FEW = 40, 9
 #: the adapters that change no file: that of the file's facts, and that of a lower level of optimization
 _FILE, _BASIC = "onnx-file", "onnxruntime-basic"
+#: the facts ``f`` of each file that was looked at
+_FACTS = f"SELECT bundle, any_value(facts) AS f FROM steps WHERE runtime = '{_FILE}' GROUP BY ALL"
 
 
 def _require(kind: Kind, names: Sequence[str]) -> list[str]:
@@ -57,10 +59,8 @@ def answer_tools(dataset: Dataset, names: Sequence[str] = (), cells: str = "") -
     mine = [row for row in found if newest[row[0]] == row[1]]
     worst = min(mine, key=lambda row: row[4] / row[3])
     whole = sum(row[4] == row[3] for row in mine)
-    verdict = (
-        f"{whole} of {len(mine)} conversions keep every file working; "
-        f"{_name(*worst[:3])} breaks most: {worst[3] - worst[4]} of {worst[3]}."
-    )
+    verdict = f"Every file works after {whole} of {len(mine)} tools"
+    verdict += "." if whole == len(mine) else f"; after {_name(*worst[:3])} {worst[4]} of {worst[3]}."
     lines: list[tuple[Cell, ...]] = [
         (Code(_name(name, version, asked)), Share(works, files), *rest, _ratio(nodes), _ratio(size))
         for name, version, asked, files, works, *rest, nodes, size in found
@@ -105,11 +105,10 @@ def _broken_table(views: Views, rows: str, newest: dict[str, str]) -> Table:
 
 def _fusion_table(views: Views, cells: str) -> Table:
     """Return the files that run at onnxruntime's basic level of optimization and not, or otherwise, at level all."""
-    files = f"AND bundle IN (SELECT bundle FROM ({cells}))" if cells else ""
     found = views.fetch(
         f"""SELECT "case", variant, json_extract_string(facts, '$.cpu.signature') AS cause, count(DISTINCT bundle),
             list(DISTINCT runtime_version)
-        FROM steps WHERE runtime = '{_BASIC}' {files} AND works(status)
+        FROM steps WHERE runtime = '{_BASIC}' {_restrict(cells)} AND works(status)
             AND json_extract_string(facts, '$.cpu.status') NOT IN ('pass', 'degraded', 'skip', 'invalid')
         GROUP BY ALL ORDER BY ALL"""
     )
@@ -190,9 +189,6 @@ def _left_table(dataset: Dataset, ran: Sequence[tuple[Any, ...]]) -> Table:
 
 def answer_files(dataset: Dataset, cells: str = "") -> Answer:
     """Answer what the exported files are like, whatever runs them, by torch release and exporter."""
-    facts = (
-        f"SELECT bundle, any_value(facts) AS f FROM steps WHERE runtime = '{_FILE}' AND bundle IS NOT NULL GROUP BY ALL"
-    )
     number = "CAST(json_extract(f, '$.{}') AS BIGINT)"
     found = Views.of(dataset).fetch(
         f"""SELECT torch, coalesce(exporter_effective, exporter), count(*),
@@ -200,7 +196,7 @@ def answer_files(dataset: Dataset, cells: str = "") -> Answer:
             count_if(json_extract_string(f, '$.value_info') NOT IN ('ok', 'none')),
             count_if({number.format("repeated")} > 0), median({number.format("nodes")})
         FROM (SELECT DISTINCT torch, exporter_effective, exporter, bundle FROM ({cells or "FROM cells"})) c
-        JOIN ({facts}) USING (bundle) GROUP BY ALL"""
+        JOIN ({_FACTS}) USING (bundle) GROUP BY ALL"""
     )
     if not found:
         return Answer("Not measured: no exported file was looked at.", AnswerOutcome.NOT_MEASURED)
@@ -249,10 +245,9 @@ _GOOD = {
 
 def change_table(views: Views, before: str, after: str) -> Table:
     """Return the facts of files that change between two points (SQL of their cells), counted; folded."""
-    facts = f"SELECT bundle, any_value(facts) AS f FROM steps WHERE runtime = '{_FILE}' GROUP BY ALL"
     listed = ", ".join(f"({sql.literal(name)}, {condition})" for name, condition in _GOOD.items())
     of_side = f"""SELECT "case", variant, unnest([{listed}], recursive := false) AS fact
-        FROM ({{}}) JOIN ({facts}) USING (bundle)"""
+        FROM ({{}}) JOIN ({_FACTS}) USING (bundle)"""
     found = views.fetch(
         f"""SELECT l.fact[1], count_if(l.fact[2] AND NOT r.fact[2]), count_if(r.fact[2] AND NOT l.fact[2]), count(*),
             min("case") FILTER (l.fact[2] AND NOT r.fact[2])
@@ -268,8 +263,12 @@ def change_table(views: Views, before: str, after: str) -> Table:
 
 
 def _make_rows(names: Sequence[str], cells: str) -> str:
-    files = f"AND bundle IN (SELECT bundle FROM ({cells}))" if cells else ""
-    return _ROWS.format(names=sql.listed(names), files=files)
+    return _ROWS.format(names=sql.listed(names), files=_restrict(cells))
+
+
+def _restrict(cells: str) -> str:
+    """The condition that a file is one of these cells'; empty for all."""
+    return f"AND bundle IN (SELECT bundle FROM ({cells}))" if cells else ""
 
 
 def _find_newest(releases: Any) -> dict[str, str]:

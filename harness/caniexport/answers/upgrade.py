@@ -24,6 +24,8 @@ ENOUGH = 5
 _AS_KNOWN = 0.9
 #: changes that are counted even where there are none
 _ALWAYS = (CaseChange.BREAKS, CaseChange.NOW_WRONG, CaseChange.FIXED, CaseChange.UNCHANGED)
+#: where an error was raised before, the process ends now
+_CRASHES, _NEW_CRASH = (CaseChange.NOW_WRONG, Status.CRASH), "error→crash"
 _TITLES = {
     Advice.ADD: "new workarounds needed",
     Advice.LOST: "workarounds that stop working",
@@ -200,8 +202,7 @@ def _worse_table(moves: Iterable[CaseMove], point: Point, because: Mapping[str, 
         (
             Mark(
                 move.after or Status.NOT_RUN,
-                # where an error was raised before, the process ends now
-                move.change.value.replace("wrong", "crash") if move.after is Status.CRASH else move.change.value,
+                _NEW_CRASH if (move.change, move.after) == _CRASHES else move.change.value,
             ),
             _case_link(move.case, point),
             Message(cause_line(move.message), move.message),

@@ -81,8 +81,10 @@ def follow_road(
         why = Message(short_cause(text), text) if text else None
         rows.append((Code(step.text), Mark(status), _change(facts, "nodes"), _change(facts, "bytes"), why))
         if status not in WORKS:
-            verdict = f"The export works; {step.text} breaks it ({status.value})."
-            answer = replace(answer, verdict=verdict[:LONGEST], outcome=AnswerOutcome.FAILS)
+            is_run = status is not Status.NOT_RUN
+            end_text = f"{step.text} breaks it ({status.value})" if is_run else f"{step.text} could not be run"
+            outcome = AnswerOutcome.FAILS if is_run else AnswerOutcome.NOT_MEASURED
+            answer = replace(answer, verdict=f"The export works; {end_text}."[:LONGEST], outcome=outcome)
             break
     table = Table(f"after the export, from the {cell.call}", ("step", "", "nodes", "bytes", "why"), tuple(rows))
     return replace(answer, tables=(answer.tables[0], table, *answer.tables[1:]))
