@@ -109,6 +109,7 @@ def test_what_happens_by_each_call_is_seen_whole(visit, width, scheme):
     page = visit("/upgrade?from=2.0.1&to=2.15.0&ops=Sub,aten::grid_sampler,aten::cross", width, scheme)
     calls = page.locator("#root .scroll:has(> table.answer)").first
     calls.wait_for()
+    drawn(page)
 
     assert calls.locator("tbody tr").count() > 1
     assert calls.evaluate("box => box.scrollWidth <= box.clientWidth")
