@@ -11,12 +11,15 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from caniexport import names
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
+from caniexport.model.plan import is_within
 from caniexport.model.releases import Release
 
 PERIOD = "period"
@@ -56,21 +59,48 @@ class EnvironmentProfile:
     pins: tuple[str, ...] = ()
     python: str = ""
 
-    def asks(self, release: Release) -> Wanted | None:
+    def asks(self, release: Release, more: MorePackages | None = None) -> Wanted | None:
         """What is to be resolved for a release; ``None`` where the table of releases has the pins.
+
+        ``more`` is what a corpus wants beside them.
 
         Raises :class:`UnknownName` for a lock file's profile without its pins, or of a release whose day is not known.
         """
+        named = more.of(release) if more else ()
         if self.name == NEWEST:
-            return None
+            return Wanted(release.python, (*release.requirements, *named), more.as_of) if more and named else None
         if self.name == PERIOD:
-            return _of_the_period(release)
+            return _of_the_period(release, named)
         swap = _SWAP.fullmatch(self.name)
         if swap:
             return Wanted(release.python, tuple(_swapped(release, swap[1], swap[2])), lowest=True)
         if not self.pins:
             raise UnknownName(f"the packages of profile {self.name} are those of a lock file: --lock names it")
         return Wanted(self.python or release.python, (f"torch=={release.torch}", *self.pins))
+
+
+@dataclass(frozen=True)
+class MorePackages:
+    """What a corpus wants installed beside torch and its companions: ``packages.toml`` of its folder.
+
+    as_of  the day whose packages are the newest ones: 2026-11-29
+    since  the torch releases with which each is installed: ``{"timm": ">=2.9"}``; all of them where it is empty
+    """
+
+    as_of: str = ""
+    since: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> MorePackages:
+        """Read the file; a corpus without one wants nothing."""
+        if not path.is_file():
+            return cls()
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        return cls(found["as_of"], found["packages"])
+
+    def of(self, release: Release) -> tuple[str, ...]:
+        """Those that are installed with a release."""
+        return tuple(name for name, releases in self.since.items() if is_within(release.torch, releases))
 
 
 #: the profile of the table of releases
@@ -119,13 +149,13 @@ def package_name(name: str) -> str:
     return _SAME.get(plain, plain)
 
 
-def _of_the_period(release: Release) -> Wanted:
+def _of_the_period(release: Release, named: Sequence[str]) -> Wanted:
     if not release.released:
         raise UnknownName(f"torch {release.torch} is not in the table of releases, which has the day of each release")
     day = datetime.date.fromisoformat(release.released) + _AFTER
     requirements = [f"torch=={release.torch}", "onnx", "onnxruntime", "numpy"]
     requirements += ["onnxscript"] if release.dynamo else ["setuptools"]
-    return Wanted(_PERIOD_PYTHON.get(release.torch, release.python), tuple(requirements), day.isoformat())
+    return Wanted(_PERIOD_PYTHON.get(release.torch, release.python), (*requirements, *named), day.isoformat())
 
 
 def _swapped(release: Release, package: str, version: str) -> Iterable[str]:

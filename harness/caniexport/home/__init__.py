@@ -60,7 +60,7 @@ class Home:
         """The places of a corpus's cases and datasets. Raises :class:`UnknownName` for one that is not there."""
         if corpus == DOCUMENTED:
             return self
-        if not (self.cases / corpus / f"{corpus}.py").is_file():
+        if not any((self.cases / corpus).glob("*.py")):
             raise UnknownName(f"there is no corpus {corpus}: {self.cases / corpus} has no case files")
         own = self.own_results and self.own_results / corpus
         return replace(

@@ -28,6 +28,7 @@ from caniexport.model.canaries import is_canary
 from caniexport.model.errors import EnvironmentUnavailable
 from caniexport.model.journal import Journal
 from caniexport.model.rows import MEASURING_VERSION
+from caniexport.profiles import MorePackages
 from caniexport.store import Dataset, compact
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
     dataset, progress = open_done(options), Progress(say)
     asked = {"--case": options.cases, "--exporter": options.exporters, "--opset": options.opsets}
     selection = [word for option, values in asked.items() for value in values for word in (option, str(value))]
+    more = MorePackages.read(options.home.cases / "packages.toml")
     jobs = []
     for release in options.releases or find_default_releases():
         job = CellsJob(
@@ -83,7 +85,7 @@ def plan_jobs(options: MeasureOptions, say: Callable[[str], None] = print) -> li
             progress=progress,
         )
         try:
-            job = replace(job, release=resolve_profile(release, options.profile, options.local / "pins"))
+            job = replace(job, release=resolve_profile(release, options.profile, options.local / "pins", more))
         except EnvironmentUnavailable as error:
             job = replace(job, unresolved=str(error))
         jobs.append(_plan_job(job, dataset))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from caniexport.machine import interpreters
 from caniexport.model.errors import EnvironmentUnavailable
-from caniexport.profiles import LATER, EnvironmentProfile, Wanted
+from caniexport.profiles import LATER, EnvironmentProfile, MorePackages, Wanted
 
 if TYPE_CHECKING:
     from caniexport.model.releases import Release
@@ -21,13 +21,15 @@ _NO_DATES = "missing an upload date"
 _LATER_THAN_ALL = "2100-01-01"
 
 
-def resolve_profile(release: Release, profile: EnvironmentProfile, kept: Path) -> Release:
-    """The release with the pins of a profile, every package that is installed among them.
+def resolve_profile(
+    release: Release, profile: EnvironmentProfile, kept: Path, more: MorePackages | None = None
+) -> Release:
+    """The release with the pins of a profile, every package that is installed among them, and ``more`` of a corpus.
 
     What was resolved is kept in a folder, by what was asked. Raises :class:`EnvironmentUnavailable` where no packages
     fit together, or the index does not tell the day of an upload.
     """
-    wanted = profile.asks(release)
+    wanted = profile.asks(release, more)
     if wanted is None:
         return release
     path = kept / f"{wanted.digest}.txt"

@@ -52,6 +52,7 @@ class Fix:
     inputs          input sets, replacing the case's own
     patch           ``patch(opset)``: a context manager entered around the export (custom symbolics)
     prepare         ``prepare(module, inputs) -> module``, applied before the export (``torch.jit.trace``)
+    route           ``route(request) -> bytes`` writes the file instead of ``torch.onnx.export``: a package's own exporter
     surgery         ``surgery(model) -> model`` on the exported ``onnx.ModelProto``
     session         onnxruntime session options, ``{"graph_optimization_level": 0}``
     torch           for kind ``version-upgrade``: the releases that have it; judged on the plain form, not measured
@@ -73,6 +74,7 @@ class Fix:
         inputs: Optional[Tuple[Any, ...]] = None,
         patch: Optional[Callable[[Optional[int]], Any]] = None,
         prepare: Optional[Callable[..., Any]] = None,
+        route: Optional[Callable[[Any], bytes]] = None,
         surgery: Optional[Callable[[Any], Any]] = None,
         session: Optional[Mapping[str, Any]] = None,
         torch: str = "",
@@ -89,6 +91,7 @@ class Fix:
         self.inputs = inputs
         self.patch = patch
         self.prepare = prepare
+        self.route = route
         self.surgery = surgery
         self.session = session
         self.torch = torch
@@ -151,6 +154,8 @@ class Case(_AnyCase):
     named       whether the export call names its inputs (after ``forward``'s arguments)
     output_names  names asked for the outputs; empty for the exporter's own
     rtol, atol  tolerance against eager; ``None`` for the default of the output's dtype
+    by_largest  whether the largest value of an output widens its absolute tolerance
+    fills_parameters  whether parameters are filled after ``setup``; else it has done so
     requires    further packages the case imports
     patch       ``patch(opset)``: a context manager entered around the export of every variant without one of its own
     """
@@ -164,6 +169,8 @@ class Case(_AnyCase):
     output_names: ClassVar[Tuple[str, ...]] = ()
     rtol: ClassVar[Optional[float]] = None
     atol: ClassVar[Optional[float]] = None
+    by_largest: ClassVar[bool] = False
+    fills_parameters: ClassVar[bool] = True
     requires: ClassVar[Tuple[str, ...]] = ()
     patch: ClassVar[Optional[Callable[[Optional[int]], Any]]] = None
 
@@ -246,6 +253,7 @@ class Variant:
         self.export: Options = _choose(fix and fix.export, case.export)
         self.patch = _choose(fix and fix.patch, case.patch)
         self.prepare = fix.prepare if fix else None
+        self.route = fix.route if fix else None
         self.surgery = fix.surgery if fix else None
         self.session: Mapping[str, Any] = (fix.session if fix else None) or {}
         self.changes_values = bool(fix and fix.changes_values)
@@ -253,7 +261,7 @@ class Variant:
         #: False where they are random: then count, dtype and shape of the outputs are compared
         self.compares_values = True
         #: whether the largest value of an output widens its absolute tolerance
-        self.by_largest = False
+        self.by_largest = case.by_largest
 
     @property
     def input_sets(self) -> int:

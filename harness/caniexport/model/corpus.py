@@ -15,7 +15,6 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, Union
 from caniexport.model import case as model
 from caniexport.model.casehash import FileHashes
 from caniexport.model.errors import CorpusError
-from caniexport.model.made_cases import MadeCase
 from caniexport.model.rows import NAME
 
 #: packages that answering a question must not import (torch alone takes seconds)
@@ -59,10 +58,9 @@ class LoadedCase:
     def case_hash(self, variant: str) -> str:
         """Hash over the syntax tree of one variant (see :mod:`caniexport.model.casehash`)."""
         if variant not in self._known:
-            if issubclass(self.cls, MadeCase):
-                self._known[variant] = self.cls.hash_of(variant)
-            else:
-                self._known[variant] = self._hashes.variant(self.cls.__name__, variant)
+            of_table = getattr(self.cls, "hash_of", None)
+            made = of_table(variant) if of_table else self._hashes.variant(self.cls.__name__, variant)
+            self._known[variant] = made
         return self._known[variant]
 
 

@@ -86,7 +86,7 @@ class MadeVariant(Variant):
         self.kind = PLAIN
         self.note = case.arguments(name)
         self.export: Dict[str, Any] = {}
-        self.patch = self.prepare = self.surgery = None
+        self.patch = self.prepare = self.route = self.surgery = None
         self.session: Dict[str, Any] = {}
         self.changes_values = False
         self.rtol, self.atol = _TOLERANCES.get(name.split("-")[0], (None, None))

@@ -35,7 +35,9 @@ def case_rows(corpus: Mapping[str, LoadedCase], records: Mapping[str, Sequence[s
         }
         variants: Mapping[str, Variant | EnvironmentFix | None] = item.variants
         for name, variant in (variants or item.environment_variants).items():
-            source = {"code": parsed[item.text].code(cls.__name__, name), "case_hash": item.case_hash(name)}
+            of_table = getattr(cls, "code_of", None)
+            code = of_table(name) if of_table else parsed[item.text].code(cls.__name__, name)
+            source = {"code": code, "case_hash": item.case_hash(name)}
             rows.append({**case, **_words(variant), "variant": name, **source})
     return rows
 

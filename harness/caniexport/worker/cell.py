@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import resource
 import time
 import warnings
 from contextlib import contextmanager, nullcontext
@@ -35,6 +36,7 @@ class Eager(NamedTuple):
     truth: List[List[Any]]
     example_outputs: Any
     difference: float
+    seconds: float
 
 
 #: eager results, or the failure, by case and variant: the same for every exporter and opset
@@ -99,6 +101,7 @@ class _CellRun:
 
     def measure(self) -> None:
         eager = self._find_eager()
+        self.row["seconds_eager"] = eager.seconds
         if self.variant.changes_values:
             self.facts["eager_difference"] = round(eager.difference, 6)
         with self._stage(Stage.EXPORT):
@@ -161,11 +164,15 @@ class _CellRun:
                 used = exporters.find_default_opset() if opset is None else opset
                 patch = nullcontext() if variant.patch is None else variant.patch(used)
                 # a patch or a preparation may depend on the opset
-                is_shared = variant.patch is None and variant.prepare is None
+                is_shared = variant.patch is None and variant.prepare is None and variant.route is None
                 with patch, share_steps(is_shared):
-                    started = time.perf_counter()
-                    content = exporters.export(request)
-                    self.row["seconds_export"] = time.perf_counter() - started
+                    held, started = _read_peak(), time.perf_counter()
+                    content = (variant.route or exporters.export)(request)
+                    self.row.update(
+                        seconds_export=time.perf_counter() - started,
+                        memory_mb=_read_peak() - held,
+                        file_bytes=len(content),
+                    )
             finally:
                 self._note_warnings(caught)
         return content
@@ -278,16 +285,18 @@ class _CellRun:
 def _run_eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
     """Run the module on every input set; compare a workaround with the case's reference, else with ``plain``."""
     inputs = subject.make_arrays(variant, case_id)
-    raw = [_run_forward(variant, case_id, item) for item in inputs]
+    timed = [_run_forward(variant, case_id, item) for item in inputs]
+    raw = [output for output, _ in timed]
     outputs = [subject.flatten_output(item) for item in raw]
     if variant.case.reference is not None:
         truth = _run_reference(plain, case_id, inputs)
     elif variant.fix is None:
         truth = outputs
     else:
-        truth = [subject.flatten_output(_run_forward(plain, case_id, item)) for item in inputs]
+        truth = [subject.flatten_output(_run_forward(plain, case_id, item)[0]) for item in inputs]
     difference = 0.0 if variant.fix is None else _measure_difference(variant, truth, outputs)
-    return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
+    seconds = sum(seconds for _, seconds in timed)
+    return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference, seconds)
 
 
 def _measure_difference(variant: Variant, truth: List[List[Any]], outputs: List[List[Any]]) -> float:
@@ -298,13 +307,22 @@ def _measure_difference(variant: Variant, truth: List[List[Any]], outputs: List[
     return result.max_abs
 
 
-def _run_forward(variant: Variant, case_id: str, inputs: Sequence[Any]) -> Any:
+def _run_forward(variant: Variant, case_id: str, inputs: Sequence[Any]) -> Tuple[Any, float]:
+    """The output of a fresh module, and the seconds of its call."""
     import torch
 
     module = subject.build_module(variant, case_id)
+    tensors = [subject.to_tensors(item) for item in inputs]
     torch.manual_seed(0)
     with torch.no_grad():
-        return module(*[subject.to_tensors(item) for item in inputs])
+        started = time.perf_counter()
+        output = module(*tensors)
+        return output, time.perf_counter() - started
+
+
+def _read_peak() -> float:
+    """The largest size that this process has had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _run_reference(plain: Variant, case_id: str, inputs: Sequence[Tuple[Any, ...]]) -> List[List[Any]]:

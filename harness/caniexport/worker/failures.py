@@ -22,6 +22,10 @@ FOREIGN = "ForeignReply"
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
 
 
+class CannotBuild(Exception):
+    """Why the packages of an environment cannot make what is to be measured. The cell is skipped with this reason."""
+
+
 class Outcome(NamedTuple):
     """Columns that a cell or a replay adds to its row, and the texts of these columns by id."""
 
@@ -52,6 +56,8 @@ class Ending(NamedTuple):
 def classify_error(error: BaseException, is_export: bool = False) -> Status:
     """Return the status of an exception; ``is_export`` if an exporter raised it."""
     text = read_text(error)
+    if isinstance(error, CannotBuild):
+        return Status.SKIP
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
         return Status.OOM
     if is_export and OPSET_REFUSED.search(text):

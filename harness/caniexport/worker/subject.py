@@ -27,7 +27,8 @@ def build_module(variant: Variant, case_id: str) -> Any:
     attributes = {"forward": forward, "__module__": case.__module__, "__doc__": case.__doc__}
     module = type(case.__name__, (torch.nn.Module,), attributes)()
     case.setup(module)
-    _fill_parameters(module, case_id)
+    if case.fills_parameters:
+        _fill_parameters(module, case_id)
     return module.eval()
 
 
