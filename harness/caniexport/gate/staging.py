@@ -178,12 +178,14 @@ class Staging:
         """
         paths = [path for name in names if name.startswith(f"{table}/") for path in self.paths(name)]
         # of a plugin that onnxruntime does not take, or that has no device, one row stands for all files
-        thing, own = "bundle IS NOT NULL OR stage IN ('load', 'place')", ""
+        thing, own = f"{which_row.HAS_MEASURED} AND (bundle IS NOT NULL OR stage IN ('load', 'place'))", ""
         if table == "cells":
-            thing, own = '"case" IS NOT NULL', "torch IS NULL AND exporter IS NULL OR "
+            # that the packages of a time cannot build a model is a result of its own
+            thing = f"({which_row.HAS_MEASURED} OR status = 'skip') AND \"case\" IS NOT NULL"
+            own = "torch IS NULL AND exporter IS NULL OR "
         good = f"(env_id, run_id) IN (SELECT env_id, run_id FROM local_environments WHERE gate = {sql.literal(GOOD)})"
         return (
-            f"SELECT *, {which_row.HAS_MEASURED} AND ({thing}) AS is_measured, "
+            f"SELECT *, {thing} AS is_measured, "
             f"coalesce({own}{good}, false) AS is_good FROM ({_relation(table, paths)})"
         )
 

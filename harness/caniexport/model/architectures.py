@@ -67,7 +67,7 @@ def floats(*sizes: Union[int, Axis], low: float = -1.0, high: float = 1.0) -> In
 
 
 def mask(*sizes: Union[int, Axis], dtype: str = "int64") -> Input:
-    """Ones over ``[batch, length]``, and two zeros at the end of the last row: with ones alone a mask is traced away."""
+    """Ones over ``[batch, length]``, two zeros at the end of the last row: of ones alone a mask is traced away."""
     return Input(sizes, lambda shape: _padded(shape, dtype))
 
 

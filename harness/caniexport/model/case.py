@@ -52,7 +52,7 @@ class Fix:
     inputs          input sets, replacing the case's own
     patch           ``patch(opset)``: a context manager entered around the export (custom symbolics)
     prepare         ``prepare(module, inputs) -> module``, applied before the export (``torch.jit.trace``)
-    route           ``route(request) -> bytes`` writes the file instead of ``torch.onnx.export``: a package's own exporter
+    route           ``route(request) -> bytes`` writes the file instead of ``torch.onnx.export``
     surgery         ``surgery(model) -> model`` on the exported ``onnx.ModelProto``
     session         onnxruntime session options, ``{"graph_optimization_level": 0}``
     torch           for kind ``version-upgrade``: the releases that have it; judged on the plain form, not measured

@@ -84,6 +84,7 @@ CELLS: Tuple[Column, ...] = (
     Column("seconds_run", "float32", "seconds to run all input sets"),
     Column("seconds_eager", "float32", "seconds that torch itself takes for all input sets; null in older rows"),
     Column("memory_mb", "float32", "MiB by which the export raised its process's peak; null in older rows"),
+    Column("load", "float32", "the machine's load over the minute before the cell ended; null in older rows"),
     Column("file_bytes", "int64", "size of the exported file with its weights; null in older rows"),
     Column("node_count", "int32", "nodes in the file's main graph"),
     Column(

@@ -37,7 +37,7 @@ _THING = {"cells": which_row.CELL, "runs": ("bundle", "session", "runtime", "run
 #: two digits say what a time on one machine can say; further ones are noise, which does not compress
 _SECONDS = ", ".join(
     f"format('{{:.2g}}', {name}::DOUBLE)::FLOAT AS {name}"
-    for name in ("seconds_export", "seconds_load", "seconds_run", "seconds_eager", "memory_mb")
+    for name in ("seconds_export", "seconds_load", "seconds_run", "seconds_eager", "memory_mb", "load")
 )
 #: tables that rows of several files refer to, and by which column
 _SHARED = {"messages": "message_id", "environments": "run_id"}

@@ -12,7 +12,7 @@ import zlib
 from typing import Any, Callable, Dict, Sequence, Type
 
 from caniexport.model import architectures
-from caniexport.model.architectures import EAGER_ATTENTION, OWN_EXPORT, Architecture, ArchitectureCase
+from caniexport.model.architectures import EAGER_ATTENTION, OWN_EXPORT, Architecture, ArchitectureCase, Worker
 from caniexport.model.case import Fix
 from caniexport.model.status import FixKind
 from caniexport.worker.codehash import module_hash
@@ -37,8 +37,7 @@ _PLACES: Dict[str, Sequence[str]] = {
 
 def make_cases(table: Sequence[Architecture], module: str) -> Dict[str, Type[ArchitectureCase]]:
     """The cases of a table, for the case file ``module``."""
-    worker = architectures.Worker(module_hash("architectures"), build, load, make_fixes)
-    return architectures.make_cases(table, module, worker)
+    return architectures.make_cases(table, module, Worker(module_hash("architectures"), build, load, make_fixes))
 
 
 def build(entry: Architecture, attention: str = "") -> Any:
@@ -118,7 +117,7 @@ def _of_timm(create: Any, entry: Architecture, _: str) -> Any:
     return create(entry.name, pretrained=False, **entry.settings)
 
 
-def _call(make: Callable[..., Any], entry: Architecture, _: str) -> Any:
+def _call(make: Any, entry: Architecture, _: str) -> Any:
     return make(**entry.settings)
 
 

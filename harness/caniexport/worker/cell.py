@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import resource
 import time
 import warnings
@@ -63,6 +64,7 @@ def measure_cell(
     except _CellStop as stop:
         run.row.update(stop.outcome.row)
         run.messages.update(stop.outcome.messages)
+    run.row["load"] = os.getloadavg()[0]
     if run.facts:
         run.row["facts"] = json.dumps(run.facts, sort_keys=True)
     return Outcome(run.row, run.messages)
