@@ -12,6 +12,7 @@ from caniexport.answers.after_export import answer_files, answer_plugins, answer
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
+from caniexport.answers.models import answer_models
 from caniexport.answers.package_versions import read_package_versions, require_release
 from caniexport.answers.scope import CaseSelection, select
 from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
@@ -45,6 +46,7 @@ class TableLines(StrEnum):
     CASES = "cases"
     THEMES = "themes"
     OPERATORS = "operators"
+    MODELS = "models"
 
 
 #: how a call is headed, by exporter
@@ -100,6 +102,8 @@ def answer_table(
         if by is By.FILE:
             return answer_files(dataset, cells)
         return (answer_tools if by is By.TOOL else answer_plugins)(dataset, names, cells)
+    if lines is TableLines.MODELS:
+        return answer_models(dataset, filters)
     known = Inventory.of(dataset)
     notes = [*known.notes]
     if by is not By.TORCH and not filters.torch and known.torch:

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--lines",
-    type=click.Choice(["cases", "themes", "operators"]),
+    type=click.Choice(["cases", "themes", "operators", "models"]),
     help="What the lines are; themes where no case is named or filtered.",
 )
+@click.option("--models", "lines", flag_value="models", help="Whole models: bert, resnet18, yolo11n, ...")
 @click.option(
     "--runtime", metavar="NAME==VERSION", default="", help="How the same files end there: openvino==2026.2.1."
 )

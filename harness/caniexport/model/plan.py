@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN, Case
@@ -62,8 +62,17 @@ EVERYTHING = Selection()
 def cells(
     corpus: Dict[str, LoadedCase], release: Release, provider: str, selection: Selection = EVERYTHING
 ) -> List[Cell]:
-    """Every cell of ``release`` that the selection takes, in the order of the corpus."""
-    return [cell for cell in _plan_all(corpus, release, provider) if selection.takes(cell)]
+    """Every cell of ``release`` that the selection takes, in the order of the corpus; canaries where others are."""
+    every = list(_plan_all(corpus, release, provider))
+    asked: Dict[str, Set[Optional[int]]] = {}
+    for cell in every:
+        if not is_canary(cell.case):
+            asked.setdefault(cell.exporter, set()).add(cell.opset)
+    return [
+        cell
+        for cell in every
+        if selection.takes(cell) and (not is_canary(cell.case) or cell.opset in asked.get(cell.exporter, {cell.opset}))
+    ]
 
 
 def group_cells(planned: Sequence[Cell]) -> "Dict[Tuple[str, str, str], List[Cell]]":

@@ -17,12 +17,14 @@ from functools import cache
 from pathlib import Path
 
 from caniexport.measure.environment_cases import resolve_variant
+from caniexport.model.architectures import ArchitectureCase
 from caniexport.model.case import PLAIN, EnvironmentCase, Variant
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import StoreError
 from caniexport.model.runtimes import PROVIDERS
 from caniexport.model.status import Exporter, Status
 from caniexport.reproduce.export_call import export_call
+from caniexport.reproduce.model_script import write_model_script
 from caniexport.reproduce.source import VariantSource, find_definitions, find_imports
 from caniexport.reproduce.values import (
     WIDTH,
@@ -98,6 +100,10 @@ def write_script(loaded: LoadedCase, shown: ShownCell) -> str:
     if issubclass(loaded.cls, EnvironmentCase):
         return _environment_script(loaded, shown)
     variant = loaded.variants[shown.variant]
+    requirements, unnamed = _find_pins(shown)
+    head = f"{format_metadata(shown.python, requirements)}\n{_write_docstring(loaded, shown, unnamed)}"
+    if issubclass(loaded.cls, ArchitectureCase):
+        return f"{head}\n\n{write_model_script(loaded.cls, variant, shown)}"
     source = VariantSource(loaded.text, variant)
     cell, call = _cell(loaded.id, variant, source, shown)
     apart = f"apart(cell, {_SECONDS})" if shown.status in _APART else "measure(cell, print)"
@@ -110,8 +116,6 @@ def write_script(loaded: LoadedCase, shown: ShownCell) -> str:
     lines = sorted(find_imports(bound), key=_import_order)
     third = [line for line in lines if line.split()[1].split(".")[0] not in sys.stdlib_module_names]
     standard = "\n".join(line for line in lines if line not in third)
-    requirements, unnamed = _find_pins(shown)
-    head = f"{format_metadata(shown.python, requirements)}\n{_write_docstring(loaded, shown, unnamed)}"
     return "\n\n".join([head, standard, "\n".join(third), text]) + "\n"
 
 

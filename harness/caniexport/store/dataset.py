@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from caniexport import names
-from caniexport.home import NEWEST, PROFILES, holds_dataset
+from caniexport.home import DOCUMENTED, NEWEST, PROFILES, holds_dataset
+from caniexport.model.made_cases import OPERATORS
 from caniexport.store import files, sql, summary
 from caniexport.store.declared import read_declared
 from caniexport.store.gates import is_quarantined
@@ -87,6 +88,26 @@ class Dataset:
             self._siblings.setdefault(self.profile, self)
             self._siblings[profile] = made
         return self._siblings[profile]
+
+    def of_corpus(self, corpus: str) -> Dataset:
+        """Return the dataset of another corpus, whose folders lie in those of ``newest``; it may be empty."""
+        if corpus not in self.cache:
+            around = {origin: folder / corpus for origin, folder in self._around.items()}
+            self.cache[corpus] = type(self).open(around.get("published"), around.get("local"))
+        made: Dataset = self.cache[corpus]
+        return made
+
+    def holding(self, case: str) -> tuple[str, Dataset]:
+        """Return the corpus and the dataset that have rows of a case: this one, unless only another corpus has some."""
+        for name, dataset in ((DOCUMENTED, self), *((name, self.of_corpus(name)) for name in self.other_corpora())):
+            if dataset.select(("case",), {"case": (case,)}):
+                return name, dataset
+        return DOCUMENTED, self
+
+    def other_corpora(self) -> list[str]:
+        """The names of the other corpora that have rows of their own; of operators only sums are published."""
+        found = {path.name for folder in self._around.values() for path in folder.glob("*") if holds_dataset(path)}
+        return sorted(found - {OPERATORS})
 
     @property
     def _around(self) -> dict[str, Path]:

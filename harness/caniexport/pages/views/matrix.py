@@ -73,7 +73,7 @@ def page(form: Form, kept: Kept) -> Page:
         found = kept.answer(ask, asked, by, lines, form.mine.one("runtime"))
         what = f"the cases of {theme}" if theme else "these cases" if query else "all cases"
         call = CALLS[form.mine.one("exporter") or Exporter.DEFAULT.value]
-        has_chart = by is By.TORCH and lines is not TableLines.OPERATORS and found.tables
+        has_chart = by is By.TORCH and lines in (TableLines.CASES, TableLines.THEMES) and found.tables
         body = render_answer(found) + (_chart(found.tables[0], what, call) if has_chart else Markup())
         files = make_files("table", found)
     runtime = form.mine.one("runtime").replace("==", " ") or "the installed onnxruntime"

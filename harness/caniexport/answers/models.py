@@ -1,0 +1,232 @@
+"""Whole models: which export in which release, what stops the others, what helps them, and what an export costs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from caniexport import names, versions
+from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
+from caniexport.answers.filters import Filters
+from caniexport.answers.outcomes import short_cause
+from caniexport.answers.scope import select
+from caniexport.answers.signs import exporter_rank
+from caniexport.match.errors import SURE, ErrorIndex, match_error
+from caniexport.model.architectures import MODELS
+from caniexport.model.case import PLAIN
+from caniexport.model.status import WORKS, Exporter, Status
+from caniexport.profiles import PERIOD
+from caniexport.store import Dataset, sql
+from caniexport.store.views import Views
+
+#: how a call is headed, by exporter
+_CALLS = {
+    Exporter.DYNAMO.value: "dynamo=True",
+    Exporter.TRACE.value: "dynamo=False",
+    Exporter.DEFAULT.value: "default",
+}
+#: the calls of an answer that names none
+_BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
+#: what was measured on a machine with more to do says nothing about time
+_QUIET = 1.5
+_SHOWN, _FEW = 20, 12
+_CAUSES = 3
+
+
+@dataclass(frozen=True)
+class ModelCell:
+    """How a model ended with one call in a release; ``text`` is its error, ``period`` whether its packages are old."""
+
+    case: str
+    variant: str
+    exporter: str
+    torch: str
+    status: Status
+    stage: str
+    signature: str
+    text: str
+    period: bool
+
+    @property
+    def works(self) -> bool | None:
+        """Whether it works; ``None`` where it was not measured."""
+        return None if self.status in (Status.SKIP, Status.NOT_RUN, Status.INVALID) else self.status in WORKS
+
+
+def answer_models(dataset: Dataset, filters: Filters) -> Answer:
+    """Answer which models export, in each release with its newest packages; before 2.9 with those of its time."""
+    models = dataset.of_corpus(MODELS)
+    taken = select(models, filters)
+    exporters = tuple(taken.where.get("exporter", ())) or _BOTH
+    cells = [cell for cell in _read_cells(models, {case for case, _ in taken.catalogue}) if cell.exporter in exporters]
+    wanted = set(taken.torch) if filters.torch else {cell.torch for cell in cells}
+    cells = [cell for cell in cells if cell.torch in wanted]
+    plain = [cell for cell in cells if cell.variant == PLAIN]
+    if not any(cell.works is not None for cell in plain):
+        return Answer("Not measured: no model that was asked for.", AnswerOutcome.NOT_MEASURED)
+    releases = versions.ordered({cell.torch for cell in plain})[::-1]
+    newest = releases[0]
+    helping = _find_helping([cell for cell in cells if cell.torch == newest])
+    tables = (
+        _causes_table(dataset, [cell for cell in plain if cell.torch == newest], helping, newest),
+        _matrix_table(plain, releases, taken.statuses),
+        _cost_table(models, newest),
+    )
+    old = {cell.torch for cell in plain if cell.period}
+    notes = [
+        "Random weights, small sizes, two input sets of other lengths; outputs agree within 0.1 % with eager.",
+        *([f"packages of their time with {names.some(versions.ordered(old), 8)}"] if old else []),
+        "s: these packages cannot build it. dynamo=False at opset 17, dynamo=True at 18.",
+    ]
+    verdict = f"At torch {newest} {_count(plain, newest)}."
+    return Answer(verdict, AnswerOutcome.LISTED, tables, tuple(notes), more="--case NAME, --theme NAME: some of them.")
+
+
+def find_models(dataset: Dataset, case: str) -> list[ModelCell]:
+    """The models that fail like a documented case, newest release first."""
+    found = [cell for cell in _read_cells(dataset.of_corpus(MODELS), None) if cell.variant == PLAIN and cell.text]
+    index, known = ErrorIndex.of(dataset), dict[str, str]()
+    for text in {cell.text for cell in found}:
+        known[text] = _find_case(index, text)
+    mine = [cell for cell in found if known[cell.text] == case]
+    return sorted(mine, key=lambda cell: (versions.parse(cell.torch), cell.case), reverse=True)
+
+
+def _read_cells(models: Dataset, cases: set[str] | None) -> list[ModelCell]:
+    """The cells of these models or of all; of a release with both packages, those of the newest."""
+    views = Views.of(models)
+    if PERIOD in models.profiles():
+        views.include(PERIOD)
+    some = "" if cases is None else f'AND "case" IN {sql.listed(cases)}'
+    rows = views.fetch(
+        f"""SELECT "case", variant, exporter, torch, status, stage, coalesce(signature, ''), coalesce(m.text, ''),
+            c.profile = {sql.literal(PERIOD)}
+        FROM cells c LEFT JOIN (SELECT DISTINCT message_id, text FROM message) m USING (message_id)
+        WHERE corpus = {sql.literal(MODELS)} {some}
+        QUALIFY row_number() OVER (PARTITION BY "case", variant, exporter, torch
+            ORDER BY c.profile = {sql.literal(PERIOD)}, measured_at DESC) = 1"""
+    )
+    return [
+        ModelCell(
+            case, variant, exporter, torch, Status(status), stage, line, "" if Status(status) in WORKS else text, old
+        )
+        for case, variant, exporter, torch, status, stage, line, text, old in rows
+    ]
+
+
+def _count(plain: Sequence[ModelCell], release: str) -> str:
+    parts = []
+    for exporter in sorted({cell.exporter for cell in plain}, key=exporter_rank):
+        ends = [cell.works for cell in plain if (cell.torch, cell.exporter) == (release, exporter)]
+        measured = [end for end in ends if end is not None]
+        if measured:
+            parts.append((_CALLS[exporter], sum(measured), len(measured)))
+    if not parts:
+        return "no model was measured"
+    (call, works, measured_), *others = parts
+    more = "".join(f", {one} of {of} with {other}" for other, one, of in others[:1])
+    return f"{works} of {measured_} models work with {call}{more}"
+
+
+def _find_helping(cells: Sequence[ModelCell]) -> dict[tuple[str, str], list[str]]:
+    """By model and exporter, where the plain form fails: the forms and the other calls that work."""
+    ends = {(cell.case, cell.variant, cell.exporter): cell.works for cell in cells}
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (case, variant, exporter), works in ends.items():
+        if variant == PLAIN and works is False:
+            for (other, form, call), end in ends.items():
+                if other == case and end and (form, call) != (variant, exporter):
+                    same = call == exporter or call == Exporter.DEFAULT.value
+                    if form != PLAIN and same:
+                        found[case, exporter].append(form)
+                    elif form == PLAIN and call != Exporter.DEFAULT.value:
+                        found[case, exporter].append(_CALLS[call])
+    return found
+
+
+def _causes_table(
+    dataset: Dataset, cells: Sequence[ModelCell], helping: Mapping[tuple[str, str], list[str]], release: str
+) -> Table:
+    """Return what stops models in a release: a line for each cause and call, the most models first."""
+    groups: dict[tuple[str, str, str], list[ModelCell]] = defaultdict(list)
+    for cell in cells:
+        if cell.works is False:
+            groups[cell.exporter, cell.stage, cell.signature].append(cell)
+    index = ErrorIndex.of(dataset) if groups else None
+    rows = []
+    for (exporter, stage, _), found in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        first = min(found, key=lambda cell: cell.case)
+        case = _find_case(index, first.text) if index and first.status is not Status.MISMATCH else ""
+        helps = Counter(form for cell in found for form in set(helping.get((cell.case, exporter), ())))
+        best = sorted(helps.items(), key=lambda item: (-item[1], item[0]))[:_CAUSES]
+        rows.append(
+            (
+                _CALLS[exporter],
+                len(found),
+                stage,
+                Message(short_cause(first.text) or first.status.value, first.text),
+                tuple(
+                    Link(cell.case, "case", {"case": cell.case}) for cell in sorted(found, key=lambda cell: cell.case)
+                ),
+                Link(case, "case", {"case": case}) if case else "",
+                ", ".join(f"{form} {count}" for form, count in best),
+            )
+        )
+    columns = ("call", "models", "stage", "cause", "which", "documented case", "helps")
+    return Table(f"what stops them in torch {release}", columns, tuple(rows), _FEW, folded=("which",))
+
+
+def _find_case(index: ErrorIndex, text: str) -> str:
+    """The documented case that fails with the same error; empty where there is none."""
+    leads = match_error(index, text).leads if text else ()
+    return leads[0].case if leads and leads[0].shares in SURE else ""
+
+
+def _matrix_table(plain: Sequence[ModelCell], releases: Sequence[str], statuses: frozenset[Status]) -> Table:
+    """Return a line for each model and call, one where both ended alike; those that fail in the newest go first."""
+    marks: dict[str, dict[str, dict[str, Mark]]] = {}
+    for cell in plain:
+        marks.setdefault(cell.case, {}).setdefault(cell.exporter, {})[cell.torch] = Mark(cell.status)
+    rows: list[tuple[tuple[bool, str], tuple[Cell, ...]]] = []
+    for case, calls in marks.items():
+        lines = {
+            exporter: tuple(ends.get(release, Mark(Status.NOT_RUN)) for release in releases)
+            for exporter, ends in sorted(calls.items(), key=lambda item: exporter_rank(item[0]))
+        }
+        alike = len(lines) > 1 and len(set(map(str, lines.values()))) == 1
+        for exporter, line in list(lines.items())[:1] if alike else lines.items():
+            if not statuses or statuses & {Status(mark.word) for mark in line}:
+                link = Link(case, "case", {"case": case, **({} if alike else {"exporter": exporter})})
+                rows.append(((line[0].word in WORKS, case), (link, "every call" if alike else _CALLS[exporter], *line)))
+    ordered = tuple(row for _, row in sorted(rows, key=lambda row: row[0]))
+    return Table("models", ("model", "call", *releases), ordered, _SHOWN, axis="torch", heads=2)
+
+
+def _cost_table(models: Dataset, release: str) -> Table:
+    """Return what an export costs, in the middle of all models that work with both calls; times of a quiet machine."""
+    rows = Views.of(models).fetch(
+        f"""WITH cell AS (SELECT * FROM cells WHERE corpus = {sql.literal(MODELS)} AND variant = '{PLAIN}'
+                AND torch = $1 AND profile = $2 AND works(status) AND exporter IN {sql.listed(_BOTH)}
+            QUALIFY count(*) OVER (PARTITION BY "case") = 2),
+        traced AS (SELECT * FROM cell WHERE exporter = '{Exporter.TRACE.value}')
+        SELECT c.exporter, count(*), median(c.node_count / t.node_count), median(c.file_bytes / t.file_bytes),
+            median(c.memory_mb), count(*) FILTER (c.load < {_QUIET}),
+            median(c.seconds_export) FILTER (c.load < {_QUIET}),
+            median(c.seconds_export / t.seconds_export) FILTER (c.load < {_QUIET} AND t.load < {_QUIET}),
+            median(c.seconds_run / c.seconds_eager) FILTER (c.load < {_QUIET})
+        FROM cell c JOIN traced t USING ("case") GROUP BY ALL""",
+        [release, models.profile],
+    )
+    lines: list[tuple[Cell, ...]] = [
+        (_CALLS[exporter], count, *map(_short, sizes), quiet, *map(_short, times))
+        for exporter, count, *rest in sorted(rows, key=lambda row: exporter_rank(row[0]))
+        for sizes, quiet, times in [(rest[:3], rest[3], rest[4:])]
+    ]
+    columns = ("call", "models", "nodes / trace", "bytes / trace", "MiB", "quiet", "seconds", "/ trace", "run / eager")
+    return Table(f"what an export costs in torch {release}, in the middle", columns, tuple(lines), _FEW)
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else f"{value:.3g}"
