@@ -10,6 +10,7 @@ from typing import Any
 from caniexport import names, versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
 from caniexport.answers.filters import Filters
+from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.scope import select
 from caniexport.answers.signs import exporter_rank
@@ -17,6 +18,7 @@ from caniexport.match.errors import SURE, ErrorIndex, match_error
 from caniexport.model.architectures import MODELS
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, Status
+from caniexport.operators import operator_key, operator_keys
 from caniexport.profiles import PERIOD
 from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
@@ -92,6 +94,27 @@ def find_models(dataset: Dataset, case: str) -> list[ModelCell]:
         known[text] = _find_case(index, text)
     mine = [cell for cell in found if known[cell.text] == case]
     return sorted(mine, key=lambda cell: (versions.parse(cell.torch), cell.case), reverse=True)
+
+
+def read_model_ops(dataset: Dataset, name: str) -> tuple[tuple[str, ...], str]:
+    """The ONNX operators of a model's newest files that documented cases are about, and where they are from.
+
+    Raises :class:`UnknownName` for a model that nobody measured.
+    """
+    models = dataset.of_corpus(MODELS)
+    views = Views.of(models)
+    known = [case for (case,) in views.fetch('SELECT DISTINCT "case" FROM variants ORDER BY ALL')]
+    case = names.require("model", name, known)
+    rows = views.fetch(
+        f"""SELECT c.torch, c.exporter, ops FROM cells c JOIN version v USING (torch)
+        WHERE "case" = $1 AND variant = '{PLAIN}' AND works(status) AND exporter IN {sql.listed(_BOTH)}
+        QUALIFY v.n = max(v.n) OVER ()""",
+        [case],
+    )
+    about = operator_keys(op for entry in Inventory.of(dataset).documented for op in entry.ops)
+    found = {op.partition("*")[0].rpartition(".")[2] for _, _, ops in rows for op in (ops or "").split()}
+    where = f"torch {rows[0][0]}" if rows else "no release"
+    return tuple(sorted(op for op in found if operator_key(op) in about)), f"{case}: operators of its files, {where}"
 
 
 def _read_cells(models: Dataset, cases: set[str] | None) -> list[ModelCell]:

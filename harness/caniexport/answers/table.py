@@ -12,6 +12,7 @@ from caniexport.answers.after_export import answer_files, answer_plugins, answer
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
+from caniexport.answers.ledger import answer_ledger
 from caniexport.answers.models import answer_models
 from caniexport.answers.package_versions import read_package_versions, require_release
 from caniexport.answers.scope import CaseSelection, select
@@ -47,6 +48,7 @@ class TableLines(StrEnum):
     THEMES = "themes"
     OPERATORS = "operators"
     MODELS = "models"
+    PATCHES = "patches"
 
 
 #: how a call is headed, by exporter
@@ -104,6 +106,8 @@ def answer_table(
         return (answer_tools if by is By.TOOL else answer_plugins)(dataset, names, cells)
     if lines is TableLines.MODELS:
         return answer_models(dataset, filters)
+    if lines is TableLines.PATCHES:
+        return answer_ledger(dataset)
     known = Inventory.of(dataset)
     notes = [*known.notes]
     if by is not By.TORCH and not filters.torch and known.torch:

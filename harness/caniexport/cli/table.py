@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--lines",
-    type=click.Choice(["cases", "themes", "operators", "models"]),
+    type=click.Choice(["cases", "themes", "operators", "models", "patches"]),
     help="What the lines are; themes where no case is named or filtered.",
 )
 @click.option("--models", "lines", flag_value="models", help="Whole models: bert, resnet18, yolo11n, ...")

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 @click.option(
     "--model", type=click.Path(path_type=Path), metavar="FILE", help="An ONNX file: what is known to touch it."
 )
+@click.option(
+    "--like", default="", metavar="MODEL", help="What a measured model has: transformers-bert, timm-resnet10t."
+)
 @names_option("--op", "ops", "Operators that you use: cross,GridSample.")
 @names_option("--theme", "themes", "Families of operators: pooling.")
 @names_option("--case", "cases", "Cases; globs work.")
@@ -42,6 +45,7 @@ def command(
     lock: Path | None,
     here: bool,
     model: Path | None,
+    like: str,
     ops: tuple[str, ...],
     themes: tuple[str, ...],
     cases: tuple[str, ...],
@@ -54,6 +58,7 @@ def command(
     one of today: what breaks is what breaks where only the packages change.
     """
     from caniexport.answers.model import answer_model_upgrade
+    from caniexport.answers.models import read_model_ops
     from caniexport.answers.point import parse_point
     from caniexport.answers.scope import find_scope
     from caniexport.answers.upgrade import answer_ladder, answer_upgrade
@@ -75,6 +80,10 @@ def command(
         raise click.UsageError(
             "Missing option '--from' (the release that you use: --from 1.13.1, --here or --lock FILE)"
         )
+    if like:
+        found, where = read_model_ops(dataset, like)
+        ops = (*ops, *found)
+        add_note(where)
     asked = find_scope(Views.of(dataset), cases, themes, ops)
     if file is not None:
         answer = answer_model_upgrade(dataset, file, left, right)
