@@ -14,6 +14,7 @@ from caniexport.answers.cell import NamedCase, answer_cell, answer_evidence, rea
 from caniexport.answers.declared import read_registered
 from caniexport.answers.documents import read_claims
 from caniexport.answers.helping import mark_changed_values
+from caniexport.answers.models import models_table
 from caniexport.answers.op import answer_sample, is_sample
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.point import Points, call_text
@@ -152,6 +153,7 @@ def _overview(dataset: Dataset, named: NamedCase) -> Answer:
         _runtimes(views, replayed),
         tool_table(views, f"FROM {kept} WHERE variant = {sql.literal(named.variant or original)}"),
         _registered(dataset, about, newest.torch),
+        models_table(dataset, named.case),
         *_describe_corpus(about, sources),
     )
     notes = (

@@ -46,12 +46,13 @@ _Verdicts = Mapping[tuple[str, str], Mapping[str, tuple[Workaround, str]]]
 
 def _read_verdicts(patches: Dataset) -> _Verdicts:
     rows = Views.of(patches).fetch(
-        """SELECT p."case", split_part(v.sources[1], '#', 2), p.torch, verdict(p.status, f.status),
+        """SELECT p."case", coalesce(split_part(v.sources[1], '#', 2), ''), p.torch, verdict(p.status, f.status),
             coalesce(m.text, p.status)
         FROM cells p JOIN cells f USING (profile, torch, "case", exporter, opset)
-        JOIN variants v ON v."case" = p."case" AND v.variant = 'plain' AND v.corpus <> 'canary'
+        LEFT JOIN variants v ON v."case" = p."case" AND v.variant = 'plain'
         LEFT JOIN (SELECT DISTINCT message_id, text FROM message) m ON m.message_id = p.message_id
-        WHERE p.variant = 'plain' AND f.variant <> 'plain'"""
+        WHERE p.corpus = $1 AND p.variant = 'plain' AND f.variant <> 'plain'""",
+        [PATCHES],
     )
     found: dict[tuple[str, str], dict[str, tuple[Workaround, str]]] = {}
     for case, patch, torch, word, text in rows:

@@ -86,14 +86,21 @@ def answer_models(dataset: Dataset, filters: Filters) -> Answer:
     return Answer(verdict, AnswerOutcome.LISTED, tables, tuple(notes), more="--case NAME, --theme NAME: some of them.")
 
 
-def find_models(dataset: Dataset, case: str) -> list[ModelCell]:
-    """The models that fail like a documented case, newest release first."""
-    found = [cell for cell in _read_cells(dataset.of_corpus(MODELS), None) if cell.variant == PLAIN and cell.text]
-    index, known = ErrorIndex.of(dataset), dict[str, str]()
-    for text in {cell.text for cell in found}:
-        known[text] = _find_case(index, text)
-    mine = [cell for cell in found if known[cell.text] == case]
-    return sorted(mine, key=lambda cell: (versions.parse(cell.torch), cell.case), reverse=True)
+def models_table(dataset: Dataset, case: str) -> Table:
+    """The models whose original form fails like a documented case, a line for each call, the newest release first."""
+    known: dict[str, str] = {}
+    releases: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for cell in _read_cells(dataset.of_corpus(MODELS), None):
+        if cell.variant == PLAIN and cell.text and cell.works is False:
+            if cell.signature not in known:
+                known[cell.signature] = _find_case(ErrorIndex.of(dataset), cell.text)
+            if known[cell.signature] == case:
+                releases[cell.case, cell.exporter].append(cell.torch)
+    rows = tuple(
+        (Link(name, "case", {"case": name}), _CALLS[exporter], ", ".join(versions.ordered(found)[::-1]))
+        for (name, exporter), found in sorted(releases.items())
+    )
+    return Table("models that fail like this", ("model", "call", "torch"), rows, shown=0)
 
 
 def read_model_ops(dataset: Dataset, name: str) -> tuple[tuple[str, ...], str]:
