@@ -135,6 +135,8 @@ TERMS = (
         {
             "documented": "failures that people reported; the default",
             "operators": "every operator of torch, called with the sample inputs of torch's own database",
+            "models": "whole models of the packages that people use, small and with weights of our own",
+            "patches": "what transformers patches for an ONNX export, a minimal case for each patch",
         },
     ),
     Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
