@@ -1,8 +1,8 @@
 """Writes ``cases/operators/used.json``: in how many models each operator of torch is called.
 
-``python benchmarks/models/count_operators.py FILE`` in an environment with torch and the models' packages runs the
-models of ``models.py`` and writes the functions that each calls, as torch names them. ``--write FILE`` counts them by
-the key of the operator's name, in the environment of this repository.
+``python benchmarks/models/count_operators.py FILE`` in an environment with torch and the models' packages, with
+``harness`` on ``PYTHONPATH``, runs the models of ``cases/models`` and writes the functions that each calls, as torch
+names them. ``--write FILE`` counts them by the key of the operator's name, in the environment of this repository.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).resolve().parents[2] / "cases" / "operators" / "used.json"
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "cases" / "operators" / "used.json"
 
 
-def called(name: str) -> list[str]:
+def called(variant: Any, case: str) -> list[str]:
     """The functions of torch that a model calls."""
     import torch
-    from models import MODELS
     from torch.overrides import TorchFunctionMode, resolve_name
+
+    from caniexport.worker import subject
 
     found = set()
 
@@ -29,24 +31,28 @@ def called(name: str) -> list[str]:
             found.add(resolve_name(function) or getattr(function, "__name__", ""))
             return function(*args, **(kwargs or {}))
 
-    module, inputs = MODELS[name][0]()
+    module = subject.build_module(variant, case)
+    inputs = [subject.to_tensors(item) for item in subject.make_arrays(variant, case)[0]]
     with torch.no_grad(), Note():
-        module.eval()(*inputs)
+        module(*inputs)
     return sorted(found)
 
 
 def run(target: Path) -> None:
-    """Run every model, and write what each calls; models that do not run are told."""
+    """Run every model, and write what each calls; models that do not run are told, and what tests skip is left out."""
     import torch
-    from models import MODELS
+
+    from caniexport.model import corpus
 
     names = {}
-    for name in MODELS:
+    for case, item in corpus.load([ROOT / "cases" / "models"], stand_in=False).items():
+        if item.theme in ("skipped", "decoding"):
+            continue
         try:
-            names[name] = called(name)
+            names[case] = called(item.variants["plain"], case)
         except Exception as error:  # whatever a package raises
-            print(f"{name}: {type(error).__name__}: {str(error)[:100]}", flush=True)
-        target.write_text(json.dumps({"torch": torch.__version__, "models": names}), encoding="utf-8")
+            print(f"{case}: {type(error).__name__}: {str(error)[:100]}", flush=True)
+    target.write_text(json.dumps({"torch": torch.__version__, "models": names}), encoding="utf-8")
 
 
 def write(noted: Path) -> None:

@@ -789,12 +789,12 @@ class SdpaOfSelectedRowsReshaped(_PatchCase):
     sources = ("huggingface/transformers:src/transformers/exporters/exporter_dynamo.py#_patch_sdpa",)
     aten_ops = ("aten::scaled_dot_product_attention", "aten::index", "aten::reshape")
     inputs = (
-        (f32(4, 2, 3, 4), values([True, False, True, True], "bool")),
-        (f32(4, 2, 3, 4), values([False, False, True, True], "bool")),
+        (f32(4, 3, 2, 4), values([True, False, True, True], "bool")),
+        (f32(4, 3, 2, 4), values([False, False, True, True], "bool")),
     )
 
     def forward(self, x, mask):
-        selected = x[mask]
+        selected = x[mask].transpose(1, 2)
         attended = F.scaled_dot_product_attention(selected, selected, selected)
         return attended.transpose(1, 2).reshape(selected.shape[0], 3, -1)
 
