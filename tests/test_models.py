@@ -96,7 +96,10 @@ def test_the_models_of_the_corpus_are_planned_without_their_packages():
         *("diffusers", "ultralytics", "segmentation_models_pytorch"),
     }
     planned = plan_cells(known, releases.find("2.15.0"), "cpu")
-    assert {cell.opset for cell in planned} == {17, 18, None}
+    asked = {cell.exporter: {other.opset for other in planned if other.exporter == cell.exporter} for cell in planned}
+    assert {name: asked[name] for name in ("torchscript-trace", "dynamo", "default")} == {
+        **{"torchscript-trace": {17}, "dynamo": {18}, "default": {None}}
+    }
 
 
 def test_packages_are_installed_with_the_releases_that_they_go_along_with(tmp_path):
@@ -205,3 +208,9 @@ def test_a_patch_is_needed_until_its_plain_form_works(ask):
     (line,) = answer["tables"][0]["rows"]
     assert line["now"] == "obsolete since 2.13.0"
     assert [line[torch] for torch in ("2.13.0", "2.12.1")] == ["obsolete", "needed"]
+
+
+def test_a_model_is_a_case_by_its_name_alone(ask):
+    answer = ask([row("timm-a", "2.13.0"), row("timm-a", "2.13.0", "torchscript-trace")], "case", "timm-a")
+
+    assert answer["verdict"].startswith("Works at torch 2.13.0")

@@ -282,7 +282,7 @@ class SplitOfSymbolicSize(_PatchCase):
     )
 
 
-class ChunkOfDynamicAxis(_PatchCase):
+class ChunkInHalvesOfDynamicAxis(_PatchCase):
     """chunk of a dynamic axis: a split of a sequence by a computed length, which the inliner refuses."""
 
     sources = ("huggingface/transformers:src/transformers/exporters/exporter_onnx.py#_patch_chunk",)
@@ -648,7 +648,7 @@ class BucketizeByComputedEdges(_PatchCase):
     )
 
 
-class MaskByVmap(_PatchCase):
+class AttentionMaskByVmap(_PatchCase):
     """transformers' attention mask through torch.vmap: the patch says that no exporter traces it."""
 
     sources = ("huggingface/transformers:src/transformers/exporters/utils.py#_patch_broadcast_mask_expansion",)
@@ -703,7 +703,7 @@ class ReshapeOfTransposed(_PatchCase):
     )
 
 
-class CummaxNoRule(_PatchCase):
+class CummaxOfDistinctValues(_PatchCase):
     """torch.cummax: no ONNX translation."""
 
     sources = ("huggingface/transformers:src/transformers/exporters/utils.py#_patch_cummax",)
@@ -724,7 +724,7 @@ class CummaxNoRule(_PatchCase):
 class CummaxOfTies(_PatchCase):
     """torch.cummax of equal values: torch gives the index of the last of them.
 
-    The same patch as in ``cummax-no-rule``: a maximum gives the index of the first.
+    The same patch as in ``cummax-of-distinct-values``: a maximum gives the index of the first.
     """
 
     sources = ("huggingface/transformers:src/transformers/exporters/utils.py#_patch_cummax",)
@@ -741,7 +741,7 @@ class CummaxOfTies(_PatchCase):
     )
 
 
-class CumminNoRule(_PatchCase):
+class CumminOfDistinctValues(_PatchCase):
     """torch.cummin: no ONNX translation."""
 
     sources = ("huggingface/transformers:src/transformers/exporters/utils.py#_patch_cummin",)
@@ -1281,7 +1281,7 @@ class RemainderOfSize(_PatchCase):
 # ---- translations ------------------------------------------------------------------------------------------------
 
 
-class BincountNoRule(_PatchCase):
+class BincountOfIntegers(_PatchCase):
     """torch.bincount: no ONNX translation."""
 
     sources = ("huggingface/transformers:src/transformers/exporters/exporter_onnx.py#_aten_bincount",)
@@ -1400,7 +1400,7 @@ class RepeatInterleaveOfAll(_PatchCase):
     )
 
 
-class RepeatInterleaveBySize(_PatchCase):
+class RepeatInterleaveBySymbolicSize(_PatchCase):
     """repeat_interleave of one axis, as often as a size says: the translation tiles the wrong axis, says theirs."""
 
     sources = ("huggingface/transformers:src/transformers/exporters/exporter_onnx.py#_aten_repeat_interleave_self_int",)
