@@ -15,6 +15,7 @@ from caniexport.answers.outcomes import short_cause
 from caniexport.answers.scope import select
 from caniexport.answers.signs import exporter_rank
 from caniexport.match.errors import SURE, ErrorIndex, match_error
+from caniexport.match.parse import read_error
 from caniexport.model.architectures import MODELS
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, Status
@@ -181,9 +182,12 @@ def _causes_table(
 ) -> Table:
     """Return what stops models in a release: a line for each cause and call, the most models first."""
     groups: dict[tuple[str, str, str], list[ModelCell]] = defaultdict(list)
+    operators: dict[str, str] = {}
     for cell in cells:
         if cell.works is False:
-            groups[cell.exporter, cell.stage, cell.signature].append(cell)
+            if cell.text not in operators:
+                operators[cell.text] = "" if cell.status is Status.MISMATCH else read_error(cell.text).operator
+            groups[cell.exporter, cell.stage, operators[cell.text] or cell.signature].append(cell)
     index = ErrorIndex.of(dataset) if groups else None
     rows = []
     for (exporter, stage, _), found in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
@@ -191,21 +195,23 @@ def _causes_table(
         case = _find_case(index, first.text) if index and first.status is not Status.MISMATCH else ""
         helps = Counter(form for cell in found for form in set(helping.get((cell.case, exporter), ())))
         best = sorted(helps.items(), key=lambda item: (-item[1], item[0]))[:_CAUSES]
+        cause = Message(short_cause(first.text) or first.status.value, first.text)
         rows.append(
             (
                 _CALLS[exporter],
                 len(found),
                 stage,
-                Message(short_cause(first.text) or first.status.value, first.text),
+                operators[first.text] or ("wrong values" if first.status is Status.MISMATCH else cause.line),
+                Link(case, "case", {"case": case}) if case else "",
+                ", ".join(f"{form} {count}" for form, count in best),
+                cause,
                 tuple(
                     Link(cell.case, "case", {"case": cell.case}) for cell in sorted(found, key=lambda cell: cell.case)
                 ),
-                Link(case, "case", {"case": case}) if case else "",
-                ", ".join(f"{form} {count}" for form, count in best),
             )
         )
-    columns = ("call", "models", "stage", "cause", "which", "documented case", "helps")
-    return Table(f"what stops them in torch {release}", columns, tuple(rows), _FEW, folded=("which",))
+    columns = ("call", "models", "stage", "stopped by", "documented case", "helps", "error", "which")
+    return Table(f"what stops them in torch {release}", columns, tuple(rows), _FEW, folded=("error", "which"))
 
 
 def _find_case(index: ErrorIndex, text: str) -> str:
