@@ -19,7 +19,6 @@ from caniexport import home as homes
 from caniexport.home import NEWEST
 from caniexport.model.architectures import MODELS
 from caniexport.reproduce.model_script import write_model_script
-from caniexport.reproduce.write import ShownCell
 from caniexport.store import Dataset
 
 ENDS = ("pass", "degraded", "fail", "mismatch", "skip")
@@ -45,11 +44,10 @@ def main() -> int:
     agreeing = 0
     with tempfile.TemporaryDirectory() as folder:
         for case, variant, exporter, opset, stage, status in drawn:
-            shown = ShownCell(variant, asked.torch, "", exporter, opset, stage, status)
+            found = cases[case]
+            text = write_model_script(found.cls, found.variants[variant], exporter, opset, (status, stage))
             script = Path(folder) / "model.py"
-            script.write_text(
-                write_model_script(cases[case].cls, cases[case].variants[variant], shown), encoding="utf-8"
-            )
+            script.write_text(text, encoding="utf-8")
             command = [str(asked.python.absolute()), str(script)]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
             agreeing += done.returncode == 0

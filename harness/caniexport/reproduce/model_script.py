@@ -11,13 +11,14 @@ from caniexport.model.status import Status
 
 if TYPE_CHECKING:
     from caniexport.model.case import Variant
-    from caniexport.reproduce.write import ShownCell
 
 _PLAIN = Path(__file__).with_name("plain_model.py").read_text(encoding="utf-8")
 
 
-def write_model_script(case: type[ArchitectureCase], variant: Variant, shown: ShownCell) -> str:
-    """The text of the script below its docstring."""
+def write_model_script(
+    case: type[ArchitectureCase], variant: Variant, exporter: str, opset: int | None, ended: tuple[str, str]
+) -> str:
+    """The text of the script below its docstring; ``ended`` is the row's status and stage."""
     entry = case.architecture
     model: dict[str, Any] = {
         "case": case.case_id(),
@@ -31,10 +32,11 @@ def write_model_script(case: type[ArchitectureCase], variant: Variant, shown: Sh
         ],
         "dynamic": dict(variant.dynamic),
     }
-    cell = {"variant": variant.name, "exporter": shown.exporter, "opset": shown.opset}
-    status = Status.PASS.value if shown.status == Status.DEGRADED.value else shown.status
+    cell = {"variant": variant.name, "exporter": exporter, "opset": opset}
+    status, stage = ended
+    status = Status.PASS.value if status == Status.DEGRADED.value else status
     text = _PLAIN.partition('"""\n\n')[2]
-    for name, value in (("MODEL", model), ("CELL", cell), ("MEASURED", f"{status} at {shown.stage}")):
+    for name, value in (("MODEL", model), ("CELL", cell), ("MEASURED", f"{status} at {stage}")):
         empty = '""' if name == "MEASURED" else "{}"
         written = pprint.pformat(value, width=110, sort_dicts=False)
         text = text.replace(f"{name} = {empty}\n", f"{name} = {written}\n", 1)

@@ -103,7 +103,8 @@ def write_script(loaded: LoadedCase, shown: ShownCell) -> str:
     requirements, unnamed = _find_pins(shown)
     head = f"{format_metadata(shown.python, requirements)}\n{_write_docstring(loaded, shown, unnamed)}"
     if issubclass(loaded.cls, ArchitectureCase):
-        return f"{head}\n\n{write_model_script(loaded.cls, variant, shown)}"
+        ended = (shown.status, shown.stage)
+        return f"{head}\n\n{write_model_script(loaded.cls, variant, shown.exporter, shown.opset, ended)}"
     source = VariantSource(loaded.text, variant)
     cell, call = _cell(loaded.id, variant, source, shown)
     apart = f"apart(cell, {_SECONDS})" if shown.status in _APART else "measure(cell, print)"
