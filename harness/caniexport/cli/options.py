@@ -118,7 +118,7 @@ def profile_option(text: str) -> Callable[[_Command], _Command]:
 
 def corpus_option(text: str) -> Callable[[_Command], _Command]:
     """Which cases; the command gets the corpus's name."""
-    text = f"{text} documented (the failures that documents state), operators (every operator of torch's database), models, patches."
+    text = f"{text} documented (failures that documents state), operators (torch's database), models, patches."
     return click.option("--corpus", default=homes.DOCUMENTED, metavar="NAME", help=text)
 
 
