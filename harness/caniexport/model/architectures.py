@@ -1,7 +1,7 @@
 """Cases that are whole models: an entry of a table names package, class, settings and inputs; weights are our own.
 
 An entry is built inside the measured environment by :mod:`caniexport.worker.architectures`, at a small size, without
-a download. Its first input set is exported; the second has other values and other lengths along each axis::
+a download. Its first input set is exported; the others have other values and other lengths along each axis::
 
     BATCH, LENGTH = Axis("batch", 2, 3), Axis("length", 7, 11)
     Architecture("bert", "transformers", "BertModel", {"hidden_size": 32}, {"input_ids": ids(BATCH, LENGTH)})
@@ -26,12 +26,22 @@ _ASKED = {Exporter.TRACE.value: 17, Exporter.DYNAMO.value: 18, Exporter.DEFAULT.
 STATIC, EAGER_ATTENTION, OWN_EXPORT = "static", "eager_attention", "own_export"
 
 
-class Axis(NamedTuple):
-    """A dynamic axis: its name, and its size in the first input set and in the second."""
+class Axis:
+    """A dynamic axis: its name, and its size in each input set, the exported one first."""
 
-    name: str
-    first: int
-    second: int
+    def __init__(self, name: str, *sizes: int) -> None:
+        self.name = name
+        self.sizes = sizes
+
+    @property
+    def first(self) -> int:
+        """Its size in the input set that is exported."""
+        return self.sizes[0]
+
+    @property
+    def second(self) -> int:
+        """Its size in the input set after that."""
+        return self.sizes[1]
 
 
 #: sizes of a tensor; an :class:`Axis` is dynamic
@@ -45,10 +55,8 @@ class Input(NamedTuple):
     make: Callable[[Tuple[int, ...]], Spec]
 
     def of(self, which: int) -> Spec:
-        """The tensor in input set 0 or 1."""
-        return self.make(
-            tuple((size.first, size.second)[which] if isinstance(size, Axis) else size for size in self.sizes)
-        )
+        """The tensor in an input set; the first is 0."""
+        return self.make(tuple(size.sizes[which] if isinstance(size, Axis) else size for size in self.sizes))
 
     @property
     def dynamic(self) -> Dict[int, str]:
@@ -77,7 +85,7 @@ def zeros(*sizes: Union[int, Axis], dtype: str = "int64") -> Input:
 
 
 def fixed(data: Any, dtype: str = "int64") -> Input:
-    """The same values in both input sets."""
+    """The same values in all input sets."""
     return Input((), lambda _: values(data, dtype))
 
 
@@ -140,9 +148,10 @@ class ArchitectureCase(Case):
 
     @classmethod
     def hash_of(cls, variant: str) -> str:
-        """Names what is measured: the entry with both input sets, and the code that builds it."""
+        """Names what is measured: the entry with all input sets, and the code that builds it."""
         entry = cls.architecture
-        sets = [{name: repr(item.of(which)) for name, item in entry.inputs.items()} for which in (0, 1)]
+        count = count_sets(entry.inputs)
+        sets = [{name: repr(item.of(which)) for name, item in entry.inputs.items()} for which in range(count)]
         parts = (cls.case_id(), variant, cls.worker.code, repr(entry._replace(inputs={}, source=())), repr(sets))
         return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:16]
 
@@ -151,8 +160,10 @@ class ArchitectureCase(Case):
         """What is built, and how it is called, for a person."""
         entry = cls.architecture
         settings = "".join("\n    {}={!r},".format(*item) for item in entry.settings.items())
+        count = count_sets(entry.inputs)
         inputs = "".join(
-            "\n# {}: {}, then {}".format(name, item.of(0), item.of(1)) for name, item in entry.inputs.items()
+            "\n# {}: {}".format(name, ", then ".join(repr(item.of(which)) for which in range(count)))
+            for name, item in entry.inputs.items()
         )
         return "# {}\n{}.{}({})\n{}".format(variant, entry.package, entry.name, settings and settings + "\n", inputs)
 
@@ -172,25 +183,42 @@ def make_cases(table: Sequence[Architecture], module: str, worker: Worker) -> Di
         name = "{}-{}".format(entry.package, entry.id)
         static = tuple(tuple(item.of(0) for item in entry.inputs.values()) for _ in (0, 1))
         members = {
-            "__doc__": "{} of {}.".format(entry.name, entry.package),
-            "__module__": module,
-            "id": name,
-            "sources": entry.source or ("pypi:" + entry.package,),
-            "inputs": tuple(tuple(item.of(which) for item in entry.inputs.values()) for which in (0, 1)),
-            "dynamic": {name: item.dynamic for name, item in entry.inputs.items() if item.dynamic},
-            "rtol": entry.rtol,
-            "atol": entry.rtol / 10,
-            "architecture": entry,
-            "worker": worker,
+            **make_members(entry, name, module, worker),
             "forward": _write_forward(list(entry.inputs), entry.call),
             STATIC: Fix(FixKind.EXPORT_OPTION.value, "no dynamic axes", dynamic={}, inputs=static),
             **worker.fixes(entry),
         }
-        key = re.sub(r"\W", "_", name)
-        if key in found:
-            raise ValueError("two architectures are {}".format(name))
-        found[key] = type(key, (ArchitectureCase,), members)
+        add_case(found, name, ArchitectureCase, members)
     return found
+
+
+def make_members(entry: Architecture, name: str, module: str, worker: Worker) -> Dict[str, Any]:
+    """The members of an entry's case without ``forward`` and fixes."""
+    return {
+        "__doc__": "{} of {}.".format(entry.name, entry.package),
+        "__module__": module,
+        "id": name,
+        "sources": entry.source or ("pypi:" + entry.package,),
+        "inputs": make_sets(entry.inputs),
+        "dynamic": {key: item.dynamic for key, item in entry.inputs.items() if item.dynamic},
+        "rtol": entry.rtol,
+        "atol": entry.rtol / 10,
+        "architecture": entry,
+        "worker": worker,
+    }
+
+
+def make_sets(inputs: Dict[str, Input]) -> Tuple[Tuple[Spec, ...], ...]:
+    """The input sets."""
+    return tuple(tuple(item.of(which) for item in inputs.values()) for which in range(count_sets(inputs)))
+
+
+def add_case(found: Dict[str, Any], name: str, base: Type[ArchitectureCase], members: Dict[str, Any]) -> None:
+    """Put the case of an entry among those found, by the name of its class."""
+    key = re.sub(r"\W", "_", name)
+    if key in found:
+        raise ValueError("two architectures are {}".format(name))
+    found[key] = type(key, (base,), members)
 
 
 def _write_forward(names: List[str], call: str) -> Callable[..., Any]:
@@ -215,6 +243,14 @@ def collect_tensors(output: Any) -> List[Any]:
     if isinstance(output, (list, tuple)):
         return [tensor for item in output for tensor in collect_tensors(item)]
     return [output] if hasattr(output, "detach") else []
+
+
+def count_sets(inputs: Dict[str, Input]) -> int:
+    """How many input sets there are: as many as its axes have sizes, two without any."""
+    counts = {len(size.sizes) for item in inputs.values() for size in item.sizes if isinstance(size, Axis)} or {2}
+    if len(counts) > 1:
+        raise ValueError("axes of one model have {} sizes".format(sorted(counts)))
+    return counts.pop()
 
 
 def _padded(shape: Tuple[int, ...], dtype: str) -> Spec:
