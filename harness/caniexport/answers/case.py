@@ -77,7 +77,7 @@ def answer_case(dataset: Dataset, name: str, asked: Mapping[str, str] | None = N
         if own is None and Samples.of(dataset).operators:
             return answer_sample(dataset, name, asked)
         dataset = own or dataset
-    dataset = dataset.holding(name.partition("/")[0])[1]
+    dataset = dataset.holding(name.partition("/")[0])
     views = Views.of(dataset)
     named = find(views, name)
     if views.fetch('SELECT 1 FROM environment WHERE "case" = $1', [named.case]):

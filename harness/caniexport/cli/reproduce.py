@@ -30,9 +30,9 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
     from caniexport.reproduce.find import find_reproduction
 
     home = homes.find()
-    corpus, dataset = open_dataset(home).holding(case.partition("/")[0])
+    dataset = open_dataset(home).holding(case.partition("/")[0])
     asked = read_filters("reproduce", {**given, "case": case})
-    found = find_reproduction(dataset, home.of_corpus(corpus).read_cases(), asked)
+    found = find_reproduction(dataset, home.of_corpus(dataset.corpus).read_cases(), asked)
     _say(found)
     if output is not None:
         _write(output, found.script)

@@ -50,6 +50,8 @@ class Dataset:
         self._query("cells")
         #: the summaries that answers were read from; ``None`` where none is used (rows are still in journals)
         self._summaries: set[Path] | None = None if journals.cells or journals.runs else set()
+        #: the corpus of its cases
+        self.corpus = DOCUMENTED
         #: what readers of this dataset keep in memory, by their own names
         self.cache: dict[str, Any] = {}
         self._siblings: dict[str, Dataset] = {}
@@ -84,25 +86,24 @@ class Dataset:
             names.require("profile", profile, self.profiles())
             folders = self._of(profile)
             made = type(self).open(folders.get("published"), folders.get("local"))
-            made._siblings = self._siblings
+            made._siblings, made.corpus = self._siblings, self.corpus
             self._siblings.setdefault(self.profile, self)
             self._siblings[profile] = made
         return self._siblings[profile]
 
-    def of_corpus(self, corpus: str) -> Dataset:
+    def of_corpus(self, corpus: str) -> Self:
         """Return the dataset of another corpus, whose folders lie in those of ``newest``; it may be empty."""
         if corpus not in self.cache:
             around = {origin: folder / corpus for origin, folder in self._around.items()}
             self.cache[corpus] = type(self).open(around.get("published"), around.get("local"))
-        made: Dataset = self.cache[corpus]
+            self.cache[corpus].corpus = corpus
+        made: Self = self.cache[corpus]
         return made
 
-    def holding(self, case: str) -> tuple[str, Dataset]:
-        """Return the corpus and the dataset that have rows of a case: this one, unless only another corpus has some."""
-        for name, dataset in ((DOCUMENTED, self), *((name, self.of_corpus(name)) for name in self.other_corpora())):
-            if dataset.select(("case",), {"case": (case,)}):
-                return name, dataset
-        return DOCUMENTED, self
+    def holding(self, case: str) -> Self:
+        """Return the dataset that has rows of a case: this one, unless only that of another corpus has some."""
+        every = (self, *(self.of_corpus(name) for name in self.other_corpora()))
+        return next((found for found in every if found.select(("case",), {"case": (case,)})), self)
 
     def other_corpora(self) -> list[str]:
         """The names of the other corpora that have rows of their own; of operators only sums are published."""

@@ -93,6 +93,7 @@ def page(form: Form, kept: Kept) -> Page:
     name, _, variant = form.text("case").partition("/")
     if variant:  # as the terminal names a workaround: case/workaround
         form.asked = {"variant": variant, **form.asked}
+    kept = kept.holding(name)
     try:
         case = find(Views.of(kept), name).case
     except UnknownName:
@@ -203,7 +204,7 @@ def _script(kept: Kept, row: Row) -> tuple[str, bool]:
         opsets=(opset_name(row["opset"]),),
     )
     try:
-        return find_reproduction(kept, _load_corpus(homes.find().corpora), asked).script, True
+        return find_reproduction(kept, _load_corpus(homes.find().of_corpus(kept.corpus).corpora), asked).script, True
     except CaniexportError as error:
         return str(error), False
 
