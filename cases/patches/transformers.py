@@ -115,6 +115,7 @@ def _only_translation(name):
 
 
 class _PatchCase(Case):
+    corpus = "patches"
     exporters = ("dynamo",)
 
     @classmethod
