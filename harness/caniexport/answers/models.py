@@ -88,18 +88,24 @@ def answer_models(dataset: Dataset, filters: Filters) -> Answer:
 
 
 def models_table(dataset: Dataset, case: str) -> Table:
-    """The models whose original form fails like a documented case, a line for each call, the newest release first."""
-    known: dict[str, str] = {}
-    releases: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for cell in _read_cells(dataset.of_corpus(MODELS), None):
-        if cell.variant == PLAIN and cell.text and cell.works is False:
-            if cell.signature not in known:
-                known[cell.signature] = _find_case(ErrorIndex.of(dataset), cell.text)
-            if known[cell.signature] == case:
-                releases[cell.case, cell.exporter].append(cell.torch)
+    """The models whose original form fails with the error and operator of a documented case, a line for each call."""
+    mine = Views.of(dataset).fetch(
+        f"""SELECT signature, any_value(text) FROM cells JOIN message USING (message_id)
+        WHERE "case" = $1 AND variant = '{PLAIN}' AND works(status) = false AND status <> 'mismatch'
+        GROUP BY signature""",
+        [case],
+    )
+    errors = {(signature, read_error(text).operator) for signature, text in mine}
+    signatures = {signature for signature, _ in errors}
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for cell in _read_cells(dataset.of_corpus(MODELS), None) if errors else ():
+        # most errors need not be read: their line is another one
+        is_alike = cell.variant == PLAIN and cell.works is False and cell.signature in signatures
+        if is_alike and (cell.signature, read_error(cell.text).operator) in errors:
+            found[cell.case, cell.exporter].append(cell.torch)
     rows = tuple(
-        (Link(name, "case", {"case": name}), _CALLS[exporter], ", ".join(versions.ordered(found)[::-1]))
-        for (name, exporter), found in sorted(releases.items())
+        (Link(name, "case", {"case": name}), _CALLS[exporter], ", ".join(versions.ordered(releases)[::-1]))
+        for (name, exporter), releases in sorted(found.items())
     )
     return Table("models that fail like this", ("model", "call", "torch"), rows, shown=0)
 

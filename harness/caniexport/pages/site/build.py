@@ -22,7 +22,7 @@ from caniexport.names import some
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
 from caniexport.pages.site import api, downloads
-from caniexport.pages.site.paths import FEED
+from caniexport.pages.site.paths import FEED, OTHER_LINES
 from caniexport.pages.site.writer import PageWriter
 from caniexport.pages.views import alerts, upgrade
 from caniexport.pages.views.op import names_of_one
@@ -114,6 +114,7 @@ def _write(kept: Kept, folder: Path, say: Callable[[str], None]) -> tuple[int, i
         *_parts("pages", list(PAGES)),
         *_parts("upgrades", ["-".join(asked.values()) for asked in upgrade.starts(kept)]),
         *_parts("releases", kept.inventory.torch),
+        *_parts("lines", OTHER_LINES),
         *_parts("themes", list(dict.fromkeys(entry.theme for entry in kept.inventory.documented))),
         *_parts("operators", ops),
         *_parts("cases", cases),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
+from caniexport.answers.table import TableLines
 from caniexport.pages.links import Addressing, slug
 from caniexport.pages.page import PAGES
 
@@ -13,6 +14,8 @@ _PAGES = {
     "": "index.html",
     **{name: f"{name}.html" for name in PAGES if name != "search"},
 }
+#: tables whose lines are not the cases that have pages
+OTHER_LINES = (TableLines.MODELS.value, TableLines.PATCHES.value)
 #: the feed of alerts
 FEED = "alerts.atom"
 
@@ -42,8 +45,13 @@ def picture_file(name: str) -> str:
     return f"picture/{name}.svg"
 
 
-def addressing(file: str) -> Addressing:
-    """Addresses as they stand on the page ``file``."""
+def lines_file(rows: str) -> str:
+    """The file of a table whose lines are no cases of the corpus: models, patches."""
+    return f"{rows}.html"
+
+
+def addressing(file: str, cases: Collection[str]) -> Addressing:
+    """Addresses as they stand on the page ``file``; of a case without a page that of the table of models."""
     up = "../" * (len(PurePosixPath(file).parts) - 1)
 
     def address(name: str, asked: Mapping[str, str]) -> str:
@@ -51,6 +59,8 @@ def addressing(file: str) -> Addressing:
             return f"{up}{picture_file(asked['name'])}"
         if name == "api":
             return f"{up}api/v1/case/{asked['case']}.json"
+        if (name == "matrix" and asked.get("rows") in OTHER_LINES) or asked.get("case", "") not in ("", *cases):
+            return up + lines_file(asked.get("rows", OTHER_LINES[0]))
         if name == "case" and "case" in asked:
             target = case_file(asked["case"])
             return "#" if target == file else f"{up}{target}"

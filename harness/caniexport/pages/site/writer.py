@@ -16,6 +16,7 @@ from caniexport.pages.site.paths import (
     FEED,
     addressing,
     case_file,
+    lines_file,
     op_file,
     picture_file,
     release_file,
@@ -48,6 +49,7 @@ class PageWriter:
         own = f", {known.local:,} of them measured on one machine and not published" if known.local else ""
         self._stamp = f"Copied from {known.count():,} measured cells of {releases}{own}."
         self._pictures: Pictures | None = None
+        self._cases = frozenset(entry.case for entry in known.documented)
 
     def write(self, kind: str, names: Sequence[str]) -> None:
         """Write pages of a kind: of these cases, operators, themes, releases, upgrades, or these pages of the app."""
@@ -70,7 +72,7 @@ class PageWriter:
         is_front = name == "search"
         if is_front:
             given |= self._front()
-        with links.with_addresses(addressing(file)):
+        with links.with_addresses(addressing(file, self._cases)):
             shown = page(name, asked, self._kept, whole=True)
             scripts = [*["search.js"] * is_front, "tables.js"]
             template = "file_front.html" if is_front else "file.html"
@@ -130,6 +132,8 @@ def _find_page(kind: str, name: str) -> tuple[str, str, Mapping[str, str]]:
             return upgrade_file(**asked), "upgrade", asked
         case "releases":
             return release_file(name), "matrix", {"rows": "cases", "by": "exporter", "torch": name}
+        case "lines":
+            return lines_file(name), "matrix", {"rows": name}
         case "themes":
             return theme_file(name), "matrix", {"theme": name}
         case _:
