@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import random
 import shutil
@@ -156,7 +157,12 @@ class Job:
         """Remove the environment and its downloads, where that was asked."""
         if self.options.rolling:
             for folder in (self.options.home.environments / self.environment, self.downloads):
-                shutil.rmtree(folder, ignore_errors=True)
+                going = folder.with_name(f"{folder.name}.going")
+                shutil.rmtree(going, ignore_errors=True)
+                # an environment of which a part is left would be taken for whole
+                with contextlib.suppress(FileNotFoundError):
+                    folder.rename(going)
+                shutil.rmtree(going, ignore_errors=True)
 
 
 @dataclass(frozen=True, kw_only=True)
