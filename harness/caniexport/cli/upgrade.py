@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model", type=click.Path(path_type=Path), metavar="FILE", help="An ONNX file: what is known to touch it."
 )
+@click.option("--models", is_flag=True, help="Of whole models in place of documented failures.")
 @click.option(
     "--like", default="", metavar="MODEL", help="What a measured model has: transformers-bert, timm-resnet10t."
 )
@@ -45,6 +46,7 @@ def command(
     lock: Path | None,
     here: bool,
     model: Path | None,
+    models: bool,
     like: str,
     ops: tuple[str, ...],
     themes: tuple[str, ...],
@@ -63,9 +65,11 @@ def command(
     from caniexport.answers.scope import find_scope
     from caniexport.answers.upgrade import answer_ladder, answer_upgrade
     from caniexport.locks import read_lock
+    from caniexport.model.architectures import MODELS
     from caniexport.store.views import Views
 
     dataset = open_dataset()
+    dataset = dataset.of_corpus(MODELS) if models else dataset
     file = _file(model, dataset)
     left = parse_point(before or "")
     installed = read_install(lock, here, [*filter(None, [left.get("torch")])])
