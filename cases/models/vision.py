@@ -238,7 +238,8 @@ TABLE = [
     Architecture("visformer", "timm", "visformer_tiny", {"img_size": 64}, _IMAGE, "positions"),
     Architecture("efficientformerv2", "timm", "efficientformerv2_s0", {"img_size": 64}, _IMAGE, "positions"),
     Architecture("efficientvit", "timm", "efficientvit_b0", {}, _WIDE, "positions"),
-    Architecture("efficientvit-msra", "timm", "efficientvit_m0", {}, _IMAGE, "positions"),
+    # in float32 eager itself is off by 0.07 of 98
+    Architecture("efficientvit-msra", "timm", "efficientvit_m0", {}, _IMAGE, "positions", rtol=1e-2),
     Architecture("sequencer2d", "timm", "sequencer2d_s", {"img_size": 64, "layers": (1, 1, 1, 1)}, _IMAGE, "positions"),
     Architecture("mixer", "timm", "mixer_s32_224", {"img_size": 64, "mlp_ratio": (0.5, 1.0)}, _IMAGE, "positions"),
     Architecture("gmixer", "timm", "gmixer_12_224", {"img_size": 64}, _IMAGE, "positions"),
