@@ -22,10 +22,10 @@ def models(results):
     return results.of_corpus(MODELS)
 
 
-def statuses(models, case, exporter="dynamo"):
+def statuses(models, case, exporter="dynamo", variant="static"):
     query = """SELECT torch, status FROM cells
-        WHERE "case" = $1 AND variant = 'plain' AND exporter = $2 AND profile = 'newest'"""
-    return dict(Views.of(models).fetch(query, [case, exporter]))
+        WHERE "case" = $1 AND variant = $2 AND exporter = $3 AND profile = 'newest'"""
+    return dict(Views.of(models).fetch(query, [case, variant, exporter]))
 
 
 def test_at_least_150_models_have_a_status_on_six_releases(models):
