@@ -286,14 +286,21 @@ def test_a_run_that_is_still_going_is_left_for_later_and_named(home):
 
 
 def test_rows_that_say_nothing_are_not_published(home):
-    rows = [home.cell(opset=opset, status=status) for opset, status in ((9, "invalid"), (10, "not_run"), (11, "skip"))]
+    rows = [home.cell(opset=opset, status=status) for opset, status in ((9, "invalid"), (10, "not_run"))]
     home.measure(*rows, cell(case=None, variant=None, env_id=None, status="not_run", stage="resolve"))
 
     report = home.publish()
 
     assert home.answers().cells()["status"].tolist() == []
-    assert list(report.dropped.values()) == [4]
+    assert list(report.dropped.values()) == [3]
     assert report.quarantined == {}
+
+
+def test_that_packages_cannot_build_a_model_is_published(home):
+    home.measure(home.cell(opset=11, status="skip", stage="eager", signature="eager|CannotBuild|timm has no x"))
+    home.publish()
+
+    assert home.answers().cells()["status"].tolist() == ["skip"]
 
 
 def test_rows_of_a_variant_that_the_corpus_no_longer_has_go(home):

@@ -31,7 +31,7 @@ from caniexport.store.journal_reader import journals
 from caniexport.store.schema import columns, normalise
 
 _UNJUDGED = "not judged: the run did not finish; measure its release again"
-_SILENT = "nothing was measured (invalid, skipped, not run, or a release that cannot be entered)"
+_SILENT = "nothing was measured (invalid, not run, a skipped run of a file, or a release that cannot be entered)"
 #: what a row is about, in whatever environment and on whatever version of a runtime
 _THING = {"cells": which_row.CELL, "runs": ("bundle", "session", "runtime", "runtime_version", "provider")}
 #: two digits say what a time on one machine can say; further ones are noise, which does not compress
