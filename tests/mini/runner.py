@@ -22,7 +22,9 @@ CASES = Path(__file__).parent / "cases"
 FAULTS = Path(__file__).parent / "faults"
 
 #: columns that differ between two runs of the same thing
-VOLATILE = frozenset({"run_id", "measured_at", "seconds_export", "seconds_load", "seconds_run"})
+VOLATILE = frozenset(
+    {"run_id", "measured_at", "seconds_export", "seconds_load", "seconds_run", "seconds_eager", "memory_mb", "load"}
+)
 
 #: (case, variant, exporter, opset): what names a row within one release
 Name = tuple[str, str, str, int | None]
