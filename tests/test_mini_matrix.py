@@ -93,7 +93,9 @@ def test_a_run_whose_canaries_behave_is_good_and_nothing_of_its_repeated_sample_
     for version in MEASURED:
         row, planned = environments[version], len(runner.expected(version))
         assert (row["gate"], row["rows"], row["planned"]) == ("good", planned, planned)
-        assert (row["repeated"], row["differing"]) == (min(500, planned), [])
+        # how many of dynamo's cells are left out depends on the draw
+        assert row["repeated"] >= 0.85 * min(500, planned)
+        assert row["differing"] == []
 
 
 def test_a_release_without_wheels_is_one_row_and_one_line_and_the_others_go_on(measured):
