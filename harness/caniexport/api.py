@@ -98,8 +98,8 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
 
 
 def table(dataset: Dataset, by: str = "torch", lines: str = "cases", **filters: Unpack[FilterNames]) -> Answer:
-    """What passes where: ``lines`` (cases, themes, operators), ``by`` a column each: torch, opset, exporter, runtime,
-    provider, onnxscript, onnx; or what becomes of the exported files: tool, plugin, file.
+    """What passes where: ``lines`` (cases, themes, operators, models, patches), ``by`` a column each: torch,
+    opset, exporter, runtime, provider, onnxscript, onnx; or what becomes of the exported files: tool, plugin, file.
     """
     axis = By(names.require("axis", by, list(By)))
     down = TableLines(names.require("lines", lines, list(TableLines)))

@@ -10,7 +10,7 @@ from caniexport import versions
 from caniexport.alerts.alert import Alert, AlertStage, CellPoint, Change
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.answers.answer import LONGEST, Answer, AnswerOutcome, Cell, Link, Mark, Message, Range, Table
-from caniexport.answers.table import CALLS
+from caniexport.answers.signs import CALLS
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, Verdict, Workaround
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Status

@@ -10,7 +10,7 @@ from caniexport.alerts.alert import BETTER, Alert
 from caniexport.alerts.comparison import Comparison
 from caniexport.answers.annotations import annotation
 from caniexport.answers.answer import Answer
-from caniexport.answers.table import CALLS
+from caniexport.answers.signs import CALLS
 from caniexport.corpus.verdicts import Workaround
 
 _ATOM = "http://www.w3.org/2005/Atom"

@@ -15,7 +15,7 @@ from caniexport.alerts.alert import STOPS, Alert, AlertStage, CellPoint, group_c
 from caniexport.alerts.changes import COMPARED, count_verdicts, find_changes, pair_cells, select_cells
 from caniexport.alerts.comparison import Comparison, Step
 from caniexport.alerts.expectations import Expectation, is_expected
-from caniexport.answers.table import CALLS
+from caniexport.answers.signs import CALLS
 from caniexport.model.status import Stage
 from caniexport.store import Dataset, sql
 from caniexport.store.views import Views

@@ -67,14 +67,14 @@ def _patches_table(verdicts: _Verdicts, releases: Sequence[str]) -> Table:
         failing = next((text for release in releases if (text := _error(found.get(release)))), "")
         rows.append(
             (
-                patch,
                 Link(case, "case", {"case": case}),
+                patch,
                 _since(words, releases),
                 Message(short_cause(failing), failing),
                 *map(Mark, words),
             )
         )
-    columns = ("patch", "case", "now", "without it", *releases)
+    columns = ("case", "patch", "now", "without it", *releases)
     return Table("patches", columns, tuple(rows), _SHOWN, axis="torch", heads=4, folded=("without it",))
 
 

@@ -13,7 +13,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.scope import select
-from caniexport.answers.signs import exporter_rank
+from caniexport.answers.signs import CALLS, exporter_rank
 from caniexport.match.errors import SURE, ErrorIndex, match_error
 from caniexport.match.parse import read_error
 from caniexport.model.architectures import MODELS
@@ -24,18 +24,12 @@ from caniexport.profiles import PERIOD
 from caniexport.store import Dataset, sql
 from caniexport.store.views import Views
 
-#: how a call is headed, by exporter
-_CALLS = {
-    Exporter.DYNAMO.value: "dynamo=True",
-    Exporter.TRACE.value: "dynamo=False",
-    Exporter.DEFAULT.value: "default",
-}
 #: the calls of an answer that names none
 _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: what was measured on a machine with more to do says nothing about time
 _QUIET = 1.5
 _SHOWN, _FEW = 20, 12
-_CAUSES = 3
+_CAUSES, _EXAMPLES = 3, 4
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,7 @@ def models_table(dataset: Dataset, case: str) -> Table:
         if is_alike and (cell.signature, read_error(cell.text).operator) in errors:
             found[cell.case, cell.exporter].append(cell.torch)
     rows = tuple(
-        (Link(name, "case", {"case": name}), _CALLS[exporter], ", ".join(versions.ordered(releases)[::-1]))
+        (Link(name, "case", {"case": name}), CALLS[exporter], ", ".join(versions.ordered(releases)[::-1]))
         for (name, exporter), releases in sorted(found.items())
     )
     return Table("models that fail like this", ("model", "call", "torch"), rows, shown=0)
@@ -159,7 +153,7 @@ def _count(plain: Sequence[ModelCell], release: str) -> str:
         ends = [cell.works for cell in plain if (cell.torch, cell.exporter) == (release, exporter)]
         measured = [end for end in ends if end is not None]
         if measured:
-            parts.append((_CALLS[exporter], sum(measured), len(measured)))
+            parts.append((CALLS[exporter], sum(measured), len(measured)))
     if not parts:
         return "no model was measured"
     (call, works, measured_), *others = parts
@@ -179,7 +173,7 @@ def _find_helping(cells: Sequence[ModelCell]) -> dict[tuple[str, str], list[str]
                     if form != PLAIN and same:
                         found[case, exporter].append(form)
                     elif form == PLAIN and call != Exporter.DEFAULT.value:
-                        found[case, exporter].append(_CALLS[call])
+                        found[case, exporter].append(CALLS[call])
     return found
 
 
@@ -204,7 +198,7 @@ def _causes_table(
         cause = Message(short_cause(first.text) or first.status.value, first.text)
         rows.append(
             (
-                _CALLS[exporter],
+                CALLS[exporter],
                 len(found),
                 stage,
                 operators[first.text] or ("wrong values" if first.status is Status.MISMATCH else cause.line),
@@ -212,12 +206,13 @@ def _causes_table(
                 ", ".join(f"{form} {count}" for form, count in best),
                 cause,
                 tuple(
-                    Link(cell.case, "case", {"case": cell.case}) for cell in sorted(found, key=lambda cell: cell.case)
+                    Link(cell.case, "case", {"case": cell.case})
+                    for cell in sorted(found, key=lambda cell: cell.case)[:_EXAMPLES]
                 ),
             )
         )
-    columns = ("call", "models", "stage", "stopped by", "documented case", "helps", "error", "which")
-    return Table(f"what stops them in torch {release}", columns, tuple(rows), _FEW, folded=("error", "which"))
+    columns = ("call", "models", "stage", "stopped by", "documented case", "helps", "error", "such as")
+    return Table(f"what stops them in torch {release}", columns, tuple(rows), _FEW, folded=("error", "such as"))
 
 
 def _find_case(index: ErrorIndex, text: str) -> str:
@@ -241,7 +236,7 @@ def _matrix_table(plain: Sequence[ModelCell], releases: Sequence[str], statuses:
         for exporter, line in list(lines.items())[:1] if alike else lines.items():
             if not statuses or statuses & {Status(mark.word) for mark in line}:
                 link = Link(case, "case", {"case": case, **({} if alike else {"exporter": exporter})})
-                rows.append(((line[0].word in WORKS, case), (link, "every call" if alike else _CALLS[exporter], *line)))
+                rows.append(((line[0].word in WORKS, case), (link, "every call" if alike else CALLS[exporter], *line)))
     ordered = tuple(row for _, row in sorted(rows, key=lambda row: row[0]))
     return Table("models", ("model", "call", *releases), ordered, _SHOWN, axis="torch", heads=2)
 
@@ -262,7 +257,7 @@ def _cost_table(models: Dataset, release: str) -> Table:
         [release, models.profile],
     )
     lines: list[tuple[Cell, ...]] = [
-        (_CALLS[exporter], count, *map(_short, sizes), quiet, *map(_short, times))
+        (CALLS[exporter], count, *map(_short, sizes), quiet, *map(_short, times))
         for exporter, count, *rest in sorted(rows, key=lambda row: exporter_rank(row[0]))
         for sizes, quiet, times in [(rest[:3], rest[3], rest[4:])]
     ]

@@ -33,6 +33,14 @@ STATUS: dict[Status, Sign] = {
     Status.INVALID: Sign("?", "white", "our infrastructure failed"),
 }
 
+#: how a call is headed, by exporter
+CALLS = {
+    Exporter.DYNAMO.value: "dynamo=True",
+    Exporter.TRACE.value: "dynamo=False",
+    Exporter.SCRIPT.value: "script",
+    Exporter.DEFAULT.value: "default",
+}
+
 #: the mark of a working file that onnx's checker refuses
 REFUSED = "°"
 

@@ -16,7 +16,7 @@ from caniexport.answers.ledger import answer_ledger
 from caniexport.answers.models import answer_models
 from caniexport.answers.package_versions import read_package_versions, require_release
 from caniexport.answers.scope import CaseSelection, select
-from caniexport.answers.signs import REFUSED, STATUS, exporter_rank
+from caniexport.answers.signs import CALLS, REFUSED, STATUS, exporter_rank
 from caniexport.corpus.verdicts import find_worst
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, WORKS, Exporter, FixKind, Status
@@ -51,13 +51,6 @@ class TableLines(StrEnum):
     PATCHES = "patches"
 
 
-#: how a call is headed, by exporter
-CALLS = {
-    Exporter.DYNAMO.value: "dynamo=True",
-    Exporter.TRACE.value: "dynamo=False",
-    Exporter.SCRIPT.value: "script",
-    Exporter.DEFAULT.value: "default",
-}
 #: the calls of a table that names none
 _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the mark of cells of this machine, where others measured the rest

@@ -7,8 +7,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from caniexport.answers.answer import Answer, Cell, Link, Mark, Table
-from caniexport.answers.signs import REFUSED
-from caniexport.answers.table import CALLS
+from caniexport.answers.signs import CALLS, REFUSED
 from caniexport.model.status import Status
 from caniexport.pages import looks
 from caniexport.pages.render import render

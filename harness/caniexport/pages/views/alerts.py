@@ -13,7 +13,7 @@ from caniexport.alerts.comparison import compare
 from caniexport.alerts.expectations import Expectation
 from caniexport.alerts.releases import compare_releases, select_releases
 from caniexport.answers.answer import Answer
-from caniexport.answers.table import CALLS
+from caniexport.answers.signs import CALLS
 from caniexport.model.status import Exporter
 from caniexport.pages.answered import make_files, render_answer
 from caniexport.pages.form import Form, Page

@@ -11,8 +11,8 @@ from caniexport.answers.answer import Answer, Share, Table
 from caniexport.answers.filters import Filters
 from caniexport.answers.point import Points
 from caniexport.answers.search import FullText, find_cases
-from caniexport.answers.signs import status_word
-from caniexport.answers.table import CALLS, By, TableLines, answer_table, works
+from caniexport.answers.signs import CALLS, status_word
+from caniexport.answers.table import By, TableLines, answer_table, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
