@@ -9,6 +9,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.ledger import PATCHES, answer_ledger
 from caniexport.answers.models import answer_models, models_table, read_model_ops
 from caniexport.model.architectures import MODELS
+from caniexport.pages.page import page
 from caniexport.profiles import PERIOD
 from caniexport.store.views import Views
 
@@ -77,3 +78,8 @@ def test_every_patch_has_a_verdict_at_the_newest_release(results):
 
 def test_patches_of_all_releases_are_published(results):
     assert Views.of(results.of_corpus(PATCHES)).fetch("SELECT count(DISTINCT torch) FROM cells")[0][0] >= 4
+
+
+@pytest.mark.parametrize("rows", ["models", "patches"])
+def test_the_table_of_them_is_a_page(kept_results, rows):
+    assert "torch 2.15.0" in str(page("matrix", {"rows": rows}, kept_results).body)
