@@ -155,6 +155,19 @@ def test_one_signature_at_export_may_explain_every_failure():
     assert run([cell(opset=n, status="fail", stage="export", signature="export|E|x") for n in range(10)]) == "good"
 
 
+@pytest.mark.parametrize(
+    ("skipped", "measured", "good"), [(30, 30, True), (31, 30, False), (20, 0, True), (21, 0, False)]
+)
+def test_one_reason_may_not_skip_more_than_half_of_the_rows(skipped, measured, good):
+    reason = "eager|ModuleNotFoundError|No module named '…'"
+    rows = [cell(opset=n, status="skip", stage="eager", signature=reason) for n in range(skipped)]
+
+    word = run(rows + [cell(opset=100 + n) for n in range(measured)])
+
+    assert (word == "good") is good
+    assert good or reason in word
+
+
 def test_asking_for_cuda_without_a_gpu_quarantines_the_run():
     word = run(canaries(provider="cuda"), with_canaries=False)
 

@@ -14,12 +14,14 @@ from caniexport import home as homes
 from caniexport.cli import main
 from caniexport.model import corpus, releases
 from caniexport.model.architectures import Architecture, Axis, Worker, ids, make_cases, mask
-from caniexport.model.decoders import DecoderCase
+from caniexport.model.decoders import ATTENTION_OP, EXPORTABLE_MODULE, STATIC_CACHE, DecoderCase, make_inputs
+from caniexport.model.errors import StoreError
 from caniexport.model.journal import Journal
 from caniexport.model.plan import cells as plan_cells
 from caniexport.model.status import Status
 from caniexport.profiles import MorePackages, find_profile
 from caniexport.reproduce.model_script import write_model_script
+from caniexport.worker import decoders
 from caniexport.worker.cell import classify_error
 from caniexport.worker.failures import CannotBuild
 
@@ -129,6 +131,22 @@ def test_the_script_of_a_cell_has_the_entry_the_call_and_what_was_measured():
     assert space["CELL"] == {"variant": "plain", "exporter": "dynamo", "opset": 18}
     assert space["MEASURED"] == "fail at export"
     compile(text, "script", "exec")
+
+
+def test_the_script_of_a_decoder_has_its_four_input_sets_and_the_kind_of_its_cache():
+    inputs = make_inputs(STATIC_CACHE, layers=1, heads=2, size=8)
+    entry = Architecture("tiny", "transformers", "TinyForCausalLM", {}, inputs, call=STATIC_CACHE)
+    (case,) = decoders.make_cases([entry], __name__).values()
+    forms = case.own_variants()
+
+    text = write_model_script(case, forms[ATTENTION_OP], "dynamo", 23, ("pass", "done"))
+
+    space: dict[str, object] = {}
+    exec(textwrap.dedent(text.partition("#: what is built")[2].partition("TORCH =")[0]).partition("\n")[2], space)
+    assert space["MODEL"]["call"] == STATIC_CACHE
+    assert [given["cache_position"][4] for given in space["MODEL"]["inputs"]] == [[4, 5, 6], [7], [11], [*range(7)]]
+    with pytest.raises(StoreError, match="torch_exportable_module has no script"):
+        write_model_script(case, forms[EXPORTABLE_MODULE], "dynamo", 18, ("pass", "done"))
 
 
 ERROR = "RuntimeError: Exporting the operator cross to ONNX opset version 14 is not supported"

@@ -80,6 +80,16 @@ def test_patches_of_all_releases_are_published(results):
     assert Views.of(results.of_corpus(PATCHES)).fetch("SELECT count(DISTINCT torch) FROM cells")[0][0] >= 4
 
 
+def test_tests_that_onnxruntime_leaves_out_are_judged_in_its_newest_release(results):
+    table = answer_ledger(results).tables[2]
+    cpu = next(place for place, column in enumerate(table.columns) if column.startswith("cpu "))
+    found = {row[0].text: row for row in table.rows}
+
+    assert found["^test_wrap_pad*"][cpu].works == found["^test_wrap_pad*"][cpu].measured > 0
+    assert found["^test_adagrad"][cpu].works == 0 < found["^test_adagrad"][cpu].measured
+    assert "Adagrad" in found["^test_adagrad"][-1].whole
+
+
 @pytest.mark.parametrize("rows", ["models", "patches"])
 def test_the_table_of_them_is_a_page(kept_results, rows):
     assert "torch 2.15.0" in str(page("matrix", {"rows": rows}, kept_results).body)

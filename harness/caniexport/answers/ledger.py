@@ -1,4 +1,4 @@
-"""The ledger: which of transformers' patches torch still needs, and which skips of its export tests still hold."""
+"""The ledger: transformers' patches that torch still needs, skips of its tests and onnxruntime's that still hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
 from caniexport.answers.outcomes import short_cause
+from caniexport.answers.test_filters import filters_table, read_filters
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.architectures import MODELS
 from caniexport.model.status import WORKS, Status
@@ -23,20 +24,23 @@ _SHOWN = 40
 def answer_ledger(dataset: Dataset) -> Answer:
     """Answer for each patch and release: needed, obsolete, harmful or broken; for each skip: does it still fail?"""
     verdicts = _read_verdicts(dataset.of_corpus(PATCHES))
-    skips = _read_skips(dataset.of_corpus(MODELS))
+    skips, filters = _read_skips(dataset.of_corpus(MODELS)), read_filters(PATCHES)
     if not verdicts:
         return Answer("Not measured: no patch of transformers.", AnswerOutcome.NOT_MEASURED)
     releases = versions.ordered({torch for found in verdicts.values() for torch in found})[::-1]
     words = Counter(found[releases[0]][0] for found in verdicts.values() if releases[0] in found)
     judged = sum(count for word, count in words.items() if word is not Workaround.UNKNOWN)
+    left_out = filters_table(dataset, filters)
+    passing = f"{sum(not row[-1].line for row in left_out.rows)} of {len(left_out.rows)}"
     order = (Workaround.NEEDED, Workaround.OBSOLETE, Workaround.BROKEN, Workaround.HARMFUL)
     counted = ", ".join(f"{words[word]} {word.value}" for word in order if words[word])
     verdict = f"Of {judged} patches of transformers at torch {releases[0]}: {counted}."
     notes = (
         "Each patch alone, on a minimal case. Needed: fails without it, works with it. Obsolete: works without it.",
         "Broken: fails with it too. Harmful: only with it. A skip is judged with transformers' own exporter.",
+        f"onnxruntime's filters are those of {filters.day} (commit {filters.commit}); all tests of {passing} pass now.",
     )
-    tables = (_patches_table(verdicts, releases), _skips_table(skips))
+    tables = (_patches_table(verdicts, releases), _skips_table(skips), left_out)
     return Answer(verdict, AnswerOutcome.LISTED, tables, notes, more="caniexport case NAME shows one.")
 
 

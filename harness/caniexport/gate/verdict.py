@@ -25,8 +25,10 @@ from caniexport.store.gates import GOOD
 ENOUGH = 0.95
 #: share of the rows that may be ``invalid``
 INVALID = 0.05
-#: share of the failures that one signature at resolve or import may explain
+#: share of the failures that one signature at resolve or import may explain, and of the rows that are skipped
 ONE_REASON = 0.5
+#: so many rows may be skipped with one signature in any run: one package was not there
+FEW_SKIPPED = 20
 #: share of the repeated cells that may differ
 DIFFERING = 0.01
 #: share of the replays that may have killed or hung their process
@@ -101,6 +103,11 @@ def _one_reason(rows: Sequence[Row]) -> Iterator[str]:
     for signature, count in early.most_common(1):
         if count > ONE_REASON * len(failures):
             yield f"{count} of {len(failures)} failures have one reason before any case was tried ({signature})"
+    tried = [row for row in rows if row["corpus"] != CANARY]
+    skipped = Counter(row["signature"] for row in tried if row["status"] == Status.SKIP)
+    for signature, count in skipped.most_common(1):
+        if count > max(FEW_SKIPPED, ONE_REASON * len(tried)):
+            yield f"{count} of {len(tried)} rows are skipped for one reason ({signature})"
 
 
 def _canaries(rows: Sequence[Row], environment: Row) -> Iterator[str]:

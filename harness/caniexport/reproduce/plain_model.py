@@ -4,6 +4,7 @@ Nothing of ours is imported. Weights and inputs are drawn by name, so that they 
 """
 
 import importlib
+import inspect
 import io
 import math
 import os
@@ -16,7 +17,7 @@ import onnx
 import onnxruntime
 import torch
 
-#: what is built; its inputs by name, twice: dtype, shape, lowest, highest, or the values
+#: what is built; its inputs by name, for each input set: dtype, shape, lowest, highest, or the values
 MODEL = {}
 #: the form, the call and the opset (None: that of the release)
 CELL = {}
@@ -107,16 +108,62 @@ def wrap(model):
     """The model as a module that takes its inputs in order and gives tensors."""
     names = list(MODEL["inputs"][0])
     calls = {
-        "keywords": ", ".join(f"{name}={name}" for name in names),
-        "positions": ", ".join(names),
-        "images": f"[item for item in {names[0]}]",
+        "keywords": f"self.model({', '.join(f'{name}={name}' for name in names)})",
+        "positions": f"self.model({', '.join(names)})",
+        "images": f"self.model([item for item in {names[0]}])",
+        "dynamic_cache": f"decode(self.model, {', '.join(names)})",
+        "static_cache": f"decode(self.model, {', '.join(names)})",
     }
-    text = f"def forward(self, {', '.join(names)}):\n    return tensors(self.model({calls[MODEL['call']]}))"
-    space = {"tensors": tensors}
+    text = f"def forward(self, {', '.join(names)}):\n    return tensors({calls[MODEL['call']]})"
+    space = {"tensors": tensors, "decode": decode}
     exec(text, space)
     module = type("Model", (torch.nn.Module,), {"forward": space["forward"]})()
     module.model = model
     return module.eval()
+
+
+def decode(model, input_ids, attention_mask, *rest):
+    """The logits of a decoder, and the keys and values after these tokens; ``rest`` has those before them."""
+    caches = importlib.import_module("transformers.cache_utils")
+    names, more = inspect.signature(model.forward).parameters, {}
+    if MODEL["call"] == "static_cache":
+        position, *rest = rest
+        slots = rest[0].shape[2]
+        cache = caches.StaticCache(config=model.config, max_cache_len=slots)
+        for index, (key, value) in enumerate(zip(rest[::2], rest[1::2])):
+            layer = cache.layers[index] = caches.StaticLayer(slots)
+            layer.keys, layer.values = key.clone(), value.clone()
+            layer.device, layer.dtype, layer.is_initialized = key.device, key.dtype, True
+            layer.cumulative_length = position[0].clone()
+        if "cache_position" in names:
+            more["cache_position"] = position
+    else:
+        cache = caches.DynamicCache()
+        for index, (key, value) in enumerate(zip(rest[::2], rest[1::2])):
+            cache.update(key, value, index)
+    more["cache" if "cache" in names else "past_key_values"] = cache
+    output = model(input_ids=input_ids, attention_mask=attention_mask, use_cache=True, **more)
+    return [output.logits] + [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+
+
+def asked_attention():
+    """The attention that a form asks for: by name, or as the operator of ONNX."""
+    if CELL["variant"] == "eager_attention":
+        return "eager"
+    if CELL["variant"] != "attention_op":
+        return ""
+
+    def attend(_, query, key, value, attention_mask, scaling=None, **more):
+        cap = more.get("softcap") or 0.0
+        output = torch.onnx.ops.attention(query, key, value, attn_mask=attention_mask, scale=scaling, softcap=cap)[0]
+        return output.transpose(1, 2).contiguous(), None
+
+    masks = importlib.import_module("transformers.masking_utils")
+    importlib.import_module("transformers.modeling_utils").AttentionInterface.register("onnx_attention", attend)
+    masks.AttentionMaskInterface.register(
+        "onnx_attention", lambda *args, **more: masks.sdpa_mask(*args, **{**more, "allow_is_causal_skip": False})
+    )
+    return "onnx_attention"
 
 
 def export(module, arrays):
@@ -192,7 +239,7 @@ def measure():
     """The status and the stage."""
     stage = "eager"
     try:
-        sets = [inputs(which) for which in (0, 1)]
+        sets = [inputs(which) for which in range(len(MODEL["inputs"]))]
         try:
             model = build()
         except Exception as error:
@@ -204,7 +251,8 @@ def measure():
                 output = wrap(build())(*[torch.from_numpy(array.copy()) for array in arrays.values()])
                 truth.append([item.detach().numpy().copy() for item in output])
         stage = "export"
-        module = wrap(build("eager") if CELL["variant"] == "eager_attention" else model)
+        asked = asked_attention()
+        module = wrap(build(asked) if asked else model)
         content = export(module, sets[0])
         stage = "load"
         outputs = run(content, sets)
