@@ -12,8 +12,9 @@ from store_rows import cell, environment
 
 from caniexport import home as homes
 from caniexport.cli import main
+from caniexport.cli.options import expand_cases
 from caniexport.model import corpus, releases
-from caniexport.model.architectures import Architecture, Axis, Worker, ids, make_cases, mask
+from caniexport.model.architectures import MODELS, Architecture, Axis, Worker, ids, make_cases, mask
 from caniexport.model.decoders import ATTENTION_OP, EXPORTABLE_MODULE, STATIC_CACHE, DecoderCase, make_inputs
 from caniexport.model.errors import StoreError
 from caniexport.model.journal import Journal
@@ -114,6 +115,13 @@ def test_packages_are_installed_with_the_releases_that_they_go_along_with(tmp_pa
     assert wanted.as_of == "2026-11-29"
     assert {"torch==2.15.0", "timm", "ultralytics"} <= {*wanted.requirements}
     assert find_profile("newest").asks(releases.find("2.15.0"), MorePackages.read(tmp_path / "none.toml")) is None
+
+
+def test_a_variant_behind_a_pattern_is_that_of_the_cases_that_have_it():
+    found = expand_cases(homes.find().of_corpus(MODELS), ["decoding-*/attention_op"])
+
+    assert "decoding-llama-static-cache/attention_op" in found
+    assert not any("falcon" in name for name in found)
 
 
 def test_what_its_packages_cannot_build_is_skipped():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -272,9 +273,13 @@ def expand_cases(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
     found = []
     for text in asked:
         pattern, _, variant = text.partition("/")
-        for case in sorted(names.require_all("case", [pattern], known)):
-            chosen = names.require_all(f"variant of {case}", filter(None, [variant]), known[case].variant_names)
-            found += [f"{case}/{name}" for name in sorted(chosen)] if variant else [case]
+        cases = sorted(names.require_all("case", [pattern], known))
+        if not variant:
+            found += cases
+            continue
+        variants = {case: sorted(known[case].variant_names) for case in cases}
+        chosen = names.require_all(f"variant of {pattern}", [variant], dict.fromkeys(chain(*variants.values())))
+        found += [f"{case}/{name}" for case, mine in variants.items() for name in mine if name in chosen]
     return tuple(dict.fromkeys(found))
 
 
