@@ -15,7 +15,7 @@ from caniexport.cli import main
 from caniexport.cli.options import expand_cases
 from caniexport.model import corpus, releases
 from caniexport.model.architectures import MODELS, Architecture, Axis, Worker, ids, make_cases, mask
-from caniexport.model.decoders import ATTENTION_OP, EXPORTABLE_MODULE, STATIC_CACHE, DecoderCase, make_inputs
+from caniexport.model.decoders import ATTENTION_OP, DECODING, EXPORTABLE_MODULE, STATIC_CACHE, DecoderCase, make_inputs
 from caniexport.model.errors import StoreError
 from caniexport.model.journal import Journal
 from caniexport.model.plan import cells as plan_cells
@@ -145,6 +145,7 @@ def test_the_script_of_a_decoder_has_its_four_input_sets_and_the_kind_of_its_cac
     inputs = make_inputs(STATIC_CACHE, layers=1, heads=2, size=8)
     entry = Architecture("tiny", "transformers", "TinyForCausalLM", {}, inputs, call=STATIC_CACHE)
     (case,) = decoders.make_cases([entry], __name__).values()
+    assert case.case_id().startswith(DECODING)
     forms = case.own_variants()
 
     text = write_model_script(case, forms[ATTENTION_OP], "dynamo", 23, ("pass", "done"))

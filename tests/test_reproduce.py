@@ -76,19 +76,31 @@ def one_script_a_variant(cases):
         yield f"{'-'.join(key)}-{release.torch}-{cell.exporter}", write_script(cases[cell.case], shown(cell, release))
 
 
-def test_every_variant_of_the_corpus_makes_a_script_that_compiles_and_knows_all_its_names(cases, tmp_path):
+@pytest.mark.parametrize(("folder", "third"), [("cases", THIRD), ("cases/patches", {*THIRD, "transformers"})])
+def test_every_variant_of_the_corpus_makes_a_script_that_compiles_and_knows_all_its_names(folder, third, tmp_path):
+    cases = corpus.load([ROOT / folder], stand_in=True)
     for name, text in one_script_a_variant(cases):
         tree = ast.parse(text, feature_version=(3, 7))
         defined = Counter(name for node in tree.body for name in bound_names(node))
         assert [one for one, count in defined.items() if count > 1] == [], name
         (tmp_path / f"{name}.py").write_text(text)
-        assert imported(tree) <= THIRD | sys.stdlib_module_names, name
+        assert imported(tree) <= third | sys.stdlib_module_names, name
 
     measured = {(item.id, name) for item in cases.values() for name, one in item.variants.items() if one.measured}
     assert len(list(tmp_path.glob("*.py"))) == len(measured)
     ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,E9", "--target-version", "py37"]
     reply = subprocess.run([*ruff, "--no-cache", str(tmp_path)], capture_output=True, text=True, check=False)
     assert reply.returncode == 0, reply.stdout[-4000:]
+
+
+def test_the_script_of_a_fix_with_its_own_way_to_the_file_goes_that_way():
+    found = corpus.load([ROOT / "cases" / "patches"], stand_in=True)["scatter-reduce-mean-without-self"]
+    cell = plan.Cell(found.id, "transformers_patch", "dynamo", 18, "", "cpu")
+
+    text = write_script(found, shown(cell, releases.find("2.15.0")))
+
+    assert 'route=_only_node_fix("_fix_scatter_reduce")' in text
+    assert "export=by_route" in text
 
 
 def imported(tree):

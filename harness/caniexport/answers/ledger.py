@@ -37,7 +37,7 @@ def answer_ledger(dataset: Dataset) -> Answer:
     verdict = f"Of {judged} patches of transformers at torch {releases[0]}: {counted}."
     notes = (
         "Each patch alone, on a minimal case. Needed: fails without it, works with it. Obsolete: works without it.",
-        "Broken: fails with it too. Harmful: only with it. A skip is judged with transformers' own exporter.",
+        "Broken: fails with it too. Harmful: only with it. A skip is judged with its exporter and dynamic shapes.",
         f"onnxruntime's filters are those of {filters.day} (commit {filters.commit}); all tests of {passing} pass now.",
     )
     tables = (_patches_table(verdicts, releases), _skips_table(skips), left_out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,12 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.inventory import Inventory
 from caniexport.answers.outcomes import short_cause
 from caniexport.answers.scope import select
-from caniexport.answers.signs import CALLS, exporter_rank
+from caniexport.answers.signs import CALLS, EXPORTER_SHORT, exporter_rank
 from caniexport.match.errors import SURE, ErrorIndex, match_error
 from caniexport.match.parse import read_error
 from caniexport.model.architectures import MODELS
 from caniexport.model.case import PLAIN
+from caniexport.model.decoders import DECODING
 from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.operators import operator_key, operator_keys
 from caniexport.profiles import PERIOD
@@ -69,6 +70,7 @@ def answer_models(dataset: Dataset, filters: Filters) -> Answer:
     tables = (
         _causes_table(dataset, [cell for cell in plain if cell.torch == newest], helping, newest),
         _matrix_table(plain, releases, taken.statuses),
+        _decoders_table(models, {cell.case for cell in plain}, newest),
         _cost_table(models, newest),
     )
     old = {cell.torch for cell in plain if cell.period}
@@ -137,7 +139,7 @@ def _read_cells(models: Dataset, cases: set[str] | None) -> list[ModelCell]:
         FROM cells c LEFT JOIN (SELECT DISTINCT message_id, text FROM message) m USING (message_id)
         WHERE corpus = {sql.literal(MODELS)} {some}
         QUALIFY row_number() OVER (PARTITION BY "case", variant, exporter, torch
-            ORDER BY c.profile = {sql.literal(PERIOD)}, measured_at DESC) = 1"""
+            ORDER BY c.profile = {sql.literal(PERIOD)}, opset, measured_at DESC) = 1"""
     )
     return [
         ModelCell(
@@ -239,6 +241,25 @@ def _matrix_table(plain: Sequence[ModelCell], releases: Sequence[str], statuses:
                 rows.append(((line[0].word in WORKS, case), (link, "every call" if alike else CALLS[exporter], *line)))
     ordered = tuple(row for _, row in sorted(rows, key=lambda row: row[0]))
     return Table("models", ("model", "call", *releases), ordered, _SHOWN, axis="torch", heads=2)
+
+
+def _decoders_table(models: Dataset, cases: Iterable[str], release: str) -> Table:
+    """Return a line for each decoder with a cache and form, by call and opset; those that fail most go first."""
+    rows = Views.of(models).fetch(
+        f"""SELECT "case", variant, exporter, opset, status FROM cells WHERE torch = $1 AND profile = $2
+        AND "case" IN {sql.listed(cases)} AND starts_with("case", '{DECODING}') AND exporter IN {sql.listed(_BOTH)}""",
+        [release, models.profile],
+    )
+    ends = {tuple(key): Mark(Status(status)) for *key, status in rows}
+    calls = sorted({key[2:] for key in ends}, key=lambda call: (exporter_rank(call[0]), call[1]))
+    lines = []
+    for case, variant in {key[:2]: None for key in ends}:
+        marks = [ends.get((case, variant, *call)) for call in calls]
+        failing = sum(mark is not None and mark.word not in WORKS for mark in marks)
+        lines.append(((-failing, case, variant), (Link(case, "case", {"case": case}), variant, *marks)))
+    columns = ("decoder", "form", *(f"{EXPORTER_SHORT[exporter]} {opset}" for exporter, opset in calls))
+    made = tuple(line for _, line in sorted(lines, key=lambda line: line[0]))
+    return Table(f"decoders with a cache in torch {release}, by opset", columns, made, _FEW)
 
 
 def _cost_table(models: Dataset, release: str) -> Table:

@@ -13,6 +13,8 @@ from caniexport.model.releases import Release
 from caniexport.model.status import Exporter
 from caniexport.model.tensors import Spec, values
 
+#: what the names of these cases begin with
+DECODING = "decoding-"
 #: how a decoder is called: with a cache that grows by each token, or with one of :data:`SLOTS` that is written into
 DYNAMIC_CACHE, STATIC_CACHE = "dynamic_cache", "static_cache"
 SLOTS = 16

@@ -56,6 +56,7 @@ class PlainCell(NamedTuple):
     options: Union[Mapping[str, Any], Callable[[], Mapping[str, Any]]] = {}
     prepare: Optional[Callable[..., Any]] = None
     patch: Optional[Callable[..., Any]] = None
+    route: Callable[..., bytes] = bytes
     surgery: Optional[Callable[..., Any]] = None
     session: Mapping[str, Any] = {}
     provider: str = "CPUExecutionProvider"
@@ -72,6 +73,20 @@ class End(NamedTuple):
     stage: str
     status: str
     errors: Sequence[Sequence[str]] = ()
+
+
+class CannotBuild(Exception):
+    """What is installed does not have what the case is about."""
+
+
+class Request(NamedTuple):
+    """An export, for a case that has its own way to the file."""
+
+    module: Any
+    args: Tuple[Any, ...]
+    opset: Optional[int]
+    input_names: Tuple[str, ...]
+    dynamic: Mapping[str, Any]
 
 
 class Wrong(Exception):
@@ -148,6 +163,7 @@ def measure(make: Callable[[], PlainCell], begin: Callable[[str], Any]) -> End:
         while chain[-1].__cause__ is not None and chain[-1].__cause__ not in chain:
             chain.append(chain[-1].__cause__)
         status = "oom" if isinstance(error, MemoryError) else "fail"
+        status = "skip" if type(error).__name__ == "CannotBuild" else status
         refused = at[0] == "export" and OPSET_REFUSED.search(words(error))
         return End(at[0], "unsupported" if refused else status, [[type(one).__name__, words(one)] for one in chain])
 
@@ -308,6 +324,11 @@ def by_dynamo_export(cell: PlainCell, module: Any, args: Tuple[Any, ...], _examp
     if cell.dynamic:
         options["export_options"] = torch.onnx.ExportOptions(dynamic_shapes=True)
     return to_bytes(torch.onnx.dynamo_export(module, *args, **options))
+
+
+def by_route(cell: PlainCell, module: Any, args: Tuple[Any, ...], _example: Any) -> bytes:
+    """The case's own way to the file."""
+    return cell.route(Request(module, args, cell.opset, tuple(cell.names), cell.dynamic))
 
 
 def to_file(call: Callable[[str], Any]) -> bytes:

@@ -56,7 +56,9 @@ _CALLS = {
 _SETTINGS = ("changes_values", "dynamic", "session")
 _SETTINGS_OF_THE_CASE = ("named", "output_names", "rtol", "atol")
 #: the case's own code, by the name that it has in the plain script
-_CODE = {"options": "export", "prepare": "prepare", "patch": "patch", "surgery": "surgery"}
+_CODE = {"options": "export", "prepare": "prepare", "patch": "patch", "route": "route", "surgery": "surgery"}
+#: a class of ours that a case imports where it needs it; the plain script has it under the same name
+_OURS = re.compile(r"^ +from caniexport\.\S+ import (\w+)\n\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,10 @@ def write_script(loaded: LoadedCase, shown: ShownCell) -> str:
     source = VariantSource(loaded.text, variant)
     cell, call = _cell(loaded.id, variant, source, shown)
     apart = f"apart(cell, {_SECONDS})" if shown.status in _APART else "measure(cell, print)"
-    case = [part for part in (*source.helpers(), *_modules(variant, source), call, cell) if part]
+    parts = [part for part in (*source.helpers(), *_modules(variant, source), call, cell) if part]
+    case, ours = [_OURS.sub("", part) for part in parts], _OURS.findall("\n".join(parts))
     end = f'if __name__ == "__main__":\n    sys.exit(report({apart}, MEASURED))'
-    shared, names = _plain_part(cell, call, apart)
+    shared, names = _plain_part(cell, call, apart, *dict.fromkeys(ours))
     first = f"MEASURED = {f'{shown.status} at {shown.stage}'!r}"
     text = "\n\n\n".join(part.strip("\n") for part in [first, *case, shared, end])
     bound = {loaded.text: _names("\n".join(case)), _PLAIN: names, "import sys": {"sys"}}
@@ -203,11 +206,10 @@ def _cell(case: str, variant: Variant, source: VariantSource, shown: ShownCell) 
     given |= {setting: getattr(variant.case, setting) for setting in _SETTINGS_OF_THE_CASE}
     given |= {"names": names, "opset": variant.opset(shown.opset)}
     code = {setting: text for setting, ours in _CODE.items() if (text := source.expression(ours))}
-    function = name_export_function(variant, shown.exporter, shown.torch)
+    function = "by_route" if "route" in code else name_export_function(variant, shown.exporter, shown.torch)
     # what is prepared may be scripted already, which only the release can say
-    call = (
-        "" if "prepare" in code else export_call(function, given, parse_release(shown.torch), code.get("options", ""))
-    )
+    as_it_is = {"prepare", "route"} & {*code}
+    call = "" if as_it_is else export_call(function, given, parse_release(shown.torch), code.get("options", ""))
     if call and "own_options" not in call:
         code.pop("options", None)
     settings = {
