@@ -18,7 +18,7 @@ from pathlib import Path
 from caniexport import home as homes
 from caniexport.home import NEWEST
 from caniexport.model.architectures import MODELS
-from caniexport.model.decoders import DecoderCase
+from caniexport.model.decoders import EXPORTABLE_MODULE
 from caniexport.reproduce.model_script import write_model_script
 from caniexport.store import Dataset
 
@@ -61,7 +61,7 @@ def main() -> int:
     dataset, cases = Dataset.open(home.published, home.local), home.read_cases()
     columns = ("case", "variant", "exporter", "opset", "stage", "status")
     rows = sorted(dataset.select(columns, {"torch": (asked.torch,), "corpus": (MODELS,), "status": ENDS}), key=str)
-    rows = [row for row in rows if not issubclass(cases[row[0]].cls, DecoderCase)]
+    rows = [row for row in rows if row[1] != EXPORTABLE_MODULE]
     chance = random.Random(asked.seed)
     chance.shuffle(rows)
     bad = [row for row in rows if row[5] in ("fail", "mismatch")][: asked.cells // 2]

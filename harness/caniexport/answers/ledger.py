@@ -31,7 +31,7 @@ def answer_ledger(dataset: Dataset) -> Answer:
     words = Counter(found[releases[0]][0] for found in verdicts.values() if releases[0] in found)
     judged = sum(count for word, count in words.items() if word is not Workaround.UNKNOWN)
     left_out = filters_table(dataset, filters)
-    passing = f"{sum(not row[-1].line for row in left_out.rows)} of {len(left_out.rows)}"
+    passing = f"{sum(row[-1] == Message("") for row in left_out.rows)} of {len(left_out.rows)}"
     order = (Workaround.NEEDED, Workaround.OBSOLETE, Workaround.BROKEN, Workaround.HARMFUL)
     counted = ", ".join(f"{words[word]} {word.value}" for word in order if words[word])
     verdict = f"Of {judged} patches of transformers at torch {releases[0]}: {counted}."
