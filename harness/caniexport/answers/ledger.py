@@ -8,8 +8,8 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers.answer import Answer, AnswerOutcome, Cell, Link, Mark, Message, Table
+from caniexport.answers.left_out_tests import left_out_table, read_left_out_tests
 from caniexport.answers.outcomes import short_cause
-from caniexport.answers.test_filters import filters_table, read_filters
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.architectures import MODELS
 from caniexport.model.status import WORKS, Status
@@ -24,13 +24,13 @@ _SHOWN = 40
 def answer_ledger(dataset: Dataset) -> Answer:
     """Answer for each patch and release: needed, obsolete, harmful or broken; for each skip: does it still fail?"""
     verdicts = _read_verdicts(dataset.of_corpus(PATCHES))
-    skips, filters = _read_skips(dataset.of_corpus(MODELS)), read_filters(PATCHES)
+    skips, filters = _read_skips(dataset.of_corpus(MODELS)), read_left_out_tests(PATCHES)
     if not verdicts:
         return Answer("Not measured: no patch of transformers.", AnswerOutcome.NOT_MEASURED)
     releases = versions.ordered({torch for found in verdicts.values() for torch in found})[::-1]
     words = Counter(found[releases[0]][0] for found in verdicts.values() if releases[0] in found)
     judged = sum(count for word, count in words.items() if word is not Workaround.UNKNOWN)
-    left_out = filters_table(dataset, filters)
+    left_out = left_out_table(dataset, filters)
     passing = sum(row[-1] == Message("") for row in left_out.rows)
     order = (Workaround.NEEDED, Workaround.OBSOLETE, Workaround.BROKEN, Workaround.HARMFUL)
     counted = ", ".join(f"{words[word]} {word.value}" for word in order if words[word])

@@ -75,8 +75,8 @@ class End(NamedTuple):
     errors: Sequence[Sequence[str]] = ()
 
 
-class CannotBuild(Exception):
-    """What is installed does not have what the case is about."""
+#: what is installed does not have what the case is about
+CannotBuild: Any = type("CannotBuild", (Exception,), {})
 
 
 class Request(NamedTuple):

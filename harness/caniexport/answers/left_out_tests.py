@@ -25,7 +25,7 @@ _SHOWN = 40
 
 
 @dataclass(frozen=True)
-class Filters:
+class LeftOutTests:
     """The filters of a day: ``entries`` are pairs of a list's name and an expression for names of tests."""
 
     commit: str
@@ -42,16 +42,18 @@ class _Run:
     since: str
 
 
-def read_filters(corpus: str) -> Filters:
+def read_left_out_tests(corpus: str) -> LeftOutTests:
     """The filters in the folder of a corpus; none where it has no such file."""
     file = homes.find().cases / corpus / _FILE
     if not file.is_file():
-        return Filters("", "", ())
+        return LeftOutTests("", "", ())
     found = json.loads(file.read_text(encoding="utf-8"))
-    return Filters(found["commit"], found["day"], tuple((item["list"], item["pattern"]) for item in found["entries"]))
+    return LeftOutTests(
+        found["commit"], found["day"], tuple((item["list"], item["pattern"]) for item in found["entries"])
+    )
 
 
-def filters_table(dataset: Dataset, filters: Filters) -> Table:
+def left_out_table(dataset: Dataset, filters: LeftOutTests) -> Table:
     """A line for each filter that a measured test meets: on each provider how many of its tests pass, and since when.
 
     First those whose tests all pass.
