@@ -30,7 +30,7 @@ _BOTH = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: what was measured on a machine with more to do says nothing about time
 _QUIET = 1.5
 _SHOWN, _FEW = 20, 12
-_CAUSES, _EXAMPLES = 3, 4
+_CAUSES, _EXAMPLES = 3, 2
 
 
 @dataclass(frozen=True)
