@@ -62,14 +62,19 @@ def left_out_table(dataset: Dataset, filters: LeftOutTests) -> Table:
     providers = sorted(newest)
     lines: list[tuple[bool, str, tuple[Cell, ...]]] = []
     for name, pattern in filters.entries:
-        met = {place: _tests_of(pattern, place, tests) for place, tests in runs.items() if _is_for(name, place)}
-        met = {place: found for place, found in met.items() if found}
+        of_openvino = name == _OF_OPENVINO
+        judging = {place: tests for place, tests in runs.items() if (place == "openvino") == of_openvino}
+        met = {place: found for place, tests in judging.items() if (found := _tests_of(pattern, place, tests))}
         if not met:
             continue
         ends = [run for found in met.values() for run in found]
         text = next((run.text for run in ends if not run.works), "")
-        shares = (_share(met.get(place, ())) for place in providers)
-        since = versions.newest(run.since for run in met.get("cpu", ()) if run.works) or ""
+        shares = (
+            Share(sum(run.works for run in met[place]), len(met[place])) if place in met else None
+            for place in providers
+        )
+        on_cpu = met.get("cpu", ())
+        since = versions.newest(run.since for run in on_cpu) or "" if all(run.works for run in on_cpu) else ""
         cells: tuple[Cell, ...] = (Code(pattern), name, *shares, since, Message(short_cause(text), text))
         lines.append((bool(text), pattern, cells))
     heads = tuple(f"{place} {newest[place]}" for place in providers)
@@ -78,18 +83,10 @@ def left_out_table(dataset: Dataset, filters: LeftOutTests) -> Table:
     return Table("node tests that onnxruntime leaves out", columns, rows, _SHOWN, folded=("list",))
 
 
-def _is_for(name: str, place: str) -> bool:
-    return (name == _OF_OPENVINO) == (place == "openvino")
-
-
 def _tests_of(pattern: str, place: str, tests: Mapping[str, _Run]) -> list[_Run]:
     """Those of a filter; onnxruntime writes the device behind a test's name."""
     device = "cuda" if place == "cuda" else "cpu"
     return [run for test, run in tests.items() if re.search(pattern, f"{test}_{device}")]
-
-
-def _share(runs: Sequence[_Run]) -> Share | None:
-    return Share(sum(run.works for run in runs), len(runs)) if runs else None
 
 
 def _read_runs(dataset: Dataset) -> tuple[Mapping[str, Mapping[str, _Run]], Mapping[str, str]]:
